@@ -1,0 +1,33 @@
+"""Turn labels into codes and count them."""
+
+import numpy as np
+from numba import njit
+
+_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_options)
+def encode_grades(first, last, indptr, labels, unjudged, codes):
+    """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
+
+    Returns the first row whose label is none of these, or -1.
+    """
+    for row in range(indptr[first], indptr[last]):
+        label = labels[row]
+        if label >= 0 and label < unjudged and label == np.floor(label):
+            codes[row] = np.uint8(label)
+        elif np.isnan(label):
+            codes[row] = unjudged
+        else:
+            return row
+    return -1
+
+
+@njit(**_options)
+def count(first, last, indptr, codes, counts):
+    """Number of documents of each code in each query."""
+    for q in range(first, last):
+        for code in range(counts.shape[1]):
+            counts[q, code] = 0
+        for row in range(indptr[q], indptr[q + 1]):
+            counts[q, codes[row]] += 1

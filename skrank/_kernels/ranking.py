@@ -1,0 +1,245 @@
+"""Order documents by score inside each query and mark the ties."""
+
+import numpy as np
+from numba import njit
+
+COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
+SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
+RUN = 16  # length of the runs that the merge sort starts from
+
+_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_options)
+def _first_unusable(scores, start, stop):
+    """Row of the first NaN or +inf, or -1."""
+    bad = 0
+    for row in range(start, stop):
+        bad += not scores[row] < np.inf
+    if bad:
+        for row in range(start, stop):
+            if not scores[row] < np.inf:
+                return row
+    return -1
+
+
+@njit(**_options)
+def _place(scores, block, seen, order):
+    """Positions by rank from each document's first possible rank; ties keep row order."""
+    n = len(scores)
+    for i in range(n):
+        seen[i] = 0
+    for i in range(n):
+        rank = block[i]
+        order[rank + seen[rank]] = i
+        seen[rank] += 1
+
+
+@njit(**_options)
+def _sort_by_counting(scores, block, seen, order):
+    n = len(scores)
+    for i in range(n):
+        score = scores[i]
+        above = 0
+        for j in range(n):
+            above += scores[j] > score
+        block[i] = above
+    _place(scores, block, seen, order)
+
+
+@njit(**_options)
+def _sort_by_merging(scores, keys, spare_keys, spare, order):
+    """Stable bottom-up merge sort, descending."""
+    n = len(scores)
+    for i in range(n):
+        keys[i] = scores[i]
+        order[i] = i
+    for low in range(0, n, RUN):
+        for i in range(low + 1, min(low + RUN, n)):
+            key, item = keys[i], order[i]
+            j = i
+            while j > low and keys[j - 1] < key:
+                keys[j], order[j] = keys[j - 1], order[j - 1]
+                j -= 1
+            keys[j], order[j] = key, item
+    width = RUN
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            if middle >= high or keys[middle - 1] >= keys[middle]:
+                continue
+            left = middle - low
+            for i in range(left):
+                spare_keys[i], spare[i] = keys[low + i], order[low + i]
+            i, j, k = 0, middle, low
+            while i < left:
+                if j < high and keys[j] > spare_keys[i]:
+                    keys[k], order[k] = keys[j], order[j]
+                    j += 1
+                else:
+                    keys[k], order[k] = spare_keys[i], spare[i]
+                    i += 1
+                k += 1
+        width *= 2
+
+
+@njit(**_options)
+def _resort(scores, keys, order):
+    """Insertion sort that starts from `order`; False when that order was of no help."""
+    n = len(scores)
+    moves = 0
+    for i in range(n):
+        item = order[i]
+        key = scores[item]
+        j = i
+        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, item
+        moves += i - j
+        if moves > 6 * n:
+            return False
+    return True
+
+
+@njit(**_options)
+def _longest(indptr, first, last):
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, indptr[q + 1] - indptr[q])
+    return longest
+
+
+@njit(**_options)
+def rank(first, last, indptr, scores, warm, order, tied, retrieved):
+    """Fill `order` (position by rank), `tied` and `retrieved`.
+
+    `warm` says that `order` holds the order of similar scores to start from; the result is the
+    same. Returns the row of a NaN or +inf score, or -1.
+    """
+    longest = _longest(indptr, first, last)
+    keys = np.empty(longest, np.float64)
+    spare_keys = np.empty(longest, np.float64)
+    block = np.empty(longest, np.int64)
+    spare = np.empty(longest, np.int64)
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        n = stop - start
+        bad = _first_unusable(scores, start, stop)
+        if bad >= 0:
+            return bad
+        mine, chosen, flags = scores[start:stop], order[start:stop], tied[start:stop]
+        if not (warm and _resort(mine, keys, chosen)):
+            if n <= COUNT_UP_TO:
+                _sort_by_counting(mine, block, spare, chosen)
+            else:
+                _sort_by_merging(mine, keys, spare_keys, spare, chosen)
+            for r in range(n):
+                keys[r] = mine[chosen[r]]
+        flags[0] = 0
+        for r in range(1, n):
+            flags[r] = keys[r] == keys[r - 1]
+        found = n
+        while found > 0 and keys[found - 1] == -np.inf:
+            found -= 1
+        retrieved[q] = found
+    return -1
+
+
+@njit(**_options)
+def _mix(x):
+    """The finaliser of splitmix64: well mixed bits from a counter."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(**_options)
+def shuffle_ties(first, last, indptr, tied, seed, order):
+    """Random order inside each block of ties; depends on `seed` and the query only."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        state = _mix(np.uint64(seed) + golden * np.uint64(q + 1))
+        low = start
+        for row in range(start + 1, stop):
+            if not tied[row]:
+                low = row
+                continue
+            state += golden
+            draw = _mix(state) >> np.uint64(11)
+            other = low + np.int64(np.float64(draw) * 2.0**-53 * (row - low + 1))
+            order[row], order[other] = order[other], order[row]
+
+
+@njit(**_options)
+def gather(first, last, indptr, codes, order, ranked):
+    """Codes in rank order."""
+    for q in range(first, last):
+        start = indptr[q]
+        for row in range(start, indptr[q + 1]):
+            ranked[row] = codes[start + order[row]]
+
+
+@njit(**_options)
+def _sort_block(ranked, low, high, place, code_at, count):
+    """Sort ranks low .. high - 1 by the place of their codes: insertion if short, else counting."""
+    if high - low <= SHORT_BLOCK:
+        for row in range(low + 1, high):
+            code = ranked[row]
+            j = row
+            while j > low and place[code] < place[ranked[j - 1]]:
+                ranked[j] = ranked[j - 1]
+                j -= 1
+            ranked[j] = code
+        return
+    count[:] = 0
+    for row in range(low, high):
+        count[place[ranked[row]]] += 1
+    row = low
+    for code in code_at:
+        for _ in range(count[place[code]]):
+            ranked[row] = code
+            row += 1
+
+
+@njit(**_options)
+def settle_ties(first, last, indptr, tied, place, code_at, ranked):
+    """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
+    count = np.empty(len(place), np.int64)
+    for q in range(first, last):
+        low = indptr[q]
+        for row in range(indptr[q] + 1, indptr[q + 1] + 1):
+            if row == indptr[q + 1] or not tied[row]:
+                _sort_block(ranked, low, row, place, code_at, count)
+                low = row
+
+
+@njit(**_options)
+def condense(
+    first,
+    last,
+    indptr,
+    unjudged,
+    ranked,
+    tied,
+    retrieved,
+    kept_ptr,
+    kept,
+    kept_tied,
+    kept_retrieved,
+):
+    """Remove the documents without a label; the ranks close up."""
+    for q in range(first, last):
+        start, target = indptr[q], kept_ptr[q]
+        out, found, open_block = target, 0, False
+        for row in range(start, indptr[q + 1]):
+            open_block = open_block and tied[row] == 1
+            if ranked[row] == unjudged:
+                continue
+            kept[out] = ranked[row]
+            kept_tied[out] = open_block
+            open_block = True
+            out += 1
+            found += row - start < retrieved[q]
+        kept_retrieved[q] = found

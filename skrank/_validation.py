@@ -1,0 +1,233 @@
+"""All checks of what a caller passes in. Every message names the place and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from skrank._queries import Queries
+
+EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
+TIES_CHOICES = ("average", "stable", "worst", "best")
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
+    """The error for a name that does not exist, with the nearest that does."""
+    known = sorted(known)
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
+
+
+def check_choice(parameter: str, value: Any, choices: Sequence[Any]) -> Any:
+    """`value` if it is one of `choices`."""
+    for choice in choices:
+        if type(value) is not bool and value == choice:
+            return choice
+    options = ", ".join(repr(choice) for choice in choices)
+    raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
+
+
+def check_cutoff(k: Any) -> int | None:
+    """`k` as an int of at least 1, or None for the whole list."""
+    return None if k is None else check_count("k", k, "the number of top ranks that count")
+
+
+def check_count(parameter: str, value: Any, meaning: str) -> int:
+    """`value` as an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
+    if value < 1:
+        raise ValueError(f"{parameter}={value} must be at least 1: {meaning}.")
+    return int(value)
+
+
+def check_number(
+    parameter: str, value: Any, low: float, high: float, *, open_low: bool = False
+) -> float:
+    """`value` as a float in [low, high], or in (low, high]."""
+    bracket = "(" if open_low else "["
+    expected = f"a number in {bracket}{low:g}, {high:g}]"
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{parameter}={value!r} must be {expected}.")
+    inside = low < value <= high if open_low else low <= value <= high
+    if not inside:  # also NaN
+        raise ValueError(f"{parameter}={value!r} must be {expected}.")
+    return float(value)
+
+
+def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
+    """A non-empty sequence of finite numbers as a tuple of floats."""
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{parameter}={values!r} must be a sequence of numbers.") from None
+    if not numbers or not all(math.isfinite(number) for number in numbers):
+        raise ValueError(f"{parameter}={values!r} must hold at least one number, all finite.")
+    return numbers
+
+
+def check_thresholds(thresholds: Any, max_grade: int | None) -> tuple[float, ...] | None:
+    """Probabilities of the grades 1..c as a tuple; None stays None."""
+    if thresholds is None:
+        return None
+    g = check_numbers("thresholds", thresholds)
+    for grade, probability in enumerate(g, start=1):
+        if probability < 0:
+            raise ValueError(
+                f"thresholds[{grade - 1}]={probability:g} is negative: it is the probability that "
+                f"a user regards documents of grade {grade} and better as relevant."
+            )
+    if abs(sum(g) - 1) > 1e-9:
+        raise ValueError(
+            f"thresholds sum to {sum(g):.10g}, not to 1: divide them by their sum "
+            f"(one probability per grade 1..{len(g)})."
+        )
+    if max_grade is not None and max_grade != len(g):
+        raise ValueError(
+            f"{len(g)} thresholds do not cover the grades 1..{max_grade}: give one per grade."
+        )
+    return g
+
+
+def check_mapping(parameter: str, values: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
+    """A mapping from labels to numbers as sorted pairs, which hash."""
+    labels = check_numbers(f"labels of {parameter}", values.keys())
+    worth = check_numbers(f"values of {parameter}", values.values())
+    return tuple(sorted(zip(labels, worth, strict=True)))
+
+
+def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given."""
+    try:
+        vector = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, one per row (document).") from None
+    if vector.ndim == 2 and vector.shape[1] == 1:
+        vector = vector.ravel()
+    if vector.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {vector.shape}: pass one value per row (document) in one dimension, "
+            "and say with groups= which query each row belongs to."
+        )
+    if len(vector) == 0:
+        raise ValueError(f"{name} is empty: there is no document to rank.")
+    if n_rows is not None and len(vector) != n_rows:
+        raise ValueError(
+            f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
+        )
+    return vector
+
+
+def bad_score(value: float, row: int) -> ValueError:
+    """The error for a score that cannot be ranked."""
+    return ValueError(
+        f"score of row {row} is {value}: a score must be a finite number, or -inf for a judged "
+        "document that was not retrieved. Repair the model or drop the row."
+    )
+
+
+def bad_label(value: float, row: int) -> ValueError:
+    """The error for a label that is no grade."""
+    if value < 0:
+        return ValueError(
+            f"label of row {row} is {value:g}: labels must be at least 0. "
+            "Use NaN for a document that was not judged, 0 for one that is not relevant."
+        )
+    return ValueError(
+        f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
+    )
+
+
+def check_group_sizes(sizes: Any, n_rows: int, source: str) -> np.ndarray:
+    """Sizes of consecutive queries as int64, which must add up to `n_rows`."""
+    if sizes is None or len(sizes) == 0:
+        raise ValueError(
+            f"{source} has no groups: pass group= (sizes of consecutive queries) when you build it."
+        )
+    sizes = np.asarray(sizes).astype(np.int64)
+    if sizes.sum() != n_rows:
+        raise ValueError(f"the groups of {source} add up to {sizes.sum()}, not to {n_rows} rows.")
+    return sizes[sizes > 0]
+
+
+def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
+    """One weight per query from one per row; None stays None."""
+    if sample_weight is None:
+        return None
+    rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
+    starts = queries.indptr[:-1]
+    weights = rows[starts]
+    varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
+    if len(varies):
+        raise ValueError(
+            f"sample_weight varies inside query {queries.name(varies[0])}: "
+            "give all rows of a query the same weight, for a query counts as a whole."
+        )
+    return check_weights(weights, queries)
+
+
+def check_weights(weights: np.ndarray, queries: Queries) -> np.ndarray:
+    """Weights per query: finite, not negative, not all zero."""
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        query = queries.name(bad[0])
+        raise ValueError(
+            f"weight of query {query} is {weights[bad[0]]}: it must be finite and not negative."
+        )
+    if not weights.any():
+        raise ValueError("all weights are 0: at least one query must count.")
+    return weights
+
+
+def check_rel(rel: Any) -> float:
+    """The lowest label that counts as relevant: above 0, so that label 0 never does."""
+    return check_number("rel", rel, 0, math.inf, open_low=True)
+
+
+def check_max_grade(max_grade: Any) -> int | None:
+    """The highest grade of a collection, at least 1 and at most 1000; None stays None."""
+    if max_grade is None:
+        return None
+    grade = check_count("max_grade", max_grade, "the highest grade of the collection")
+    if grade > 1000:
+        raise ValueError(f"max_grade={grade} is beyond 1000: bin the labels into grades.")
+    return grade
+
+
+def check_descending(parameter: str, values: Sequence[float]) -> None:
+    """Numbers that are at least 0 and do not increase."""
+    if min(values) < 0 or any(b > a for a, b in pairwise(values)):
+        raise ValueError(f"{parameter}={list(values)} must not increase and must stay at least 0.")
+
+
+def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
+    """Labels at most `max_grade`, for metrics whose scale ends there."""
+    if labels.max(initial=0) > max_grade:
+        raise ValueError(
+            f"label {labels.max():g} is above max_grade={max_grade} of {name}: give the highest "
+            "grade of the collection as max_grade, or one threshold per grade."
+        )
+
+
+def check_gains(gains: Sequence[float]) -> None:
+    """Gains in the order of their labels: at least 0, not falling."""
+    if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
+        raise ValueError(
+            f"gain={list(gains)} must be at least 0 and must not fall as labels rise: "
+            "a better document cannot be worth less."
+        )
+
+
+def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) -> np.ndarray:
+    """The value of each label in `table`; a label without a value is an error, but for 0."""
+    for label in labels:
+        if label not in table and label != 0:
+            raise ValueError(f"{parameter} has no value for label {label:g}: give one per label.")
+    return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)

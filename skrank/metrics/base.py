@@ -1,0 +1,289 @@
+"""What a metric is: checked parameters, a name that parses back, tables for the kernels."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from skrank import _validation as check
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skrank.metrics.plan import RankedCodes
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """What the tables of a metric may depend on.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Label of each code, ascending; 0 stands for unjudged.
+    max_grade : int
+        Highest grade of the collection.
+    longest : int
+        Length of the longest list.
+    """
+
+    labels: np.ndarray
+    max_grade: int
+    longest: int
+
+
+class Tables(Protocol):
+    """Arrays that define a sum over a ranked list, and the kernels of their family."""
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Whether each code is worth something."""
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+
+    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The best value of each query, from its number of documents per code."""
+
+    def deltas(self, codes: np.ndarray) -> np.ndarray:
+        """Change of the sum for every swap of ranks a < b of one list of codes."""
+
+    def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        """The kernel of LambdaRank gradients and the arrays that it takes from here."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A measure of the worth of a ranking: data that a kernel interprets.
+
+    Parameters
+    ----------
+    k : int, optional
+        Only the first k ranks count. Default: the whole list.
+    condensed : bool
+        Remove documents that were not judged (label NaN) from the list before it is measured. By
+        default they stay and count as not relevant.
+    empty : {"skip", 0, 1, "nan", "raise"}
+        Value of a query without a relevant document. "skip": NaN per query, left out of the mean.
+    ties : {"average", "stable", "worst", "best"}
+        How documents of equal score are ordered. "average": the mean over all orders, exactly.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ()
+    greater_is_better: ClassVar[bool] = True
+
+    k: int | None = None
+    condensed: bool = False
+    empty: str | int = "skip"
+    ties: str = "average"
+
+    def __post_init__(self) -> None:
+        self._set(
+            k=check.check_cutoff(self.k),
+            condensed=check.check_choice("condensed", bool(self.condensed) + 0, (0, 1)) == 1,
+            empty=check.check_choice("empty", self.empty, check.EMPTY_CHOICES),
+            ties=check.check_choice("ties", self.ties, check.TIES_CHOICES),
+        )
+
+    def _set(self, **fields: Any) -> None:
+        """Store normalised parameters of a frozen instance."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    # what a metric defines
+    # ---------------------------------------------------------------------------
+
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
+        raise NotImplementedError(f"{type(self).__name__} does not define tables.")
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
+        return 0
+
+    # what follows
+    # ------------------------------------------------------------------------------------
+
+    def __call__(
+        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Mean over queries.
+
+        Parameters
+        ----------
+        relevance : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        scores : array-like of shape (n_rows,)
+            Higher ranks first; -inf = judged but not retrieved.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `relevance`; without it all rows
+            are one ranked list.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float
+        """
+        from skrank.metrics.plan import mean_over_queries
+
+        return mean_over_queries(self, relevance, scores, groups, sample_weight)
+
+    def per_query(self, relevance: Any, scores: Any, *, groups: Any = None) -> pd.Series:
+        """Value of each query, as a Series indexed by query; parameters as in a call."""
+        from skrank.metrics.plan import values_per_query
+
+        return values_per_query(self, relevance, scores, groups)
+
+    def __matmul__(self, k: int) -> Metric:
+        """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
+        return dataclasses.replace(self, k=k)
+
+    def __str__(self) -> str:
+        fields = [field for field in dataclasses.fields(self) if field.name != "k"]
+        changed = [
+            f"{field.name}={_format(getattr(self, field.name))}"
+            for field in fields
+            if getattr(self, field.name) != field.default
+        ]
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
+
+
+def discounts(
+    weights: Callable[[np.ndarray], np.ndarray], longest: int, k: int | None
+) -> np.ndarray:
+    """``weights(rank)`` for ranks 1..longest, 0 beyond rank `k`."""
+    values = np.asarray(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
+    if k is not None:
+        values[k:] = 0.0
+    return values
+
+
+# names
+# ------------------------------------------------------------------------------------------------
+
+_registry: dict[str, type[Metric]] = {}
+_M = TypeVar("_M", bound=type[Metric])
+
+
+def register(*names: str) -> Callable[[_M], _M]:
+    """Give a metric class its name and aliases."""
+
+    def add(cls: _M) -> _M:
+        cls.names = names
+        _registry.update(dict.fromkeys(names, cls))
+        return cls
+
+    return add
+
+
+def registered() -> dict[str, type[Metric]]:
+    """Metric classes by name, without aliases."""
+    return {cls.names[0]: cls for cls in _registry.values()}
+
+
+def metric(name: str | Metric, **parameters: Any) -> Metric:
+    """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
+
+    Parameters
+    ----------
+    name : str or Metric
+        Name, parameters in brackets, cut-off behind @. A Metric is returned as it is.
+    **parameters
+        Parameters beyond those in the name.
+
+    Returns
+    -------
+    Metric
+        Frozen, hashable, picklable; ``str(metric)`` gives a name that parses back.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown (the message suggests the nearest) or out of range.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("ndcg(gain=linear)@10")
+    NDCG(k=10, condensed=False, empty='skip', ties='average', gain='linear', discount='log2')
+    >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
+    'gap(thresholds=[0.3,0.7])@5'
+    """
+    if isinstance(name, Metric):
+        return _build(type(name), _fields(name) | parameters) if parameters else name
+    if not isinstance(name, str):
+        raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
+    base, inside = _parse(name)
+    if base not in _registry:
+        raise check.unknown_name("metric", base, _registry)
+    repeated = sorted(set(inside) & set(parameters))
+    if repeated:
+        raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
+    return _build(_registry[base], inside | parameters)
+
+
+def _fields(instance: Metric) -> dict[str, Any]:
+    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
+
+
+def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in parameters:
+        if name not in known:
+            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known)
+    return cls(**parameters)
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a metric string, read as a Python expression."""
+    wrong = ValueError(
+        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
+        "such as 'gap@10' or 'ndcg(gain=linear)@10'."
+    )
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise wrong from None
+    parameters: dict[str, Any] = {}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        parameters["k"] = _literal(node.right, wrong)
+        node = node.left
+    if isinstance(node, ast.Call):
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            raise wrong
+        for keyword in node.keywords:
+            if keyword.arg in parameters:
+                raise ValueError(f"{text!r} gives {keyword.arg} twice.")
+            parameters[str(keyword.arg)] = _literal(keyword.value, wrong)
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise wrong
+    return node.id, parameters
+
+
+def _literal(node: ast.expr, wrong: ValueError) -> Any:
+    """A Python literal, or a bare word as a string."""
+    if isinstance(node, ast.Name):
+        return node.id
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        raise wrong from None
+
+
+def _format(value: Any) -> str:
+    """The text of a parameter, without spaces, as `_parse` reads it."""
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return "{" + ",".join(f"{_format(a)}:{_format(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(_format, value)) + "]"
+    if isinstance(value, str):
+        return value if value.isidentifier() else repr(value)
+    return repr(value)

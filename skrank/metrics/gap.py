@@ -1,0 +1,89 @@
+"""Graded average precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.base import Metric, Scale, discounts, register
+from skrank.metrics.quadratic import QuadraticTables
+
+
+@register("gap")
+@dataclass(frozen=True, kw_only=True)
+class GAP(Metric):
+    r"""Graded average precision: average precision for users who differ in what they call relevant.
+
+    A user regards grades j and better as relevant with probability g_j; a document of grade i is
+    then relevant with probability ``G(i) = g_1 + ... + g_i``.
+
+    .. math:: GAP = \frac1D \sum_n \frac1n \sum_{m \le n} G(\min(i_m, i_n)),
+              \quad D = \sum_{\text{documents}} G(i)
+
+    Parameters
+    ----------
+    thresholds : sequence of float, optional
+        g_1..g_c, probabilities that sum to 1. Default: uniform over the grades 1..max_grade. A
+        point mass on grade t gives average precision with ``rel=t``.
+    max_grade : int, optional
+        Highest grade of the collection. Default: the number of thresholds, else the highest label
+        of the data that the metric meets.
+    normalize : {"all", "ideal"}
+        With a cut-off: divide by D over all documents of the query (as trec_eval's map_cut), or by
+        the best possible value at k, so that an ideal list scores 1.
+    labels : {"step", "interp"}
+        Worth of a label between two grades: that of the grade below, or in proportion (for grades
+        averaged over assessors). Both agree on whole grades.
+    k, condensed, empty, ties
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("gap", thresholds=[0.2, 0.5, 0.3])([1, 0, 3, 2], [4, 3, 2, 1]) < 1
+    True
+    >>> skrank.metric("gap")([2, 1, 0], [3, 2, 1])
+    1.0
+    """
+
+    thresholds: tuple[float, ...] | None = None
+    max_grade: int | None = None
+    normalize: str = "all"
+    labels: str = "step"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        max_grade = check.check_max_grade(self.max_grade)
+        self._set(
+            max_grade=max_grade,
+            thresholds=check.check_thresholds(self.thresholds, max_grade),
+            normalize=check.check_choice("normalize", self.normalize, ("all", "ideal")),
+            labels=check.check_choice("labels", self.labels, ("step", "interp")),
+        )
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The whole list, or the first k ranks."""
+        return None if self.normalize == "all" else self.k
+
+    def worth(self, scale: Scale) -> np.ndarray:
+        """G per code: the probability that its documents are relevant."""
+        g = self.thresholds or (1 / scale.max_grade,) * scale.max_grade
+        check.check_grades(scale.labels, len(g), str(self))
+        cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
+        cumulated[-1] = 1.0
+        steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
+        return np.interp(steps, np.arange(len(cumulated)), cumulated)
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Each pair is worth the smaller G, at one over the rank of the lower document."""
+        worth = self.worth(scale)
+        weights = discounts(lambda rank: 1 / rank, scale.longest, k)
+        return QuadraticTables(worth, weights, (weights, np.minimum.outer(worth, worth)))

@@ -1,0 +1,308 @@
+"""Bind metrics to labels, and rankings to scores: what depends on labels is computed once."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._parallel import run_chunks
+from skrank._queries import Queries, resolve_groups
+from skrank.metrics.base import Metric, Scale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEW_LABELS = 32  # whole labels below this are their own codes
+
+
+class Judgments:
+    """Labels of documents by query, as small codes.
+
+    Parameters
+    ----------
+    relevance : array-like of shape (n_rows,)
+        Labels in the caller's row order; NaN = not judged.
+    queries : Queries
+
+    Attributes
+    ----------
+    codes : uint8 (or int32) ndarray of shape (n_rows,), rows contiguous by query
+    labels : ndarray of shape (n_codes,)
+        Label of each code, ascending; the code of documents not judged has label 0 and stands last.
+    unjudged : int or None
+        Code of the documents not judged, if there are any.
+    counts : int64 ndarray of shape (n_queries, n_codes)
+    """
+
+    def __init__(self, relevance: Any, queries: Queries) -> None:
+        given = check.as_vector("relevance", relevance, queries.n_rows)
+        self.queries = queries
+        values = queries.gather(given)
+        encoded = _encode_grades(values, queries)
+        if encoded is None:
+            encoded = _encode_any(values, queries)
+        self.codes, self.labels, self.unjudged = encoded
+        self.indptr = queries.indptr
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Documents of each code in each query."""
+        from skrank._kernels import labels
+
+        counts = np.empty((len(self.queries), len(self.labels)), np.int64)
+        run_chunks(labels.count, self.indptr, self.codes, counts)
+        return counts
+
+    @cached_property
+    def max_grade(self) -> int:
+        """Highest label, rounded up, at least 1."""
+        present = self.counts.any(axis=0) if len(self.labels) <= _FEW_LABELS else slice(None)
+        return max(1, int(np.ceil(self.labels[present].max(initial=0))))
+
+    @cached_property
+    def judged_share(self) -> float:
+        """Share of the documents that were judged."""
+        if self.unjudged is None:
+            return 1.0
+        return 1.0 - float(np.mean(self.codes == self.unjudged))
+
+    @cached_property
+    def condensed_indptr(self) -> np.ndarray:
+        """First rows when documents not judged are removed."""
+        if self.unjudged is None:
+            return self.indptr
+        judged = np.diff(self.indptr) - self.counts[:, self.unjudged]
+        return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
+
+
+def _encode_grades(
+    values: np.ndarray, queries: Queries
+) -> tuple[np.ndarray, np.ndarray, int | None] | None:
+    """Codes of labels that are small whole numbers; None if some are not."""
+    from skrank._kernels import labels
+
+    codes = np.empty(len(values), np.uint8)
+    found = run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)
+    if max(found) >= 0:
+        return None
+    top = int(codes.max())
+    if top < _FEW_LABELS:
+        return codes, np.arange(top + 1.0), None
+    judged = codes < _FEW_LABELS
+    grades = int(codes[judged].max(initial=0)) + 1
+    codes[~judged] = grades
+    return codes, np.append(np.arange(float(grades)), 0.0), grades
+
+
+def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Codes of arbitrary labels; rejects those that are no labels."""
+    bad = np.flatnonzero((values < 0) | np.isinf(values))
+    if len(bad):
+        rows = [queries.caller_row(int(row)) for row in bad]
+        row = min(rows)
+        raise check.bad_label(float(values[bad[rows.index(row)]]), row)
+    judged = ~np.isnan(values)
+    labels, inverse = np.unique(values[judged], return_inverse=True)
+    labels = labels if len(labels) and labels[0] == 0 else np.append(0.0, labels)
+    shift = len(labels) - (int(inverse.max(initial=-1)) + 1)
+    unjudged = None if judged.all() else len(labels)
+    codes = np.full(len(values), len(labels), np.uint8 if len(labels) < 256 else np.int32)
+    codes[judged] = inverse + shift
+    return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
+
+
+@dataclass(frozen=True, eq=False)
+class RankedCodes:
+    """Codes in rank order with their ties, as the kernels read them."""
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+
+class Ranking:
+    """The order that scores give to judged documents: sorted once, read by any number of metrics.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    scores : array-like of shape (n_rows,)
+        In the caller's row order; -inf = judged but not retrieved.
+    """
+
+    def __init__(self, judgments: Judgments, scores: Any) -> None:
+        queries = judgments.queries
+        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        self.judgments = judgments
+        self.order = np.empty(len(vector), np.int32)
+        self.tied = np.empty(len(vector), np.uint8)
+        self.retrieved = np.empty(len(queries), np.int64)
+        rank_scores(queries, vector, self.order, self.tied, self.retrieved)
+        self._seen: dict[tuple[str, bool], RankedCodes] = {}
+
+    def codes(self, ties: str, condensed: bool) -> RankedCodes:
+        """The ranked codes under a policy for ties, with or without documents not judged."""
+        condensed = condensed and self.judgments.unjudged is not None
+        if (ties, condensed) not in self._seen:
+            make = self._condensed if condensed else self._settled
+            self._seen[ties, condensed] = make(ties)
+        return self._seen[ties, condensed]
+
+    def _settled(self, ties: str) -> RankedCodes:
+        from skrank._kernels import ranking
+
+        judgments = self.judgments
+        if ties == "average":
+            ranked = np.empty_like(judgments.codes)
+            run_chunks(ranking.gather, judgments.indptr, judgments.codes, self.order, ranked)
+            return RankedCodes(judgments.indptr, ranked, self.tied, self.retrieved)
+        average = self.codes("average", False)
+        untied = np.zeros_like(self.tied)
+        if ties == "stable":
+            return replace(average, tied=untied)
+        worth = judgments.labels if ties == "worst" else -judgments.labels
+        code_at = np.argsort(worth, kind="stable")
+        place = np.argsort(code_at)
+        ranked = average.codes.copy()
+        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, code_at, ranked)
+        return replace(average, codes=ranked, tied=untied)
+
+    def _condensed(self, ties: str) -> RankedCodes:
+        from skrank._kernels import ranking
+
+        full, judgments = self.codes(ties, False), self.judgments
+        indptr = judgments.condensed_indptr
+        n_rows = int(indptr[-1])
+        kept = RankedCodes(
+            indptr,
+            np.empty(n_rows, full.codes.dtype),
+            np.empty(n_rows, np.uint8),
+            np.empty_like(full.retrieved),
+        )
+        run_chunks(
+            ranking.condense, full.indptr, judgments.unjudged, full.codes, full.tied,
+            full.retrieved, indptr, kept.codes, kept.tied, kept.retrieved,
+        )  # fmt: skip
+        return kept
+
+
+def rank_scores(
+    queries: Queries,
+    scores: np.ndarray,
+    order: np.ndarray,
+    tied: np.ndarray,
+    retrieved: np.ndarray,
+    *,
+    warm: bool = False,
+) -> None:
+    """Sort contiguous scores into `order`, `tied` and `retrieved`; reject NaN and +inf."""
+    from skrank._kernels import ranking
+
+    found = run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
+    bad = [row for row in found if row >= 0]
+    if bad:
+        raise check.bad_score(float(scores[bad[0]]), queries.caller_row(bad[0]))
+
+
+class Plan:
+    """A metric bound to judgments: tables and normalisers, built once per data set.
+
+    Parameters
+    ----------
+    metric : Metric
+    judgments : Judgments
+    max_grade : int, optional
+        Highest grade of the collection, for a metric that does not fix it. Default: of the
+        judgments.
+    """
+
+    def __init__(
+        self, metric: Metric, judgments: Judgments, *, max_grade: int | None = None
+    ) -> None:
+        self.metric = metric
+        self.judgments = judgments
+        top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
+        longest = int(judgments.queries.sizes.max())
+        self.scale = Scale(judgments.labels, top, longest)
+        self.tables = metric.tables(self.scale, metric.k)
+
+    @cached_property
+    def empty(self) -> np.ndarray:
+        """Queries without a relevant document."""
+        return self.judgments.counts @ self.tables.relevant.astype(np.int64) == 0
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """One over the normaliser of each query; 0 for empty queries."""
+        return self.inverse_ideal(self.metric.ideal_cutoff)
+
+    def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
+        """One over the best sum of each query at a cut-off (1 if `cutoff` is 0); 0 if empty."""
+        if cutoff == 0:
+            return np.where(self.empty, 0.0, 1.0)
+        tables = self.metric.tables(self.scale, cutoff)
+        ideal = tables.ideals(self.judgments.indptr, self.judgments.counts)
+        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
+
+    def values(self, ranking: Ranking) -> np.ndarray:
+        """Value of each query; what `empty` says for queries without a relevant document."""
+        metric = self.metric
+        values = self.tables.values(ranking.codes(metric.ties, metric.condensed), self.inverse)
+        if self.empty.any():
+            if metric.empty == "raise":
+                query = self.judgments.queries.name(int(np.argmax(self.empty)))
+                raise ValueError(
+                    f"query {query} has no relevant document, so {metric} is not defined: "
+                    'drop it, or choose empty="skip", 0 or 1.'
+                )
+            values[self.empty] = metric.empty if metric.empty in (0, 1) else np.nan
+        return values
+
+    def mean(self, values: np.ndarray, weights: np.ndarray | None = None) -> float:
+        """(Weighted) mean of the values of queries, as `empty` says."""
+        if self.metric.empty == "skip":
+            kept = ~self.empty
+            values = values[kept]
+            weights = None if weights is None else weights[kept]
+        if len(values) == 0 or (weights is not None and not weights.any()):
+            warnings.warn(
+                f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return float("nan")
+        return float(np.average(values, weights=weights))
+
+
+def judge(relevance: Any, groups: Any = None) -> Judgments:
+    """Judgments of labels whose groups are given, or on the index, or one query."""
+    ids = resolve_groups(groups, relevance)
+    rows = check.as_vector("relevance", relevance)
+    queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)
+    return Judgments(rows, queries)
+
+
+def mean_over_queries(
+    metric: Metric, relevance: Any, scores: Any, groups: Any, sample_weight: Any
+) -> float:
+    """What calling a metric does."""
+    judgments = judge(relevance, groups)
+    plan = Plan(metric, judgments)
+    weights = check.query_weights(sample_weight, judgments.queries)
+    return plan.mean(plan.values(Ranking(judgments, scores)), weights)
+
+
+def values_per_query(metric: Metric, relevance: Any, scores: Any, groups: Any) -> pd.Series:
+    """What `Metric.per_query` does."""
+    import pandas as pd
+
+    judgments = judge(relevance, groups)
+    values = Plan(metric, judgments).values(Ranking(judgments, scores))
+    index = pd.Index(judgments.queries.ids, name="qid")
+    return pd.Series(values, index=index, name=str(metric))

@@ -1,0 +1,99 @@
+"""What an objective is: something that gives gradients once it is bound to judgments."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.base import Metric
+from skrank.metrics.plan import Judgments, judge
+
+
+class BoundObjective(Protocol):
+    """An objective on one data set; counts its rounds."""
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Objective(ABC):
+    """A loss to minimise, with first derivative and a positive curvature per document."""
+
+    @abstractmethod
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundObjective:
+        """The objective on judgments, with one weight per query."""
+
+    def __call__(
+        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature in double precision, as in the first round of training.
+
+        Parameters
+        ----------
+        relevance : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        scores : array-like of shape (n_rows,)
+            Finite scores.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `relevance`; without it all rows
+            are one ranked list.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        grad, hess : ndarrays of shape (n_rows,)
+            Gradients of a query sum to 0; better documents have negative ones. hess >= 0.
+        """
+        judgments = judge(relevance, groups)
+        queries = judgments.queries
+        weights = check.query_weights(sample_weight, queries)
+        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        grad, hess = np.empty(len(vector)), np.empty(len(vector))
+        self.bind(judgments, weights).gradient(vector, grad, hess)
+        return queries.scatter(grad), queries.scatter(hess)
+
+
+def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
+    """An Objective from a metric name, a Metric (both: LambdaRank on it) or an Objective.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective
+    **options
+        Options of LambdaRank, when `objective` is a metric.
+
+    Returns
+    -------
+    Objective
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, or given together with an Objective.
+    """
+    from skrank.objectives.lambdarank import LambdaRank
+
+    if isinstance(objective, Objective):
+        if options:
+            raise ValueError(
+                f"options {sorted(options)} belong to the objective: write "
+                f"dataclasses.replace(objective, {next(iter(options))}=...)."
+            )
+        return objective
+    known = [field.name for field in dataclasses.fields(LambdaRank) if field.name != "metric"]
+    for name in options:
+        if name not in known:
+            raise check.unknown_name("option of LambdaRank", name, known)
+    return LambdaRank(objective, **options)  # type: ignore[arg-type]

@@ -1,0 +1,24 @@
+"""What must be set before the first import of numba or a booster."""
+
+import hashlib
+import os
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _kernels_digest() -> str:
+    digest = hashlib.sha256(version("numba").encode())
+    for path in sorted((ROOT / "skrank" / "_kernels").glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# numba keys a cached kernel by its own file only: after an edit to a kernel that it calls from
+# another file, the old machine code would run. Child processes inherit the folder.
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _kernels_digest())
+
+# Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
