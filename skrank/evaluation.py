@@ -117,8 +117,9 @@ def evaluate(
     Examples
     --------
     >>> import skrank
-    >>> skrank.evaluate([1, 0, 2, 0], [4, 3, 2, 1], groups=["a", "a", "b", "b"], metrics=["gap",
-    "p@1"]) 2 queries, 4 documents: 100.0% judged, 100.0% retrieved
+    >>> relevance = skrank.with_groups([1, 0, 2, 0], ["a", "a", "b", "b"])
+    >>> skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "p@1"])
+    2 queries, 4 documents: 100.0% judged, 100.0% retrieved
                   mean    std  queries  empty
     gap         1.0000 0.0000        2      0
     precision@1 1.0000 0.0000        2      0
