@@ -96,8 +96,12 @@ def check_thresholds(thresholds: Any, max_grade: int | None) -> tuple[float, ...
     return g
 
 
-def check_mapping(parameter: str, values: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """A mapping from labels to numbers as sorted pairs, which hash."""
+def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...]:
+    """A mapping from labels to numbers, or its pairs, as sorted pairs, which hash."""
+    try:
+        values = dict(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{parameter}={values!r} must map labels to numbers.") from None
     labels = check_numbers(f"labels of {parameter}", values.keys())
     worth = check_numbers(f"values of {parameter}", values.values())
     return tuple(sorted(zip(labels, worth, strict=True)))
@@ -191,6 +195,19 @@ def check_rel(rel: Any) -> float:
     return check_number("rel", rel, 0, math.inf, open_low=True)
 
 
+def check_persistence(p: Any) -> float:
+    """The probability that a user goes to the next rank, in [0, 1)."""
+    if p == 1:
+        raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
+    return check_number("p", p, 0, 1)
+
+
+def refuse_cutoff(name: str, k: Any, instead: str) -> None:
+    """The error for a cut-off where a metric has none."""
+    if k is not None:
+        raise ValueError(f"{name} has no cut-off: remove k={k}, or use {instead}.")
+
+
 def check_max_grade(max_grade: Any) -> int | None:
     """The highest grade of a collection, at least 1 and at most 1000; None stays None."""
     if max_grade is None:
@@ -216,12 +233,22 @@ def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
         )
 
 
-def check_gains(gains: Sequence[float]) -> None:
+def check_gains(parameter: str, gains: Sequence[float]) -> None:
     """Gains in the order of their labels: at least 0, not falling."""
     if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
         raise ValueError(
-            f"gain={list(gains)} must be at least 0 and must not fall as labels rise: "
+            f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise: "
             "a better document cannot be worth less."
+        )
+
+
+def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> None:
+    """Probabilities per label, at most 1."""
+    if found.max(initial=0) > 1:
+        worst = int(np.argmax(found))
+        raise ValueError(
+            f"{name} gives label {labels[worst]:g} the probability {found[worst]:g}, above 1: "
+            "choose a scale that fits the labels, or give a mapping from labels to probabilities."
         )
 
 
@@ -231,3 +258,72 @@ def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) ->
         if label not in table and label != 0:
             raise ValueError(f"{parameter} has no value for label {label:g}: give one per label.")
     return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)
+
+
+def check_bagging(params: Mapping[str, Any]) -> None:
+    """LightGBM parameters under which a callable objective trains."""
+
+    def given(*aliases: str, default: Any) -> str:
+        return str(next((params[name] for name in aliases if name in params), default)).lower()
+
+    by_query = given("bagging_by_query", default=False) in ("true", "1", "+")
+    fraction = given("bagging_fraction", "subsample", "sub_row", "bagging", default=1.0)
+    every = given("bagging_freq", "subsample_freq", default=0)
+    if by_query and float(fraction) < 1 and float(every) > 0:
+        raise ValueError(
+            "bagging_by_query=True with a callable objective trains nothing: LightGBM draws the "
+            "queries only on the way to its own objectives, so that every tree sees no data. "
+            "Set bagging_by_query=False (rows are drawn then), or bagging_fraction=1."
+        )
+
+
+def check_no_positions(positions: Any) -> None:
+    """A LightGBM Dataset without positions of documents, which a callable objective cannot use."""
+    if positions is not None:
+        raise ValueError(
+            "the Dataset has position=, which only LightGBM's own lambdarank corrects for: "
+            "build it without position=, or train with objective='lambdarank'."
+        )
+
+
+def check_whole_queries(sizes: Any, rows: Any) -> None:
+    """Rows of a subset that hold every query as a whole or not at all."""
+    sizes = np.asarray(sizes).astype(np.int64)
+    query = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(rows)]
+    kept = np.bincount(query, minlength=len(sizes))
+    torn = np.flatnonzero((kept > 0) & (kept < sizes))
+    if len(torn):
+        raise ValueError(
+            f"{len(torn)} queries are torn apart, first query {torn[0]}: {kept[torn[0]]} of its "
+            f"{sizes[torn[0]]} rows are in this subset. Split by query: with a callable objective, "
+            "lightgbm.cv needs folds=sklearn.model_selection.GroupKFold(5)."
+        )
+
+
+def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Weights of an XGBoost DMatrix, one for each of the queries of these sizes."""
+    if len(weights) != len(sizes):
+        raise ValueError(
+            f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: XGBoost takes one "
+            "weight per query when rows have a qid. With row weights, pass "
+            "weight=w[numpy.unique(qid, return_index=True)[1]]."
+        )
+    return weights.astype(np.float64)
+
+
+def not_a_dmatrix(what: str) -> TypeError:
+    """The error for a callable that XGBoost's scikit-learn estimators call without groups."""
+    return TypeError(
+        f"{what} needs a DMatrix with queries, and XGBoost's scikit-learn estimators pass arrays: "
+        "use xgboost.train, or skrank.GroupedRanker, which does."
+    )
+
+
+def check_macro(metrics: Iterable[Any]) -> None:
+    """Metrics whose means over parts of the queries combine to the mean over all."""
+    for metric in metrics:
+        if metric.average != "macro":
+            raise ValueError(
+                f"{metric} cannot be summed over the workers of distributed training: evaluate "
+                'average="macro" there, and this one afterwards on all predictions.'
+            )

@@ -136,7 +136,7 @@ def evaluate(
     for name, one in chosen.items():
         plan = Plan(one, judgments, max_grade=max_grade)
         values[name] = plan.values(ranking)
-        mean[name] = plan.mean(values[name], weights)
+        mean[name] = plan.mean(ranking, values[name], weights)
         empty[name] = int(plan.empty.sum())
     queries = judgments.queries
     return Report(

@@ -31,3 +31,13 @@ def count(first, last, indptr, codes, counts):
             counts[q, code] = 0
         for row in range(indptr[q], indptr[q + 1]):
             counts[q, codes[row]] += 1
+
+
+@njit(**_options)
+def count_below(first, last, indptr, retrieved, ranked, counts):
+    """Number of documents of each code that were not retrieved, from ranked codes."""
+    for q in range(first, last):
+        for code in range(counts.shape[1]):
+            counts[q, code] = 0
+        for row in range(indptr[q] + retrieved[q], indptr[q + 1]):
+            counts[q, ranked[row]] += 1

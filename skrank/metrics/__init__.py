@@ -1,24 +1,66 @@
 """Metrics of rankings: what a ranking is worth.
 
-`metric` makes one from a name; each class says what it measures. A class is data that a compiled
-kernel of its family reads: `quadratic` (sums over documents and pairs) or `cascade` (a user who
-stops).
+`metric` makes one from a name; each class says what it measures. A class is data that a
+compiled kernel of its family reads:
+
+- `quadratic`, sums over documents and pairs of documents (GAP, AP, nDCG, Q-measure, precision);
+- `cascade`, a user who stops when satisfied (ERR, PFound, reciprocal rank, success);
+- `preference`, worse documents above each relevant one (bpref, rpref);
+- `strict`, what has no closed form for ties (interpolated precision, infAP).
 """
 
+from skrank.metrics.accuracy import Accuracy as Accuracy
+from skrank.metrics.accuracy import Error as Error
+from skrank.metrics.accuracy import Judged as Judged
+from skrank.metrics.accuracy import accuracy_at_k_score as accuracy_at_k_score
+from skrank.metrics.accuracy import error_at_k_score as error_at_k_score
+from skrank.metrics.accuracy import judged_at_k_score as judged_at_k_score
+from skrank.metrics.ap import AP as AP
+from skrank.metrics.ap import InfAP as InfAP
+from skrank.metrics.ap import average_precision_score as average_precision_score
+from skrank.metrics.ap import infap_score as infap_score
+from skrank.metrics.assessors import aggregate_judgments as aggregate_judgments
 from skrank.metrics.base import Metric as Metric
 from skrank.metrics.base import metric as metric
 from skrank.metrics.base import registered as registered
-from skrank.metrics.cascade import ERR as ERR
-from skrank.metrics.cascade import RR as RR
+from skrank.metrics.bpref import BPref as BPref
+from skrank.metrics.bpref import RPref as RPref
+from skrank.metrics.bpref import bpref_score as bpref_score
+from skrank.metrics.bpref import rpref_score as rpref_score
+from skrank.metrics.curves import GradedCurve as GradedCurve
+from skrank.metrics.curves import eleven_point_curve as eleven_point_curve
+from skrank.metrics.curves import graded_precision_recall_curve as graded_precision_recall_curve
+from skrank.metrics.dcg import CG as CG
 from skrank.metrics.dcg import DCG as DCG
 from skrank.metrics.dcg import NDCG as NDCG
-from skrank.metrics.functions import average_precision_score as average_precision_score
-from skrank.metrics.functions import dcg_score as dcg_score
-from skrank.metrics.functions import err_score as err_score
-from skrank.metrics.functions import gap_score as gap_score
-from skrank.metrics.functions import ndcg_score as ndcg_score
-from skrank.metrics.functions import precision_at_k_score as precision_at_k_score
-from skrank.metrics.functions import reciprocal_rank_score as reciprocal_rank_score
+from skrank.metrics.dcg import cg_score as cg_score
+from skrank.metrics.dcg import dcg_score as dcg_score
+from skrank.metrics.dcg import ndcg_score as ndcg_score
+from skrank.metrics.err import ERR as ERR
+from skrank.metrics.err import NERR as NERR
+from skrank.metrics.err import PFound as PFound
+from skrank.metrics.err import err_score as err_score
+from skrank.metrics.err import nerr_score as nerr_score
+from skrank.metrics.err import pfound_score as pfound_score
 from skrank.metrics.gap import GAP as GAP
-from skrank.metrics.precision import AP as AP
-from skrank.metrics.precision import Precision as Precision
+from skrank.metrics.gap import gap_score as gap_score
+from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
+from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
+from skrank.metrics.q import QMeasure as QMeasure
+from skrank.metrics.q import q_measure_score as q_measure_score
+from skrank.metrics.r_precision import RPrecision as RPrecision
+from skrank.metrics.r_precision import r_precision_score as r_precision_score
+from skrank.metrics.rbp import RBP as RBP
+from skrank.metrics.rbp import RBPResidual as RBPResidual
+from skrank.metrics.rbp import rbp_residual_score as rbp_residual_score
+from skrank.metrics.rbp import rbp_score as rbp_score
+from skrank.metrics.rr import RR as RR
+from skrank.metrics.rr import Success as Success
+from skrank.metrics.rr import reciprocal_rank_score as reciprocal_rank_score
+from skrank.metrics.rr import success_at_k_score as success_at_k_score
+from skrank.metrics.sets import FBeta as FBeta
+from skrank.metrics.sets import Precision as Precision
+from skrank.metrics.sets import Recall as Recall
+from skrank.metrics.sets import f_beta_at_k_score as f_beta_at_k_score
+from skrank.metrics.sets import precision_at_k_score as precision_at_k_score
+from skrank.metrics.sets import recall_at_k_score as recall_at_k_score

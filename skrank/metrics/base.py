@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,8 +14,6 @@ from skrank import _validation as check
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from skrank.metrics.plan import RankedCodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,31 +28,87 @@ class Scale:
         Highest grade of the collection.
     longest : int
         Length of the longest list.
+    counts : int64 ndarray of shape (n_queries, n_codes)
+        Documents of each code in each query.
+    unjudged : int or None
+        Code of the documents that were not judged, if there are any.
     """
 
     labels: np.ndarray
     max_grade: int
     longest: int
+    counts: np.ndarray
+    unjudged: int | None
 
 
-class Tables(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Lists:
+    """Numbers of documents per query, as float arrays of shape (n_queries,).
+
+    Attributes
+    ----------
+    shown
+        Documents in the list, down to the cut-off.
+    relevant
+        Relevant documents of the query, shown or not.
+    total
+        All documents of the query, shown or not.
+    """
+
+    shown: np.ndarray
+    relevant: np.ndarray
+    total: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RankedCodes:
+    """Codes in rank order with their ties, as the kernels read them."""
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+
+class Tables(ABC):
     """Arrays that define a sum over a ranked list, and the kernels of their family."""
 
     @property
+    @abstractmethod
     def relevant(self) -> np.ndarray:
-        """Whether each code is worth something."""
+        """Whether documents of each code are relevant."""
 
+    @abstractmethod
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
+        """Value of each query times `inverse`, which is 0 where there is nothing to compute."""
 
+    @abstractmethod
     def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best value of each query, from its number of documents per code."""
+        """The best sum of each query, from its number of documents per code."""
+
+    def repeated(self, n_lists: int) -> Tables:
+        """The tables of the first query, for `n_lists` lists."""
+        return self
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Change of the sum for every swap of ranks a < b of one list of codes."""
+        """Change of the sum for every swap of ranks a < b of one list of codes: by swapping."""
+        n = len(codes)
+        upper, lower = np.triu_indices(n, 1)
+        lists = np.tile(codes, (len(upper) + 1, 1))
+        which = np.arange(len(upper))
+        lists[which, upper], lists[which, lower] = codes[lower], codes[upper]
+        m = len(lists)
+        swapped = RankedCodes(
+            np.arange(m + 1) * n, lists.ravel(), np.zeros(m * n, np.uint8), np.full(m, n)
+        )
+        sums = self.repeated(m).values(swapped, np.ones(m))
+        out = np.zeros((n, n))
+        out[upper, lower] = sums[:-1] - sums[-1]
+        return out
 
     def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
         """The kernel of LambdaRank gradients and the arrays that it takes from here."""
+        raise TypeError(f"{type(self).__name__} has no gradients.")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,18 +126,26 @@ class Metric:
         Value of a query without a relevant document. "skip": NaN per query, left out of the mean.
     ties : {"average", "stable", "worst", "best"}
         How documents of equal score are ordered. "average": the mean over all orders, exactly.
+    average : {"macro", "geometric"}
+        Mean over queries: arithmetic, or geometric with values raised to at least 1e-5, as
+        trec_eval's gm_map. Set metrics also have "micro": documents of all queries are counted
+        together.
     """
 
     names: ClassVar[tuple[str, ...]] = ()
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
     greater_is_better: ClassVar[bool] = True
+    needs_relevant: ClassVar[bool] = True  # not defined for queries without a relevant document
 
     k: int | None = None
     condensed: bool = False
     empty: str | int = "skip"
     ties: str = "average"
+    average: str = "macro"
 
     def __post_init__(self) -> None:
         self._set(
+            average=check.check_choice("average", self.average, self.averages),
             k=check.check_cutoff(self.k),
             condensed=check.check_choice("condensed", bool(self.condensed) + 0, (0, 1)) == 1,
             empty=check.check_choice("empty", self.empty, check.EMPTY_CHOICES),
@@ -95,7 +158,6 @@ class Metric:
             object.__setattr__(self, name, value)
 
     # what a metric defines
-    # ---------------------------------------------------------------------------
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
@@ -106,8 +168,20 @@ class Metric:
         """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
         return 0
 
-    # what follows
-    # ------------------------------------------------------------------------------------
+    @property
+    def untrainable(self) -> str | None:
+        """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
+        return None
+
+    def finish(self, sums: np.ndarray, lists: Lists) -> np.ndarray:
+        """Values of queries from their normalised sums, where more than the sum counts."""
+        return sums
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """Weight of each query in the mean; None for equal weights."""
+        return None
+
+    # what follows from it
 
     def __call__(
         self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
@@ -165,8 +239,7 @@ def discounts(
     return values
 
 
-# names
-# ------------------------------------------------------------------------------------------------
+# names and strings
 
 _registry: dict[str, type[Metric]] = {}
 _M = TypeVar("_M", bound=type[Metric])
@@ -211,8 +284,8 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     Examples
     --------
     >>> import skrank
-    >>> skrank.metric("ndcg(gain=linear)@10")
-    NDCG(k=10, condensed=False, empty='skip', ties='average', gain='linear', discount='log2')
+    >>> skrank.metric("ndcg(gain=linear)@10") == skrank.metrics.NDCG(k=10, gain="linear")
+    True
     >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
     'gap(thresholds=[0.3,0.7])@5'
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +38,7 @@ class GAP(Metric):
     labels : {"step", "interp"}
         Worth of a label between two grades: that of the grade below, or in proportion (for grades
         averaged over assessors). Both agree on whole grades.
-    k, condensed, empty, ties
+    k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
     References
@@ -53,7 +55,7 @@ class GAP(Metric):
     1.0
     """
 
-    thresholds: tuple[float, ...] | None = None
+    thresholds: Sequence[float] | None = None
     max_grade: int | None = None
     normalize: str = "all"
     labels: str = "step"
@@ -87,3 +89,54 @@ class GAP(Metric):
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         return QuadraticTables(worth, weights, (weights, np.minimum.outer(worth, worth)))
+
+
+def gap_score(
+    relevance: Any,
+    scores: Any,
+    *,
+    groups: Any = None,
+    k: int | None = None,
+    thresholds: Sequence[float] | None = None,
+    max_grade: int | None = None,
+    normalize: str = "all",
+    labels: str = "step",
+    condensed: bool = False,
+    empty: str | int = "skip",
+    ties: str = "average",
+    average: str = "macro",
+    sample_weight: Any = None,
+) -> float:
+    """Graded average precision: mean over queries of `GAP`.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups, sample_weight : array-like of shape (n_rows,), optional
+        Query of each row, and weight of that query; see `Metric`.
+    k, thresholds, max_grade, normalize, labels, condensed, empty, ties, average
+        See `GAP`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from skrank.metrics import gap_score
+    >>> round(gap_score([2, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.8889
+    """
+    metric = GAP(
+        k=k,
+        thresholds=thresholds,
+        max_grade=max_grade,
+        normalize=normalize,
+        labels=labels,
+        condensed=condensed,
+        empty=empty,
+        ties=ties,
+        average=average,
+    )
+    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,12 @@ import numpy as np
 from skrank import _validation as check
 from skrank._parallel import run_chunks
 from skrank._queries import Queries, resolve_groups
-from skrank.metrics.base import Metric, Scale
+from skrank.metrics.base import Lists, Metric, RankedCodes, Scale
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _FEW_LABELS = 32  # whole labels below this are their own codes
 
 
@@ -116,16 +117,6 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
     return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
 
 
-@dataclass(frozen=True, eq=False)
-class RankedCodes:
-    """Codes in rank order with their ties, as the kernels read them."""
-
-    indptr: np.ndarray
-    codes: np.ndarray
-    tied: np.ndarray
-    retrieved: np.ndarray
-
-
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
 
@@ -154,6 +145,21 @@ class Ranking:
             self._seen[ties, condensed] = make(ties)
         return self._seen[ties, condensed]
 
+    def unknown(self, condensed: bool) -> np.ndarray:
+        """Documents of each query that were neither judged nor retrieved: they say nothing."""
+        from skrank._kernels import labels
+
+        judgments = self.judgments
+        none = np.zeros(len(self.retrieved), np.int64)
+        if condensed or judgments.unjudged is None:
+            return none
+        if np.array_equal(self.retrieved, judgments.queries.sizes):
+            return none
+        lost = np.empty((len(none), len(judgments.labels)), np.int64)
+        ranked = self.codes("average", False)
+        run_chunks(labels.count_below, ranked.indptr, self.retrieved, ranked.codes, lost)
+        return lost[:, judgments.unjudged]
+
     def _settled(self, ties: str) -> RankedCodes:
         from skrank._kernels import ranking
 
@@ -166,8 +172,10 @@ class Ranking:
         untied = np.zeros_like(self.tied)
         if ties == "stable":
             return replace(average, tied=untied)
-        worth = judgments.labels if ties == "worst" else -judgments.labels
-        code_at = np.argsort(worth, kind="stable")
+        worth = judgments.labels.copy()
+        if judgments.unjudged is not None:
+            worth[judgments.unjudged] = -1.0
+        code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
         place = np.argsort(code_at)
         ranked = average.codes.copy()
         run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, code_at, ranked)
@@ -229,13 +237,18 @@ class Plan:
         self.judgments = judgments
         top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
         longest = int(judgments.queries.sizes.max())
-        self.scale = Scale(judgments.labels, top, longest)
+        self.scale = Scale(judgments.labels, top, longest, judgments.counts, judgments.unjudged)
         self.tables = metric.tables(self.scale, metric.k)
 
     @cached_property
     def empty(self) -> np.ndarray:
-        """Queries without a relevant document."""
-        return self.judgments.counts @ self.tables.relevant.astype(np.int64) == 0
+        """Queries without a relevant document, where the metric needs one."""
+        return (self.relevant == 0) & self.metric.needs_relevant
+
+    @cached_property
+    def relevant(self) -> np.ndarray:
+        """Number of relevant documents of each query."""
+        return self.judgments.counts @ self.tables.relevant.astype(np.int64)
 
     @cached_property
     def inverse(self) -> np.ndarray:
@@ -250,10 +263,29 @@ class Plan:
         ideal = tables.ideals(self.judgments.indptr, self.judgments.counts)
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
 
+    def lists(self, ranking: Ranking) -> Lists:
+        """Sizes of the lists that the metric sees."""
+        ranked = ranking.codes(self.metric.ties, self.metric.condensed)
+        k = self.metric.k or self.scale.longest
+        return Lists(
+            np.minimum(ranked.retrieved, k).astype(np.float64),
+            self.relevant.astype(np.float64),
+            (np.diff(ranked.indptr) - ranking.unknown(self.metric.condensed)).astype(np.float64),
+        )
+
+    def slope(self) -> np.ndarray:
+        """Change of each query's value per unit of its normalised sum, all documents retrieved."""
+        sizes = np.diff(self.judgments.indptr).astype(np.float64)
+        shown = np.minimum(sizes, self.metric.k or self.scale.longest)
+        lists = Lists(shown, self.relevant.astype(np.float64), sizes)
+        finish = self.metric.finish
+        return finish(np.ones(len(sizes)), lists) - finish(np.zeros(len(sizes)), lists)
+
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query; what `empty` says for queries without a relevant document."""
         metric = self.metric
-        values = self.tables.values(ranking.codes(metric.ties, metric.condensed), self.inverse)
+        sums = self.tables.values(ranking.codes(metric.ties, metric.condensed), self.inverse)
+        values = metric.finish(sums, self.lists(ranking))
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))
@@ -264,20 +296,26 @@ class Plan:
             values[self.empty] = metric.empty if metric.empty in (0, 1) else np.nan
         return values
 
-    def mean(self, values: np.ndarray, weights: np.ndarray | None = None) -> float:
-        """(Weighted) mean of the values of queries, as `empty` says."""
+    def mean(
+        self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
+        """Mean of the `values` that `ranking` has, with a weight per query, as the metric says."""
+        mass = self.metric.mass(self.lists(ranking))
+        mass = np.ones(len(values)) if mass is None else mass
+        if weights is not None:
+            mass = mass * weights
         if self.metric.empty == "skip":
-            kept = ~self.empty
-            values = values[kept]
-            weights = None if weights is None else weights[kept]
-        if len(values) == 0 or (weights is not None and not weights.any()):
+            values, mass = values[~self.empty], mass[~self.empty]
+        if not mass.any():
             warnings.warn(
                 f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
                 RuntimeWarning,
                 stacklevel=4,
             )
             return float("nan")
-        return float(np.average(values, weights=weights))
+        if self.metric.average == "geometric":
+            return float(np.exp(np.average(np.log(np.maximum(values, _FLOOR)), weights=mass)))
+        return float(np.average(values, weights=mass))
 
 
 def judge(relevance: Any, groups: Any = None) -> Judgments:
@@ -295,7 +333,8 @@ def mean_over_queries(
     judgments = judge(relevance, groups)
     plan = Plan(metric, judgments)
     weights = check.query_weights(sample_weight, judgments.queries)
-    return plan.mean(plan.values(Ranking(judgments, scores)), weights)
+    ranking = Ranking(judgments, scores)
+    return plan.mean(ranking, plan.values(ranking), weights)
 
 
 def values_per_query(metric: Metric, relevance: Any, scores: Any, groups: Any) -> pd.Series:

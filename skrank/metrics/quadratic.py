@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from skrank._parallel import run_chunks
-
-if TYPE_CHECKING:
-    from skrank.metrics.plan import RankedCodes
+from skrank.metrics.base import RankedCodes, Tables
 
 MOST_CLASSES = 64  # labels that pairs may tell apart
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticTables:
+class QuadraticTables(Tables):
     """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``.
 
     Parameters
@@ -29,40 +28,57 @@ class QuadraticTables:
     pairs : (ndarray (longest,), ndarray (n_codes, n_codes)), optional
         w, the weight of the pairs that end at each rank, and K, which must be equal for codes of
         equal gain.
+    offset : int64 ndarray (n_queries,), optional
+        Place of the first rank of each query in u and w, where queries have weights of their own.
     """
 
     gain: np.ndarray
     u: np.ndarray
     pairs: tuple[np.ndarray, np.ndarray] | None = None
+    offset: np.ndarray | None = None
 
-    w: np.ndarray = field(init=False)
-    classes: np.ndarray = field(init=False)
-    kernel: np.ndarray = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
+    @cached_property
+    def _classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """A code of each class, and the class of each code; higher classes gain more."""
         _, first, classes = np.unique(self.gain, return_index=True, return_inverse=True)
-        if self.pairs is None:
-            w, kernel = np.zeros_like(self.u), np.zeros((len(first), len(first)))
-        else:
-            w, kernel = self.pairs[0], self.pairs[1][np.ix_(first, first)]
-        used = np.flatnonzero((self.u != 0) | (w != 0))
-        object.__setattr__(self, "w", w)
-        object.__setattr__(self, "classes", classes.astype(np.int64).ravel())
-        object.__setattr__(self, "kernel", np.ascontiguousarray(kernel))
-        object.__setattr__(self, "depth", int(used[-1]) + 1 if len(used) else 0)
+        return first, classes.astype(np.int64).ravel()
+
+    @cached_property
+    def _pair_weights(self) -> np.ndarray:
+        return np.zeros_like(self.u) if self.pairs is None else self.pairs[0]
+
+    @cached_property
+    def _depth(self) -> int:
+        """Ranks that have a weight; all, where queries have weights of their own."""
+        if self.offset is not None:
+            return len(self.u)
+        used = np.flatnonzero((self.u != 0) | (self._pair_weights != 0))
+        return int(used[-1]) + 1 if len(used) else 0
+
+    def _starts(self, n_queries: int) -> np.ndarray:
+        return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
 
     @property
     def relevant(self) -> np.ndarray:
         """Codes that are worth something."""
         return self.gain > 0
 
-    def _pair_classes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Classes and their kernel; one class when no pairs count."""
+    def _worth(self) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each code and K by class; one class will do when no pairs count."""
         if self.pairs is None:
-            return np.zeros_like(self.classes), np.zeros((1, 1))
-        self._check_classes()
-        return self.classes, self.kernel
+            return np.zeros(len(self.gain), np.int64), np.zeros((1, 1))
+        return self._all_classes()
+
+    def _all_classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each code and K by class."""
+        first, classes = self._classes
+        if len(first) > MOST_CLASSES:
+            raise ValueError(
+                f"{len(first)} distinct labels are too many for pairs of documents (at most "
+                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
+            )
+        worth = np.zeros((len(self.gain),) * 2) if self.pairs is None else self.pairs[1]
+        return classes, np.ascontiguousarray(worth[np.ix_(first, first)])
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
@@ -71,8 +87,8 @@ class QuadraticTables:
         out = np.empty(len(inverse))
         run_chunks(
             quadratic.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
-            self.gain, *self._pair_classes(), self.u, self.w, _shared(len(inverse)), self.depth,
-            inverse, out,
+            self.gain, *self._worth(), self.u, self._pair_weights, self._starts(len(inverse)),
+            self._depth, inverse, out,
         )  # fmt: skip
         return out
 
@@ -81,12 +97,12 @@ class QuadraticTables:
         from skrank._kernels import quadratic
 
         best_first = np.argsort(-self.gain, kind="stable")
-        u = _prefix_sums(self.u)
-        w = np.stack([_prefix_sums(self.w), _prefix_sums(self.w * np.arange(len(self.w)))])
+        w = self._pair_weights
+        sums = np.stack([_prefix_sums(w), _prefix_sums(w * np.arange(len(w)))])
         out = np.empty(len(counts))
         run_chunks(
             quadratic.ideals, indptr, counts, best_first,
-            self.gain, *self._pair_classes(), u, w, _shared(len(counts)), out,
+            self.gain, *self._worth(), _prefix_sums(self.u), sums, self._starts(len(counts)), out,
         )  # fmt: skip
         return out
 
@@ -95,30 +111,20 @@ class QuadraticTables:
         from skrank._kernels import quadratic
 
         out = np.zeros((len(codes), len(codes)))
-        quadratic.deltas(codes, self.gain, self.classes, self.kernel, self.u, self.w, out)
+        here = slice(int(self._starts(1)[0]), None)
+        quadratic.deltas(
+            codes, self.gain, *self._all_classes(), self.u[here], self._pair_weights[here], out
+        )
         return out
 
     def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
         """The kernel of LambdaRank gradients and the arrays that it takes from here."""
         from skrank._kernels import quadratic
 
-        self._check_classes()
-        arrays = (self.gain, self.classes, self.kernel, self.u, self.w, _shared(n_queries))
-        return quadratic.lambdas, arrays
-
-    def _check_classes(self) -> None:
-        if len(self.kernel) > MOST_CLASSES:
-            raise ValueError(
-                f"{len(self.kernel)} distinct labels are too many for pairs of documents (at most "
-                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
-            )
+        weights = (self.u, self._pair_weights, self._starts(n_queries))
+        return quadratic.lambdas, (self.gain, *self._all_classes(), *weights)
 
 
 def _prefix_sums(weights: np.ndarray) -> np.ndarray:
     """Sum of the weights before each position."""
     return np.concatenate(([0.0], np.cumsum(weights)))
-
-
-def _shared(n_queries: int) -> np.ndarray:
-    """Offsets into rank weights that all queries share."""
-    return np.zeros(n_queries, np.int64)

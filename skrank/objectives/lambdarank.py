@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ class LambdaRank(Objective):
         Divide the delta of a pair by 0.01 + |s_i - s_j|, and scale the gradients of a query to the
         logarithm of their sum, as LightGBM and XGBoost do.
     tie_order : {"random", "stable"}
-        Order of documents with equal scores: random, drawn anew each round, or by row, as in
+        Order of documents with equal scores: random, drawn anew for every ranking, or by row, as in
         LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
         the model whatever the row order of the file says.
     random_state : int
@@ -75,6 +76,8 @@ class LambdaRank(Objective):
         if level is not None:
             level = check.check_count("truncation_level", level, "the rank that pairs must reach")
         chosen = metric(self.metric)
+        if chosen.untrainable:
+            raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
         if chosen.condensed:
             raise ValueError(
                 f"{chosen} cannot be trained on: drop the training rows without a label."
@@ -118,7 +121,7 @@ class BoundLambdaRank:
         self.codes = judgments.codes
         self.tables = plan.tables
         self.truncation = objective.truncation_level or plan.scale.longest
-        self.inverse = plan.inverse_ideal(self._ideal_cutoff())
+        self.inverse = plan.inverse_ideal(self._ideal_cutoff()) * plan.slope()
         self.weight = np.ones(n_queries) if weights is None else weights
         self.order = np.empty(n_rows, np.int32)
         self.tied = np.empty(n_rows, np.uint8)
@@ -147,8 +150,9 @@ class BoundLambdaRank:
                 "Lower the learning rate, or drop the documents that were not retrieved."
             )
         if self.objective.tie_order == "random":
-            # one seed per round; the multiplier keeps the seeds of neighbouring runs apart
-            seed = (self.objective.random_state * 1_000_003 + self.round) % 2**63
+            # the ranking seeds the draw: new when ranks change, the same when training is repeated
+            drawn_for = zlib.crc32(self.order.data, zlib.crc32(self.tied.data))
+            seed = (self.objective.random_state * 2**32 + drawn_for) % 2**63
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:

@@ -1,0 +1,72 @@
+"""Judgments of several assessors made into one label per document."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+
+
+def aggregate_judgments(
+    judgments: Any,
+    *,
+    method: str = "mean",
+    threshold: float = 1.0,
+    cannot: Any = (),
+    drop: bool = False,
+) -> np.ndarray:
+    """One label per document from the grades that several assessors gave.
+
+    Parameters
+    ----------
+    judgments : array-like of shape (n_rows, n_assessors)
+        Grades, at least 0; NaN = this assessor did not see the document.
+    method : {"mean", "and", "or"}
+        Mean grade; 1 if all assessors (at least one assessor) gave `threshold` or more, else 0.
+    threshold : float
+        Lowest grade of a relevant document for "and" and "or", above 0.
+    cannot : sequence of float
+        Marks that mean "cannot be judged", for example ``(-1,)``; they may be negative.
+    drop : bool
+        Ignore such marks, as if the assessor had not seen the document. By default they count as
+        grade 0, as in ROMIP, which vetoes the document under "and".
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Labels; NaN where no assessor has judged. Fractional labels fit ``GAP(labels="interp")``.
+
+    References
+    ----------
+    ROMIP 2010, appendix A, section on judgments.
+
+    Examples
+    --------
+    >>> from skrank.metrics import aggregate_judgments
+    >>> aggregate_judgments([[3, 1], [2, 0], [0, 0]], method="and")
+    array([1., 0., 0.])
+    >>> aggregate_judgments([[3, -1], [2, 1]], cannot=(-1,))
+    array([1.5, 1.5])
+    """
+    check.check_choice("method", method, ("mean", "and", "or"))
+    threshold = check.check_rel(threshold)
+    grades = np.array(judgments, dtype=np.float64)
+    if grades.ndim != 2 or 0 in grades.shape:
+        raise ValueError(f"judgments has shape {grades.shape}: pass one column per assessor.")
+    grades[np.isin(grades, np.asarray(cannot, dtype=np.float64))] = np.nan if drop else 0.0
+    bad = np.argwhere((grades < 0) | np.isinf(grades))
+    if len(bad):
+        row, column = bad[0]
+        raise ValueError(
+            f"grade {grades[row, column]:g} of assessor {column} in row {row} is no grade: name "
+            "marks for cannot-be-judged in cannot=, and use NaN for documents not seen."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # rows without any judgment are NaN
+        if method == "mean":
+            return np.nanmean(grades, axis=1)
+        extreme = np.nanmin(grades, axis=1) if method == "and" else np.nanmax(grades, axis=1)
+    return np.where(np.isnan(extreme), np.nan, (extreme >= threshold).astype(np.float64))
