@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skrank.metrics.base import Lists, Scale, discounts, register
-from skrank.metrics.quadratic import QuadraticTables
-from skrank.metrics.sets import SetMetric
+from skrank.metrics.base import Lists, Scale, register
+from skrank.metrics.sets import RelevantSet, SetMetric
 
 
 @register("accuracy")
 @dataclass(frozen=True, kw_only=True)
-class Accuracy(SetMetric):
+class Accuracy(RelevantSet):
     """Share of the query's documents that are rightly shown or rightly not shown.
 
     All documents of a query count, shown or not: give those not retrieved the score -inf.
@@ -163,8 +162,6 @@ class Judged(SetMetric):
     ----------
     k, condensed, empty, ties, average
         See `Metric`; defined for every query. Range [0, 1].
-    rel
-        Of no effect.
 
     References
     ----------
@@ -179,12 +176,12 @@ class Judged(SetMetric):
 
     needs_relevant: ClassVar[bool] = False
 
-    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum counts the documents with a label."""
-        judged = np.ones(len(scale.labels))
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Documents with a label."""
+        judged = np.ones(len(scale.labels), bool)
         if scale.unjudged is not None:
-            judged[scale.unjudged] = 0.0
-        return QuadraticTables(judged, discounts(np.ones_like, scale.longest, k))
+            judged[scale.unjudged] = False
+        return judged
 
     def ratio(self, hits: np.ndarray, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
         """Judged documents shown, of the documents shown."""
@@ -202,7 +199,6 @@ def judged_at_k_score(
     *,
     groups: Any = None,
     k: int | None = None,
-    rel: float = 1.0,
     condensed: bool = False,
     empty: str | int = "skip",
     ties: str = "average",
@@ -217,7 +213,7 @@ def judged_at_k_score(
         Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
     groups, sample_weight : array-like of shape (n_rows,), optional
         Query of each row, and weight of that query; see `Metric`.
-    k, rel, condensed, empty, ties, average
+    k, condensed, empty, ties, average
         See `Judged`.
 
     Returns
@@ -230,5 +226,5 @@ def judged_at_k_score(
     >>> judged_at_k_score([1, float("nan"), 1], [0.9, 0.5, 0.1], k=2)
     0.5
     """
-    metric = Judged(k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average)
+    metric = Judged(k=k, condensed=condensed, empty=empty, ties=ties, average=average)
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

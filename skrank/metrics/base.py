@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
+
+
 @dataclasses.dataclass(frozen=True)
 class Scale:
     """What the tables of a metric may depend on.
@@ -221,7 +224,7 @@ class Metric:
     def __str__(self) -> str:
         fields = [field for field in dataclasses.fields(self) if field.name != "k"]
         changed = [
-            f"{field.name}={_format(getattr(self, field.name))}"
+            f"{field.name}={format_value(getattr(self, field.name))}"
             for field in fields
             if getattr(self, field.name) != field.default
         ]
@@ -351,12 +354,12 @@ def _literal(node: ast.expr, wrong: ValueError) -> Any:
         raise wrong from None
 
 
-def _format(value: Any) -> str:
+def format_value(value: Any) -> str:
     """The text of a parameter, without spaces, as `_parse` reads it."""
     if isinstance(value, tuple):
         if value and isinstance(value[0], tuple):
-            return "{" + ",".join(f"{_format(a)}:{_format(b)}" for a, b in value) + "}"
-        return "[" + ",".join(map(_format, value)) + "]"
+            return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(format_value, value)) + "]"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
     return repr(value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Lists, Metric, Scale, discounts, register
+from skrank.metrics.base import ORDERLESS, Lists, Metric, Scale, discounts, register
 from skrank.metrics.quadratic import QuadraticTables
 
 Gain = str | Sequence[float] | Mapping[float, float]
@@ -72,9 +72,7 @@ class CG(Metric):
     @property
     def untrainable(self) -> str | None:
         """Without a cut-off the order does not matter."""
-        return "the order of the whole list does not matter to it; add a cut-off." * (
-            self.k is None
-        )
+        return ORDERLESS if self.k is None else None
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain per label, no discount, no pairs."""

@@ -147,15 +147,17 @@ class Ranking:
 
     def unknown(self, condensed: bool) -> np.ndarray:
         """Documents of each query that were neither judged nor retrieved: they say nothing."""
+        return np.zeros_like(self._unknown) if condensed else self._unknown
+
+    @cached_property
+    def _unknown(self) -> np.ndarray:
         from skrank._kernels import labels
 
         judgments = self.judgments
-        none = np.zeros(len(self.retrieved), np.int64)
-        if condensed or judgments.unjudged is None:
-            return none
-        if np.array_equal(self.retrieved, judgments.queries.sizes):
-            return none
-        lost = np.empty((len(none), len(judgments.labels)), np.int64)
+        everything = np.array_equal(self.retrieved, judgments.queries.sizes)
+        if judgments.unjudged is None or everything:
+            return np.zeros(len(self.retrieved), np.int64)
+        lost = np.empty((len(self.retrieved), len(judgments.labels)), np.int64)
         ranked = self.codes("average", False)
         run_chunks(labels.count_below, ranked.indptr, self.retrieved, ranked.codes, lost)
         return lost[:, judgments.unjudged]
@@ -300,22 +302,29 @@ class Plan:
         self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
         """Mean of the `values` that `ranking` has, with a weight per query, as the metric says."""
+        mass = self.mass(ranking)
+        return self.average(values, mass if weights is None else mass * weights)
+
+    def mass(self, ranking: Ranking) -> np.ndarray:
+        """Weight of each query in the mean; 0 for those that `empty` leaves out."""
         mass = self.metric.mass(self.lists(ranking))
-        mass = np.ones(len(values)) if mass is None else mass
-        if weights is not None:
-            mass = mass * weights
-        if self.metric.empty == "skip":
-            values, mass = values[~self.empty], mass[~self.empty]
-        if not mass.any():
+        mass = np.ones(len(self.relevant)) if mass is None else mass
+        return np.where(self.empty, 0.0, mass) if self.metric.empty == "skip" else mass
+
+    def average(self, values: np.ndarray, mass: np.ndarray) -> float:
+        """Mean of the values of weight above 0, arithmetic or geometric as the metric says."""
+        counted = mass != 0
+        values, mass = values[counted], mass[counted]
+        if len(mass) == 0:
             warnings.warn(
                 f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             return float("nan")
         if self.metric.average == "geometric":
-            return float(np.exp(np.average(np.log(np.maximum(values, _FLOOR)), weights=mass)))
-        return float(np.average(values, weights=mass))
+            return float(np.exp(mass @ np.log(np.maximum(values, _FLOOR)) / mass.sum()))
+        return float(mass @ values / mass.sum())
 
 
 def judge(relevance: Any, groups: Any = None) -> Judgments:

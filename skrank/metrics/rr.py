@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, discounts, register
+from skrank.metrics.base import ORDERLESS, Metric, Scale, discounts, register
 from skrank.metrics.cascade import CascadeTables
 
 RULERS: dict[str, tuple[float, ...]] = {
@@ -143,9 +143,7 @@ class Success(Metric):
     @property
     def untrainable(self) -> str | None:
         """Without a cut-off the order does not matter."""
-        return "the order of the whole list does not matter to it; add a cut-off." * (
-            self.k is None
-        )
+        return ORDERLESS if self.k is None else None
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Satisfied by the first relevant document, wherever it stands."""

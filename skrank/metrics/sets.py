@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Lists, Metric, Scale, discounts, register
+from skrank.metrics.base import ORDERLESS, Lists, Metric, Scale, discounts, register
 from skrank.metrics.quadratic import QuadraticTables
 
 
@@ -18,19 +18,17 @@ class SetMetric(Metric):
 
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
 
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Whether documents of each code are counted."""
+        raise NotImplementedError(f"{type(self).__name__} does not define hits.")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum counts the relevant documents shown."""
-        relevant = (scale.labels >= self.rel).astype(np.float64)
-        return QuadraticTables(relevant, discounts(np.ones_like, scale.longest, k))
+        """The sum counts the hits shown."""
+        counted = self.hits(scale).astype(np.float64)
+        return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
 
     def ratio(self, hits: np.ndarray, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
-        """Numerator and denominator, from the number of relevant documents shown."""
+        """Numerator and denominator, from the number of hits shown."""
         raise NotImplementedError(f"{type(self).__name__} does not define a ratio.")
 
     def finish(self, sums: np.ndarray, lists: Lists) -> np.ndarray:
@@ -47,14 +45,27 @@ class SetMetric(Metric):
     @property
     def untrainable(self) -> str | None:
         """Without a cut-off the order does not matter."""
-        return "the order of the whole list does not matter to it; add a cut-off." * (
-            self.k is None
-        )
+        return ORDERLESS if self.k is None else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantSet(SetMetric):
+    """A set metric that counts relevant documents."""
+
+    rel: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(rel=check.check_rel(self.rel))
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Labels of at least `rel`."""
+        return scale.labels >= self.rel
 
 
 @register("precision", "p")
 @dataclass(frozen=True, kw_only=True)
-class Precision(SetMetric):
+class Precision(RelevantSet):
     """Share of relevant documents among those shown.
 
     With a cut-off (P@k) always divided by k, also for shorter lists, as in TREC and ROMIP; without
@@ -123,7 +134,7 @@ def precision_at_k_score(
 
 @register("recall", "r")
 @dataclass(frozen=True, kw_only=True)
-class Recall(SetMetric):
+class Recall(RelevantSet):
     """Share of the query's relevant documents that are shown.
 
     Parameters
@@ -189,7 +200,7 @@ def recall_at_k_score(
 
 @register("f1", "f")
 @dataclass(frozen=True, kw_only=True)
-class FBeta(SetMetric):
+class FBeta(RelevantSet):
     r"""Weighted harmonic mean of precision and recall.
 
     .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)

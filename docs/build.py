@@ -1,0 +1,96 @@
+"""Write the page of metrics from the registry; a test keeps it current."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import skrank.metrics
+from skrank.metrics import Metric, registered
+from skrank.metrics.base import format_value
+
+PAGE = Path(__file__).with_name("metrics.md")
+SHARED = {field.name for field in dataclasses.fields(Metric)}
+HEAD = """# Metrics
+
+Made from the registry by `python docs/build.py`.
+
+A metric is named by a string, `skrank.metric("ndcg(gain=linear)@10")`, made from its class,
+`skrank.metrics.NDCG(gain="linear", k=10)`, or called as a function,
+`skrank.metrics.ndcg_score(relevance, scores, gain="linear", k=10)`. All take the cut-off `k` (where
+there is one), `condensed`, `empty`, `ties` and `average`. All are the exact mean over the orders of
+tied documents but those marked "strict", which have no closed form and refuse ties of documents
+with different labels.
+
+The 11-point matrix that ROMIP lists as its own, beside TREC's, is defined in none of its editions.
+There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TREC's.
+
+| name | class | function | parameters | range | gradient |
+|---|---|---|---|---|---|
+"""
+
+
+def functions() -> dict[str, str]:
+    """Function of each metric class, by the class that it builds."""
+    pattern = re.compile(r"metric = (\w+)\(")
+    found = {}
+    for name in dir(skrank.metrics):
+        if name.endswith("_score"):
+            built = pattern.search(inspect.getsource(getattr(skrank.metrics, name)))
+            if built:
+                found[built.group(1)] = name
+    return found
+
+
+def parameters(cls: type[Metric]) -> str:
+    """Own parameters with their defaults."""
+    own = [field for field in dataclasses.fields(cls) if field.name not in SHARED]
+    return ", ".join(f"{field.name}={format_value(field.default)}" for field in own)
+
+
+def value_range(cls: type[Metric]) -> str:
+    """The range that the class states."""
+    stated = re.search(r"Range ([\[(].*?[\])])", inspect.getdoc(cls) or "")
+    return stated.group(1) if stated else ""
+
+
+def gradient(cls: type[Metric]) -> str:
+    """Whether LambdaRank trains on the metric: with or without a cut-off, or not at all."""
+    if cls().untrainable is None:
+        return "yes"
+    try:
+        return "no" if cls(k=10).untrainable else "with a cut-off"
+    except ValueError:
+        return "no"
+
+
+def strict(cls: type[Metric]) -> bool:
+    """Whether ties have no closed form."""
+    return "no closed form" in (inspect.getdoc(cls) or "")
+
+
+def row(cls: type[Metric], function: str) -> str:
+    """One line of the table."""
+    names = ", ".join(f"`{name}`" for name in cls.names) + (" (strict)" if strict(cls) else "")
+    direction = "" if cls.greater_is_better else ", lower is better"
+    shown = f"`{parameters(cls)}`" if parameters(cls) else ""
+    cells = (names, cls.__name__, f"`{function}`", shown, value_range(cls) + direction)
+    return f"| {' | '.join(cells)} | {gradient(cls)} |\n"
+
+
+def page() -> str:
+    """The text of the page."""
+    by_class = functions()
+    rows = [row(cls, by_class[cls.__name__]) for _, cls in sorted(registered().items())]
+    pages = [
+        f"\n## {cls.__name__}\n\n```text\n{inspect.getdoc(cls)}\n```\n"
+        for _, cls in sorted(registered().items())
+    ]
+    return HEAD + "".join(rows) + "".join(pages)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"wrote {PAGE}")
