@@ -34,6 +34,20 @@ def check_choice(parameter: str, value: Any, choices: Sequence[Any]) -> Any:
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
 
 
+def check_flag(parameter: str, value: Any) -> bool:
+    """`value` as a bool; a word such as "no" is not one."""
+    if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"{parameter}={value!r} must be True or False.")
+
+
+def check_seed(parameter: str, value: Any) -> int:
+    """`value` as an int, of any sign."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
+    return int(value)
+
+
 def check_cutoff(k: Any) -> int | None:
     """`k` as an int of at least 1, or None for the whole list."""
     return None if k is None else check_count("k", k, "the number of top ranks that count")
@@ -149,12 +163,12 @@ def bad_label(value: float, row: int) -> ValueError:
     )
 
 
-def check_group_sizes(sizes: Any, n_rows: int, source: str) -> np.ndarray:
+def check_group_sizes(
+    sizes: Any, n_rows: int, source: str, remedy: str = "group= (sizes of consecutive queries)"
+) -> np.ndarray:
     """Sizes of consecutive queries as int64, which must add up to `n_rows`."""
     if sizes is None or len(sizes) == 0:
-        raise ValueError(
-            f"{source} has no groups: pass group= (sizes of consecutive queries) when you build it."
-        )
+        raise ValueError(f"{source} has no groups: pass {remedy} when you build it.")
     sizes = np.asarray(sizes).astype(np.int64)
     if sizes.sum() != n_rows:
         raise ValueError(f"the groups of {source} add up to {sizes.sum()}, not to {n_rows} rows.")
@@ -168,13 +182,14 @@ def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
+    check_weights(weights, queries)  # a NaN would seem to vary
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
             f"sample_weight varies inside query {queries.name(varies[0])}: "
             "give all rows of a query the same weight, for a query counts as a whole."
         )
-    return check_weights(weights, queries)
+    return weights
 
 
 def check_weights(weights: np.ndarray, queries: Queries) -> np.ndarray:
@@ -319,11 +334,40 @@ def not_a_dmatrix(what: str) -> TypeError:
     )
 
 
-def check_macro(metrics: Iterable[Any]) -> None:
-    """Metrics whose means over parts of the queries combine to the mean over all."""
+def check_arithmetic(metrics: Iterable[Any]) -> None:
+    """Metrics whose sums over parts of the queries add up."""
     for metric in metrics:
-        if metric.average != "macro":
+        if metric.average == "geometric":
             raise ValueError(
-                f"{metric} cannot be summed over the workers of distributed training: evaluate "
-                'average="macro" there, and this one afterwards on all predictions.'
+                f"{metric} cannot be summed over the workers of distributed training: evaluate it "
+                "afterwards, on all predictions."
             )
+
+
+def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndarray:
+    """Mask of the rows that have a label; `graded` labels must be at least 0."""
+    check_choice("unjudged", unjudged, ("raise", "drop", "zero"))
+    labels = as_vector("y", y)
+    if np.isinf(labels).any():
+        row = int(np.argmax(np.isinf(labels)))
+        raise ValueError(f"Input y contains infinity: label of row {row} is {labels[row]}.")
+    judged = ~np.isnan(labels)
+    if unjudged == "raise" and not judged.all():
+        raise ValueError(
+            f"Input y contains NaN: the document of row {int(np.argmin(judged))} was not judged. "
+            'Choose unjudged="drop" to train without it, or "zero" to take it for not relevant.'
+        )
+    if not judged.any():
+        raise ValueError("y has no label: every document is unjudged.")
+    if graded and labels[judged].min() < 0:
+        row = int(np.argmax(labels < 0))
+        raise bad_label(float(labels[row]), row)
+    return judged
+
+
+def check_share(parameter: str, value: Any) -> float:
+    """`value` as a float strictly between 0 and 1."""
+    share = check_number(parameter, value, 0, 1, open_low=True)
+    if share == 1:
+        raise ValueError(f"{parameter}=1 leaves nothing to train on: give a share below 1.")
+    return share

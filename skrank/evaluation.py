@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._queries import require_groups
 from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import Plan, Ranking, judge
+from skrank.metrics.plan import _FLOOR, Plan, Ranking, judge
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,8 @@ class Report:
         Share of the rows that have a label.
     retrieved_share : float
         Share of the rows that have a score above -inf.
+    weights : DataFrame of shape (n_queries, n_metrics)
+        Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
     per_query: pd.DataFrame
@@ -45,19 +47,30 @@ class Report:
     n_rows: int
     judged_share: float
     retrieved_share: float
+    weights: pd.DataFrame
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per metric: mean, standard deviation over queries, queries counted and empty.
+    def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
+        """One row per metric: mean with interval, spread over queries, queries counted and empty.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
+            (`skrank.stats.bootstrap_interval`).
 
         Returns
         -------
-        DataFrame with columns "mean", "std", "queries", "empty"
+        DataFrame with columns "mean", "low", "high", "std", "queries", "empty"
+            "low" and "high" are NaN where fewer than two queries count.
         """
         import pandas as pd
 
+        low, high = mean_intervals(self.per_query, self.weights, confidence)
         return pd.DataFrame(
             {
                 "mean": self.mean,
+                "low": low,
+                "high": high,
                 "std": self.per_query.std(),
                 "queries": self.per_query.notna().sum(),
                 "empty": self.empty,
@@ -117,12 +130,12 @@ def evaluate(
     Examples
     --------
     >>> import skrank
-    >>> relevance = skrank.with_groups([1, 0, 2, 0], ["a", "a", "b", "b"])
+    >>> relevance = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
     >>> skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "p@1"])
     2 queries, 4 documents: 100.0% judged, 100.0% retrieved
-                  mean    std  queries  empty
-    gap         1.0000 0.0000        2      0
-    precision@1 1.0000 0.0000        2      0
+                  mean    low   high    std  queries  empty
+    gap         0.7500 0.5000 1.0000 0.3536        2      0
+    precision@1 0.5000 0.0000 1.0000 0.7071        2      0
     """
     import pandas as pd
 
@@ -132,21 +145,24 @@ def evaluate(
     judgments = judge(relevance, ids)
     ranking = Ranking(judgments, scores)
     weights = check.query_weights(sample_weight, judgments.queries)
-    values, mean, empty = {}, {}, {}
+    queries = judgments.queries
+    values, weight, mean, empty = {}, {}, {}, {}
     for name, one in chosen.items():
         plan = Plan(one, judgments, max_grade=max_grade)
         values[name] = plan.values(ranking)
+        weight[name] = plan.mass(ranking) * (1.0 if weights is None else weights)
         mean[name] = plan.mean(ranking, values[name], weights)
         empty[name] = int(plan.empty.sum())
-    queries = judgments.queries
+    index = pd.Index(queries.ids, name="qid")
     return Report(
-        per_query=pd.DataFrame(values, index=pd.Index(queries.ids, name="qid")),
+        per_query=pd.DataFrame(values, index=index),
         mean=pd.Series(mean, name="mean"),
         empty=pd.Series(empty, name="empty"),
         n_queries=len(queries),
         n_rows=queries.n_rows,
         judged_share=judgments.judged_share,
         retrieved_share=float(np.sum(ranking.retrieved) / queries.n_rows),
+        weights=pd.DataFrame(weight, index=index),
     )
 
 
@@ -175,3 +191,37 @@ def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
     if not chosen:
         raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
     return chosen
+
+
+def mean_intervals(
+    per_query: pd.DataFrame, weights: pd.DataFrame, confidence: float
+) -> tuple[pd.Series, pd.Series]:
+    """Bootstrap confidence intervals of the means of metrics.
+
+    Parameters
+    ----------
+    per_query, weights : DataFrame of shape (n_queries, n_metrics)
+        Values, and what they weigh in the mean of their metric, arithmetic or geometric.
+    confidence : float
+
+    Returns
+    -------
+    low, high : Series
+        NaN where the mean is not defined or rests on fewer than two queries.
+    """
+    import pandas as pd
+
+    from skrank.stats import bootstrap_interval
+
+    values = per_query.where(weights > 0)
+    counted = weights > 0
+    undefined = (counted & per_query.isna()).any()
+    names = per_query.columns[~undefined & (counted.sum() >= 2)]
+    bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
+    if len(names):
+        geometric = [name for name in names if metric(name).average == "geometric"]
+        values[geometric] = np.log(np.maximum(values[geometric], _FLOOR))
+        found = bootstrap_interval(values[names], weights=weights[names], confidence=confidence)
+        bounds[names] = np.stack([found.low, found.high])
+        bounds[geometric] = np.exp(bounds[geometric])
+    return bounds.loc["low"], bounds.loc["high"]

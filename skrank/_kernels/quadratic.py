@@ -39,10 +39,32 @@ def _paired_classes(kernel):
 
 
 @njit(**_options)
-def _tied_block(
+def _untied(ranked, u, gain):
+    """Worth of the documents of a list without ties."""
+    total = 0.0
+    for r in range(len(ranked)):
+        total += u[r] * gain[ranked[r]]
+    return total
+
+
+@njit(**_options)
+def _untied_pairs(ranked, w, classes, kernel, earlier):
+    """Worth of the pairs of a list without ties."""
+    total = 0.0
+    earlier[:] = 0.0
+    for r in range(len(ranked)):
+        c = classes[ranked[r]]
+        total += w[r] * earlier[c]
+        for z in range(len(earlier)):
+            earlier[z] += kernel[c, z]
+    return total
+
+
+@njit(**_options)
+def _block(
     ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
 ):  # fmt: skip
-    """Expected worth of a block of ties; adds its documents to `earlier`."""
+    """Expected worth of a block of ties (of one document or more); adds it to `earlier`."""
     size = high - low
     block[:] = 0.0
     gains, sum_u, sum_w, sum_steps = 0.0, 0.0, 0.0, 0.0
@@ -60,7 +82,7 @@ def _tied_block(
     for c in range(len(block)):
         for z in range(len(block)):
             earlier[z] += block[c] * kernel[c, z]
-    pairs = size * (size - 1.0)
+    pairs = max(size * (size - 1.0), 1.0)
     return (sum_u * gains + sum_w * with_earlier) / size + sum_steps * inside / pairs
 
 
@@ -81,6 +103,15 @@ def values(
         end = start + retrieved[q]
         stop = min(end, start + depth) if inverse[q] != 0 else start
         to_rank = offset[q] - start
+        ties = 0
+        for row in range(start, end):
+            ties += tied[row]
+        if ties == 0:
+            total = _untied(ranked[start:stop], u[offset[q] :], gain)
+            if n_classes > 1:
+                total += _untied_pairs(ranked[start:stop], w[offset[q] :], classes, kernel, earlier)
+            out[q] = total * inverse[q]
+            continue
         earlier[:] = 0.0
         total = 0.0
         low = start
@@ -88,45 +119,23 @@ def values(
             high = low + 1
             while high < end and tied[high]:
                 high += 1
-            if high == low + 1:
-                code = ranked[low]
-                c = classes[code]
-                total += u[to_rank + low] * gain[code] + w[to_rank + low] * earlier[c]
-                for z in range(n_classes):
-                    earlier[z] += kernel[c, z]
-            else:
-                total += _tied_block(
-                    ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
-                )
+            total += _block(ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block)
             low = high
         out[q] = total * inverse[q]
 
 
 @njit(**_options)
-def ideals(first, last, indptr, counts, best_first, gain, classes, kernel, u, w, offset, out):
-    """Sum of each query's best list, the codes in the order `best_first`, from prefix sums.
+def ideals(first, last, indptr, counts, best_first, gain, before, out):
+    """Worth of the documents of each query's best list, the codes in the order `best_first`.
 
-    `u` and `w` hold prefix sums here: ``u[r]`` is the weight of the ranks before r, and ``w[0,
-    r]``, ``w[1, r]`` are the sums of w and of rank times w.
+    ``before[r]`` is the summed weight of the ranks before r.
     """
-    n_classes = kernel.shape[0]
-    earlier = np.zeros(n_classes)
     for q in range(first, last):
-        earlier[:] = 0.0
         total = 0.0
-        low = offset[q]
+        rank = 0
         for code in best_first:
-            number = counts[q, code]
-            if number == 0:
-                continue
-            c, high = classes[code], low + number
-            sum_w = w[0, high] - w[0, low]
-            sum_steps = w[1, high] - w[1, low] - low * sum_w
-            total += (u[high] - u[low]) * gain[code]
-            total += sum_w * earlier[c] + sum_steps * kernel[c, c]
-            for z in range(n_classes):
-                earlier[z] += number * kernel[c, z]
-            low = high
+            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
+            rank += counts[q, code]
         out[q] = total
 
 

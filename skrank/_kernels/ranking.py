@@ -103,6 +103,17 @@ def _resort(scores, keys, order):
 
 
 @njit(**_options)
+def _keep(scores, order):
+    """The given order, if scores do not rise in it: runs in files are mostly sorted."""
+    for i in range(1, len(scores)):
+        if scores[i] > scores[i - 1]:
+            return False
+    for i in range(len(scores)):
+        order[i] = i
+    return True
+
+
+@njit(**_options)
 def _longest(indptr, first, last):
     longest = 0
     for q in range(first, last):
@@ -130,7 +141,9 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
             return bad
         mine, chosen, flags = scores[start:stop], order[start:stop], tied[start:stop]
         if not (warm and _resort(mine, keys, chosen)):
-            if n <= COUNT_UP_TO:
+            if _keep(mine, chosen):
+                pass
+            elif n <= COUNT_UP_TO:
                 _sort_by_counting(mine, block, spare, chosen)
             else:
                 _sort_by_merging(mine, keys, spare_keys, spare, chosen)

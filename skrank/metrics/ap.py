@@ -60,7 +60,8 @@ class AP(Metric):
         """Each pair of relevant documents is worth one over the rank of the lower."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        return QuadraticTables(relevant, weights, (weights, np.outer(relevant, relevant)))
+        pairs = (weights, np.outer(relevant, relevant))
+        return QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))
 
 
 def average_precision_score(

@@ -150,7 +150,7 @@ class Metric:
         self._set(
             average=check.check_choice("average", self.average, self.averages),
             k=check.check_cutoff(self.k),
-            condensed=check.check_choice("condensed", bool(self.condensed) + 0, (0, 1)) == 1,
+            condensed=check.check_flag("condensed", self.condensed),
             empty=check.check_choice("empty", self.empty, check.EMPTY_CHOICES),
             ties=check.check_choice("ties", self.ties, check.TIES_CHOICES),
         )
@@ -260,7 +260,18 @@ def register(*names: str) -> Callable[[_M], _M]:
 
 
 def registered() -> dict[str, type[Metric]]:
-    """Metric classes by name, without aliases."""
+    """Metric classes by name, without aliases.
+
+    Returns
+    -------
+    dict of str to type
+
+    Examples
+    --------
+    >>> from skrank.metrics import registered
+    >>> registered()["gap"]
+    <class 'skrank.metrics.gap.GAP'>
+    """
     return {cls.names[0]: cls for cls in _registry.values()}
 
 

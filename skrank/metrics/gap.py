@@ -88,7 +88,8 @@ class GAP(Metric):
         """Each pair is worth the smaller G, at one over the rank of the lower document."""
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        return QuadraticTables(worth, weights, (weights, np.minimum.outer(worth, worth)))
+        pairs = (weights, np.minimum.outer(worth, worth))
+        return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))
 
 
 def gap_score(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, register
+from skrank.metrics.base import Metric, Scale, discounts, register
 from skrank.metrics.dcg import Gain, check_gain, gain_per_code
 from skrank.metrics.quadratic import QuadraticTables
 
@@ -76,7 +76,9 @@ class QMeasure(Metric):
         weights = 1 / (rank + self.beta * ideal)
         if k is not None:
             weights[rank > k] = 0.0
-        return QuadraticTables(blend, weights, (weights, np.outer(blend, found)), offset=start)
+        pairs = (weights, np.outer(blend, found))
+        best = (found, discounts(np.ones_like, scale.longest, k))
+        return QuadraticTables(blend, weights, pairs, offset=start, ideal=best)
 
 
 def q_measure_score(

@@ -30,12 +30,16 @@ class QuadraticTables(Tables):
         equal gain.
     offset : int64 ndarray (n_queries,), optional
         Place of the first rank of each query in u and w, where queries have weights of their own.
+    ideal : (ndarray (n_codes,), ndarray (longest,)), optional
+        Worth per code and weight per rank that, without pairs, give the sum of the best list;
+        needed with pairs or offsets, else gain and u.
     """
 
     gain: np.ndarray
     u: np.ndarray
     pairs: tuple[np.ndarray, np.ndarray] | None = None
     offset: np.ndarray | None = None
+    ideal: tuple[np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -96,14 +100,11 @@ class QuadraticTables(Tables):
         """The best sum of each query, from its number of documents per code."""
         from skrank._kernels import quadratic
 
-        best_first = np.argsort(-self.gain, kind="stable")
-        w = self._pair_weights
-        sums = np.stack([_prefix_sums(w), _prefix_sums(w * np.arange(len(w)))])
+        gain, weights = self.ideal or (self.gain, self.u)
+        best_first = np.argsort(-gain, kind="stable")
+        before = np.concatenate(([0.0], np.cumsum(weights)))
         out = np.empty(len(counts))
-        run_chunks(
-            quadratic.ideals, indptr, counts, best_first,
-            self.gain, *self._worth(), _prefix_sums(self.u), sums, self._starts(len(counts)), out,
-        )  # fmt: skip
+        run_chunks(quadratic.ideals, indptr, counts, best_first, gain, before, out)
         return out
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
@@ -123,8 +124,3 @@ class QuadraticTables(Tables):
 
         weights = (self.u, self._pair_weights, self._starts(n_queries))
         return quadratic.lambdas, (self.gain, *self._all_classes(), *weights)
-
-
-def _prefix_sums(weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights before each position."""
-    return np.concatenate(([0.0], np.cumsum(weights)))

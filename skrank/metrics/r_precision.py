@@ -54,7 +54,9 @@ class RPrecision(Metric):
         found = scale.labels >= self.rel
         relevant = np.minimum(scale.counts @ found.astype(np.int64), scale.longest)
         steps = np.repeat([1.0, 0.0], scale.longest)
-        return QuadraticTables(found.astype(np.float64), steps, offset=scale.longest - relevant)
+        worth = found.astype(np.float64)
+        ideal = (worth, np.ones(scale.longest))
+        return QuadraticTables(worth, steps, offset=scale.longest - relevant, ideal=ideal)
 
 
 def r_precision_score(

@@ -14,7 +14,9 @@ from skrank.metrics.plan import Judgments, judge
 
 
 class BoundObjective(Protocol):
-    """An objective on one data set; counts its rounds."""
+    """An objective on one data set; counts its rounds, for what it draws anew each round."""
+
+    round: int
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
@@ -82,6 +84,12 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     ------
     ValueError
         If an option is unknown, or given together with an Objective.
+
+    Examples
+    --------
+    >>> from skrank.objectives import as_objective
+    >>> as_objective("ndcg@10", truncation_level=30).truncation_level
+    30
     """
     from skrank.objectives.lambdarank import LambdaRank
 

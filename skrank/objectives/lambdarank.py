@@ -44,7 +44,7 @@ class LambdaRank(Objective):
         Divide the delta of a pair by 0.01 + |s_i - s_j|, and scale the gradients of a query to the
         logarithm of their sum, as LightGBM and XGBoost do.
     tie_order : {"random", "stable"}
-        Order of documents with equal scores: random, drawn anew for every ranking, or by row, as in
+        Order of documents with equal scores: random, drawn anew each round, or by row, as in
         LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
         the model whatever the row order of the file says.
     random_state : int
@@ -86,8 +86,9 @@ class LambdaRank(Objective):
             "metric": chosen,
             "sigmoid": check.check_number("sigmoid", self.sigmoid, 0, 1e6, open_low=True),
             "truncation_level": level,
-            "norm": check.check_choice("norm", bool(self.norm) + 0, (0, 1)) == 1,
+            "norm": check.check_flag("norm", self.norm),
             "tie_order": check.check_choice("tie_order", self.tie_order, TIE_ORDERS),
+            "random_state": check.check_seed("random_state", self.random_state),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
@@ -126,6 +127,7 @@ class BoundLambdaRank:
         self.order = np.empty(n_rows, np.int32)
         self.tied = np.empty(n_rows, np.uint8)
         self.retrieved = np.empty(n_queries, np.int64)
+        self.warm = False  # whether `order` holds that of an earlier round
         self.round = 0
 
     def _ideal_cutoff(self) -> int | None:
@@ -140,7 +142,7 @@ class BoundLambdaRank:
         from skrank._kernels import ranking
 
         rank_scores(
-            self.queries, scores, self.order, self.tied, self.retrieved, warm=self.round > 0
+            self.queries, scores, self.order, self.tied, self.retrieved, warm=self.warm
         )
         lost = np.flatnonzero(self.retrieved != self.queries.sizes)
         if len(lost):
@@ -150,14 +152,15 @@ class BoundLambdaRank:
                 "Lower the learning rate, or drop the documents that were not retrieved."
             )
         if self.objective.tie_order == "random":
-            # the ranking seeds the draw: new when ranks change, the same when training is repeated
-            drawn_for = zlib.crc32(self.order.data, zlib.crc32(self.tied.data))
-            seed = (self.objective.random_state * 2**32 + drawn_for) % 2**63
+            # seeded by the ranking too: callers that count no rounds get new draws as ranks change
+            ranks = zlib.crc32(self.order.data, zlib.crc32(self.tied.data))
+            seed = (self.objective.random_state * 2**32 + ranks + self.round) % 2**63
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         self._rank(scores)
+        self.warm = True
         self.round += 1
         objective = self.objective
         kernel, arrays = self.tables.lambda_kernel(len(self.inverse))

@@ -1,0 +1,218 @@
+"""What the adapters to boosters share: plans per data set, and the calls that read them."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.base import Metric, metric
+from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank.objectives.base import BoundObjective, Objective
+
+T = TypeVar("T")
+
+
+def import_booster(name: str) -> Any:
+    """The module of a booster, or the error that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"skrank.{name} needs {name}, which cannot be imported: pip install skrank[{name}]"
+        ) from error
+
+
+# Data sets
+
+
+@dataclass(frozen=True, eq=False)
+class Supplied:
+    """A data set as a booster hands it out.
+
+    Attributes
+    ----------
+    owner
+        An object that lives as long as the data set.
+    labels : ndarray of shape (n_rows,)
+    sizes : ndarray, optional
+        Rows of each query, if the booster has queries.
+    weights : ndarray, optional
+        In the booster's own layout.
+    max_grade : int, optional
+        Highest grade of the collection, if more than these labels are known.
+    """
+
+    owner: Any
+    labels: np.ndarray
+    sizes: np.ndarray | None
+    weights: np.ndarray | None
+    max_grade: int | None = None
+
+    def equals(self, other: Supplied) -> bool:
+        """Whether nothing has changed that a plan depends on."""
+        return (
+            self.max_grade == other.max_grade
+            and _same(self.sizes, other.sizes)
+            and _same(self.weights, other.weights)
+            and _same(self.labels, other.labels)
+        )
+
+    def snapshot(self) -> Supplied:
+        """A copy that outlives changes and does not keep the owner alive."""
+        copies = (None if a is None else np.array(a) for a in (self.sizes, self.weights))
+        sizes, weights = copies
+        return replace(self, owner=None, labels=np.array(self.labels), sizes=sizes, weights=weights)
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    """Whether two arrays are equal, NaN included."""
+    if a is None or b is None:
+        return a is b
+    return a.dtype == b.dtype and np.array_equal(_bits(a), _bits(b))
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Numbers as integers: NaN equals NaN, and comparing stays one pass."""
+    return np.ascontiguousarray(values).view(f"i{values.itemsize}")
+
+
+class PerDataSet(Generic[T]):
+    """Values made from data sets, kept as long as a data set lives and does not change."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[weakref.ref[Any], Supplied, T]] = {}
+
+    def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
+        """The value of `data`, made at need."""
+        key = id(data.owner)
+        found = self._kept.get(key)  # one look: another thread may drop it
+        if found is not None:
+            owner, seen, value = found
+            if owner() is data.owner and seen.equals(data):
+                return value
+        value = make(data)
+        self._kept[key] = (self._watch(data.owner, key), data.snapshot(), value)
+        return value
+
+    def _watch(self, owner: Any, key: int) -> weakref.ref[Any]:
+        # a weak reference to self: a cycle would hold the plans until the next garbage collection
+        kept = weakref.ref(self)
+
+        def forget(_: object) -> None:
+            alive = kept()
+            if alive is not None:
+                alive._kept.pop(key, None)
+
+        return weakref.ref(owner, forget)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def as_written(labels: np.ndarray) -> np.ndarray:
+    """Labels in double precision: boosters keep 0.7 as float32, which is less than 0.7."""
+    if labels.dtype != np.float32 or np.array_equal(labels, np.rint(labels)):
+        return labels.astype(np.float64)
+    values, places = np.unique(labels, return_inverse=True)
+    return np.array([float(str(value)) for value in values])[places]
+
+
+def highest_grade(labels: np.ndarray) -> int:
+    """Highest label, rounded up, at least 1; NaN does not count."""
+    return max(1, int(np.ceil(np.fmax.reduce(labels, initial=0))))
+
+
+# Callables
+
+# What a booster supplies as judgments, weights per query, and the highest grade of the collection.
+Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
+
+
+class GradientCallable:
+    """An objective as boosters call it; copies start without plans."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self._bound: PerDataSet[BoundObjective] = PerDataSet()
+        self._lock = threading.Lock()  # what is bound has room for one call at a time
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.objective,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.objective({self.objective!r})"
+
+    def _gradient(self, data: Supplied, scores: Any, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature in the float32 of boosters."""
+
+        def bind(data: Supplied) -> BoundObjective:
+            judgments, weights, max_grade = judge(data)
+            return self.objective.bind(judgments, weights, max_grade=max_grade)
+
+        vector = check.as_vector("scores", scores, len(data.labels))
+        grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
+        with self._lock:
+            bound = self._bound.get(data, bind)
+            bound.round = 0  # boosters do not say when a training starts: no call knows of others
+            bound.gradient(vector, grad, hess)
+        return grad, hess
+
+
+@dataclass(frozen=True, eq=False)
+class EvalPlan:
+    """Metrics on one data set: an iteration sorts once and sums per metric."""
+
+    judgments: Judgments
+    weights: np.ndarray | None
+    plans: tuple[Plan, ...]
+
+    def means(self, scores: Any) -> list[float]:
+        """Mean over queries of each metric."""
+        return [plan.average(*rest) for plan, *rest in self._measured(scores)]
+
+    def sums(self, scores: Any) -> np.ndarray:
+        """Sum over queries and their weight for each metric: both add up over parts."""
+        check.check_arithmetic(plan.metric for plan in self.plans)
+        measured = [
+            (values[mass > 0], mass[mass > 0]) for _, values, mass in self._measured(scores)
+        ]
+        return np.array([(mass @ values, mass.sum()) for values, mass in measured])
+
+    def _measured(self, scores: Any) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
+        """Each plan with the values of queries and their weights."""
+        ranking = Ranking(self.judgments, scores)
+        for plan in self.plans:
+            mass = plan.mass(ranking)
+            yield plan, plan.values(ranking), mass if self.weights is None else mass * self.weights
+
+
+class MetricCallable:
+    """Metrics as boosters call them; copies start without plans."""
+
+    def __init__(self, *metrics: str | Metric) -> None:
+        if not metrics:
+            raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
+        self.metrics = tuple(dict.fromkeys(metric(one) for one in metrics))
+        self._plans: PerDataSet[EvalPlan] = PerDataSet()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.metrics
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(str(one)) for one in self.metrics)
+        return f"{type(self).__module__}.eval_metric({names})"
+
+    def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
+        def bind(data: Supplied) -> EvalPlan:
+            judgments, weights, max_grade = judge(data)
+            plans = (Plan(one, judgments, max_grade=max_grade) for one in self.metrics)
+            return EvalPlan(judgments, weights, tuple(plans))
+
+        return self._plans.get(data, bind)

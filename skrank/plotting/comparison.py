@@ -1,0 +1,284 @@
+"""Two systems query by query: where one is better, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._queries import require_groups
+from skrank.metrics import base
+from skrank.metrics.base import Metric
+from skrank.metrics.plan import Plan, Ranking, judge
+from skrank.plotting._display import Display
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection, PolyCollection
+
+_MOST_NAMES = 50  # queries whose ids fit below the bars
+
+
+class QueryComparisonDisplay(Display):
+    """Difference of two systems on each query, under one metric.
+
+    `from_predictions` makes one. A query on which the metric is not defined, such as one without a
+    relevant document, is left out and counted.
+
+    Parameters
+    ----------
+    values_a, values_b : Series or array-like of shape (n_queries,)
+        Value of each query, of the same queries in the same order; NaN = not defined.
+    metric : str or Metric
+        What was measured.
+    names : (str, str)
+        Names of the systems.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The mean difference; in a scatter plot, the diagonal.
+    bars_ : (PolyCollection, PolyCollection) or None
+        Queries on which the first system is better, and those on which the second one is.
+    scatter_ : PathCollection or None
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skrank.compare : tests and intervals.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.plotting import QueryComparisonDisplay
+    >>> display = QueryComparisonDisplay([0.5, 0.2, 0.4], [0.3, 0.2, 0.1], names=("new", "old"))
+    >>> display.wins, display.ties, display.losses
+    (2, 1, 0)
+    >>> plt.close(display.plot(kind="scatter").figure_)
+    """
+
+    bars_: tuple[PolyCollection, PolyCollection] | None
+    scatter_: PathCollection | None
+
+    def __init__(
+        self,
+        values_a: Any,
+        values_b: Any,
+        *,
+        metric: str | Metric = "gap",
+        names: Sequence[str] = ("a", "b"),
+    ) -> None:
+        import pandas as pd
+
+        self.values_a = pd.Series(values_a, dtype=np.float64)
+        self.values_b = pd.Series(values_b, dtype=np.float64)
+        if not self.values_a.index.equals(self.values_b.index):
+            raise ValueError(
+                f"values_a is of {len(self.values_a)} queries and values_b of "
+                f"{len(self.values_b)}: both must be of the same queries in the same order."
+            )
+        self.metric = base.metric(metric)
+        self.names = _check_names(names)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        relevance: Any,
+        scores_a: Any,
+        scores_b: Any,
+        *,
+        groups: Any = None,
+        metric: str | Metric = "gap",
+        names: Sequence[str] = ("a", "b"),
+        max_grade: int | None = None,
+        kind: str = "bars",
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the comparison of two systems that rank the same documents.
+
+        Parameters
+        ----------
+        relevance : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        scores_a, scores_b : array-like of shape (n_rows,)
+            Scores of each system; -inf = not retrieved.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `relevance`.
+        metric : str or Metric
+        names : (str, str)
+            Names of the systems.
+        max_grade : int, optional
+            Highest grade of the collection, for a metric that does not fix it. Default: the highest
+            label.
+        kind : {"bars", "scatter"}
+            See `plot`.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `plot`.
+
+        Returns
+        -------
+        QueryComparisonDisplay
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or the metric is defined on no query.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import QueryComparisonDisplay
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> names = ("informative_0", "informative_1")
+        >>> systems = [data.X[:, data.feature_names.index(name)] for name in names]
+        >>> display = QueryComparisonDisplay.from_predictions(
+        ...     data.relevance, *systems, groups=data.qid, metric="ndcg@10", names=names
+        ... )
+        >>> len(display.difference), display.n_empty
+        (48, 2)
+        >>> plt.close(display.figure_)
+        """
+        one = base.metric(metric)
+        ids = require_groups(groups, relevance, who=cls.__name__)
+        plan = Plan(one, judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
+        a, b = _check_names(names)
+        values = [_values(plan, scores, name) for scores, name in ((scores_a, a), (scores_b, b))]
+        return cls(*values, metric=one, names=(a, b)).plot(ax, kind=kind, **kwargs)
+
+    @property
+    def difference(self) -> pd.Series:
+        """Value of the first system minus that of the second, by query; without undefined ones."""
+        return (self.values_a - self.values_b).dropna()
+
+    @property
+    def n_empty(self) -> int:
+        """Number of queries on which the metric is not defined."""
+        return len(self.values_a) - len(self.difference)
+
+    @property
+    def wins(self) -> int:
+        """Number of queries on which the first system is better."""
+        return int(np.sum(self._advantage > 0))
+
+    @property
+    def ties(self) -> int:
+        """Number of queries on which the systems are equal."""
+        return int(np.sum(self._advantage == 0))
+
+    @property
+    def losses(self) -> int:
+        """Number of queries on which the second system is better."""
+        return int(np.sum(self._advantage < 0))
+
+    @property
+    def _advantage(self) -> np.ndarray:
+        """The difference, above 0 where the first system is better."""
+        difference = self.difference.to_numpy()
+        return difference if self.metric.greater_is_better else -difference
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str = "bars",
+        names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the comparison.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        kind : {"bars", "scatter"}
+            "bars": the difference on each query, sorted. "scatter": a point per query, the value of
+            the first system over that of the second.
+        names : (str, str), optional
+            Names of the systems. Default: those of the display.
+        **kwargs
+            Of `matplotlib.axes.Axes.fill_between`, or of `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        QueryComparisonDisplay
+            The display itself.
+        """
+        check.check_choice("kind", kind, ("bars", "scatter"))
+        if not len(self.difference):
+            raise ValueError(f"{self.metric} is defined on no query: there is nothing to compare.")
+        a, b = self.names if names is None else _check_names(names)
+        self.bars_ = self.scatter_ = None
+        ax = self._open(ax)
+        draw = self._plot_bars if kind == "bars" else self._plot_scatter
+        draw(ax, a, b, kwargs)
+        ax.set_title(
+            f"{self.metric}: {a} against {b}\n"
+            f"{self.wins} wins, {self.ties} ties, {self.losses} losses"
+        )
+        ax.legend(loc="best")
+        return self
+
+    def _plot_bars(self, ax: Axes, a: str, b: str, style: dict[str, Any]) -> None:
+        difference = self.difference.sort_values(ascending=False, kind="stable")
+        heights, edges = difference.to_numpy(), np.arange(len(difference) + 1) + 0.5
+        up, down = (a, b) if self.metric.greater_is_better else (b, a)
+        # one polygon for all bars of a colour: a patch for each is slow for 30,000 queries
+        corners = np.append(heights, 0.0)
+        above: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{up} better", **style}
+        below: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{down} better", **style}
+        self.bars_ = (
+            ax.fill_between(edges, corners.clip(min=0), **above),
+            ax.fill_between(edges, corners.clip(max=0), **below),
+        )
+        mean = heights.mean()
+        label = f"mean difference = {mean:+.3f}"
+        self.line_ = ax.axhline(mean, color="black", linestyle="--", linewidth=1, label=label)
+        ax.axhline(0, color="gray", linewidth=0.8)
+        ax.grid(visible=False, axis="x")
+        ax.set(
+            xlabel=self._count("queries, sorted by difference"), ylabel=f"{self.metric}: {a} − {b}"
+        )
+        ax.set_xlim(0.5, len(heights) + 0.5)
+        if len(heights) <= _MOST_NAMES:
+            ax.set_xticks(edges[:-1] + 0.5, labels=difference.index.astype(str), rotation=90)
+
+    def _plot_scatter(self, ax: Axes, a: str, b: str, style: dict[str, Any]) -> None:
+        defined = (self.values_a - self.values_b).notna()
+        x, y = self.values_b[defined], self.values_a[defined]
+        style = {"s": 16, "alpha": 0.6, "label": self._count("queries"), **style}
+        self.scatter_ = ax.scatter(x, y, **style)
+        low, high = min(0.0, x.min(), y.min()), max(1.0, x.max(), y.max())
+        (self.line_,) = ax.plot([low, high], [low, high], "k--", linewidth=1, label="equal")
+        margin = 0.01 * (high - low)
+        ax.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
+        ax.set(xlabel=f"{self.metric} of {b}", ylabel=f"{self.metric} of {a}", aspect="equal")
+
+    def _count(self, what: str) -> str:
+        text = f"{len(self.difference)} {what}"
+        return f"{text}; not defined on {self.n_empty} more" if self.n_empty else text
+
+
+def _check_names(names: Any) -> tuple[str, str]:
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"names={names!r} must be two different names, one per system.")
+    return str(names[0]), str(names[1])
+
+
+def _values(plan: Plan, scores: Any, name: str) -> pd.Series:
+    """Value of each query of a plan; a message about scores names the system."""
+    import pandas as pd
+
+    try:
+        ranking = Ranking(plan.judgments, scores)
+    except ValueError as error:
+        raise ValueError(f"system {name!r}: {error}") from None
+    index = pd.Index(plan.judgments.queries.ids, name="qid")
+    return pd.Series(plan.values(ranking), index=index)

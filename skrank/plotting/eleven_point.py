@@ -1,0 +1,232 @@
+"""TREC's 11-point curve of interpolated precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank._queries import require_groups
+from skrank.metrics.curves import ELEVEN_LEVELS, eleven_point_curve
+from skrank.metrics.iprec import InterpolatedPrecision
+from skrank.metrics.plan import Plan, Ranking, judge
+from skrank.plotting._display import CurveDisplay, count_queries, draw_lots, legend_entry
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ElevenPointDisplay(CurveDisplay):
+    """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
+
+    `from_predictions` and `from_estimator` make one. To compare systems, draw them on the same
+    axes. The legend shows the mean of the eleven points, 11-point average precision.
+
+    Parameters
+    ----------
+    precision : ndarray of shape (11,)
+        Interpolated precision at recall 0, 0.1, ..., 1.
+    n_queries, n_empty : int
+        Queries with a relevant document, and those without, which are left out.
+    name : str, optional
+        Name of the system, for the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skrank.metrics.eleven_point_curve : the points.
+
+    References
+    ----------
+    ROMIP 2010, appendix A, 11-point matrix (TREC).
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.metrics import eleven_point_curve
+    >>> from skrank.plotting import ElevenPointDisplay
+    >>> display = ElevenPointDisplay(eleven_point_curve([1, 0, 1], [3, 2, 1]), name="bm25")
+    >>> display.plot().line_.get_label()
+    'bm25 (11-pt AP = 0.848)'
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        precision: np.ndarray,
+        *,
+        n_queries: int = 1,
+        n_empty: int = 0,
+        name: str | None = None,
+    ) -> None:
+        self.precision = precision
+        self.n_queries = n_queries
+        self.n_empty = n_empty
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        relevance: Any,
+        scores: Any,
+        *,
+        groups: Any = None,
+        rel: float = 1.0,
+        condensed: bool = False,
+        ties: str = "average",
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        relevance, scores : array-like of shape (n_rows,)
+            Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `relevance`.
+        rel, condensed
+            See `skrank.metrics.InterpolatedPrecision`.
+        ties : {"average", "stable", "worst", "best"}
+            How documents of equal score are ordered. "average": in one random order, the same in
+            every call, for interpolated precision has no closed form for the mean over all orders.
+        name : str, optional
+            Name of the system, for the legend.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        ElevenPointDisplay
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or no query has a relevant document.
+
+        Examples
+        --------
+        Two systems on the same axes:
+
+        >>> import matplotlib.pyplot as plt
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import ElevenPointDisplay
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> _, ax = plt.subplots()
+        >>> for name in ("informative_0", "informative_1"):
+        ...     scores = data.X[:, data.feature_names.index(name)]
+        ...     display = ElevenPointDisplay.from_predictions(
+        ...         data.relevance, scores, groups=data.qid, name=name, ax=ax
+        ...     )
+        >>> len(ax.lines)
+        2
+        >>> plt.close(display.figure_)
+        """
+        metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
+        ids = require_groups(groups, relevance, who=cls.__name__)
+        plan = Plan(metric, judge(relevance, ids))
+        ranking = Ranking(plan.judgments, scores)
+        n_queries, n_empty = count_queries(plan.relevant)
+        if ties == "average":
+            ties = "stable"
+            if ranking.tied.any():
+                relevance, scores, ids = draw_lots(relevance, scores, ids)
+        precision = eleven_point_curve(
+            relevance, scores, groups=ids, rel=rel, condensed=condensed, ties=ties
+        )
+        display = cls(precision, n_queries=n_queries, n_empty=n_empty, name=name)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        response_method: str = "auto",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
+        response_method : {"auto", "predict", "predict_proba", "decision_function"}
+            See `skrank.scorer`.
+        name : str, optional
+            Default: the class of the model.
+        **kwargs
+            Of `from_predictions`.
+
+        Returns
+        -------
+        ElevenPointDisplay
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or no query has a relevant document.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import skrank
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import ElevenPointDisplay
+        >>> from sklearn.linear_model import Ridge
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> y = skrank.with_groups(data.relevance, data.qid)
+        >>> model = Ridge().fit(data.X, y)
+        >>> display = ElevenPointDisplay.from_estimator(model, data.X, y)
+        >>> display.name
+        'Ridge'
+        >>> plt.close(display.figure_)
+        """
+        ids, scores = cls._predict(estimator, X, y, groups, response_method)
+        name = name or type(estimator).__name__
+        return cls.from_predictions(y, scores, groups=ids, name=name, **kwargs)
+
+    @property
+    def average_precision(self) -> float:
+        """Mean of the eleven points."""
+        return float(np.mean(self.precision))
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        name : str, optional
+            Name of the system, for the legend. Default: that of the display.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        ElevenPointDisplay
+            The display itself.
+        """
+        name = self.name if name is None else name
+        label = legend_entry(name, "11-pt AP", self.average_precision)
+        style = {"marker": "o", "label": label}
+        ax = self._draw(ax, ELEVEN_LEVELS, self.precision, style | kwargs)
+        ax.set(xlabel=self._recall("Recall"), ylabel="Interpolated precision", xticks=ELEVEN_LEVELS)
+        return self

@@ -1,0 +1,326 @@
+"""The graded precision-recall curve, whose area is GAP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._queries import require_groups
+from skrank.metrics.base import RankedCodes
+from skrank.metrics.gap import GAP
+from skrank.metrics.plan import Plan, Ranking, judge
+from skrank.plotting._display import CurveDisplay, count_queries, draw_lots, legend_entry
+from skrank.scoring import _trained_grade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROUNDING = 1e-9  # recall that misses a level by less has reached it
+
+
+class GradedPrecisionRecallDisplay(CurveDisplay):
+    """Graded precision against graded recall.
+
+    `from_predictions` and `from_estimator` make one. For a single query it shows the steps at the
+    relevant documents, and the area under them is GAP. For several queries it shows the mean over
+    those that have a relevant document, interpolated as TREC does: at each of `n_levels` levels of
+    recall, evenly from 0 to 1, a query has its highest graded precision at any rank where graded
+    recall has reached the level, and 0 if it never does. Interpolation lifts a curve: the area
+    under a mean is larger than GAP.
+
+    Parameters
+    ----------
+    recall, precision : ndarray of shape (n_points,)
+        Graded recall, ascending, and graded precision there.
+    gap : float, optional
+        GAP, for the legend.
+    n_queries : int
+        Queries with a relevant document. The curve of one is drawn in steps.
+    n_empty : int
+        Queries without, which are left out.
+    name : str, optional
+        Name of the system, for the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skrank.metrics.graded_precision_recall_curve : the points of one query.
+
+    References
+    ----------
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010, section 3.2.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.metrics import graded_precision_recall_curve
+    >>> from skrank.plotting import GradedPrecisionRecallDisplay
+    >>> curve = graded_precision_recall_curve([2, 0, 1], [0.9, 0.5, 0.1])
+    >>> display = GradedPrecisionRecallDisplay(curve.recall, curve.precision, gap=curve.gap)
+    >>> display.plot().line_.get_label()
+    'GAP = 0.889'
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        recall: np.ndarray,
+        precision: np.ndarray,
+        *,
+        gap: float | None = None,
+        n_queries: int = 1,
+        n_empty: int = 0,
+        name: str | None = None,
+    ) -> None:
+        self.recall = recall
+        self.precision = precision
+        self.gap = gap
+        self.n_queries = n_queries
+        self.n_empty = n_empty
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        relevance: Any,
+        scores: Any,
+        *,
+        groups: Any = None,
+        thresholds: Sequence[float] | None = None,
+        max_grade: int | None = None,
+        labels: str = "step",
+        condensed: bool = False,
+        ties: str = "average",
+        n_levels: int = 101,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        relevance, scores : array-like of shape (n_rows,)
+            Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `relevance`.
+        thresholds, max_grade, labels, condensed
+            See `skrank.metrics.GAP`.
+        ties : {"average", "stable", "worst", "best"}
+            How documents of equal score are ordered. "average": GAP is the mean over all orders,
+            exactly; the curve, which has no such mean, is that of one random order, the same in
+            every call.
+        n_levels : int
+            Levels of recall, evenly from 0 to 1, for the mean of several queries.
+        name : str, optional
+            Name of the system, for the legend.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        GradedPrecisionRecallDisplay
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or no query has a relevant document.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import GradedPrecisionRecallDisplay
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> scores = data.X[:, data.feature_names.index("informative_0")]
+        >>> display = GradedPrecisionRecallDisplay.from_predictions(
+        ...     data.relevance, scores, groups=data.qid, name="one feature"
+        ... )
+        >>> display.n_queries, display.n_empty
+        (48, 2)
+        >>> plt.close(display.figure_)
+        """
+        check.check_count("n_levels", n_levels, "the levels of recall from 0 to 1")
+        metric = GAP(
+            thresholds=thresholds,
+            max_grade=max_grade,
+            labels=labels,
+            condensed=condensed,
+            ties=ties,
+        )
+        ids = require_groups(groups, relevance, who=cls.__name__)
+        plan = Plan(metric, judge(relevance, ids))
+        ranking = Ranking(plan.judgments, scores)
+        n_queries, n_empty = count_queries(plan.relevant)
+        gap = plan.mean(ranking, plan.values(ranking))
+        if ties == "average" and ranking.tied.any():
+            relevance, scores, ids = draw_lots(relevance, scores, ids)
+            plan = Plan(metric, judge(relevance, ids))
+            ranking = Ranking(plan.judgments, scores)
+        worth = metric.worth(plan.scale)
+        query, recall, precision = _points(
+            ranking.codes(ties, condensed), worth, plan.scale.counts @ worth
+        )
+        if n_queries > 1:
+            best = _interpolate(query, recall, precision, len(plan.relevant), n_levels)
+            precision = best[~plan.empty].mean(axis=0)
+            recall = np.linspace(0, 1, n_levels)
+        display = cls(recall, precision, gap=gap, n_queries=n_queries, n_empty=n_empty, name=name)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        response_method: str = "auto",
+        thresholds: Sequence[float] | None = None,
+        max_grade: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
+        response_method : {"auto", "predict", "predict_proba", "decision_function"}
+            See `skrank.scorer`.
+        thresholds : sequence of float, optional
+            See `skrank.metrics.GAP`.
+        max_grade : int, optional
+            Highest grade of the collection. Default: the highest that the model was trained on or
+            that is in `y`, as in `skrank.scorer`.
+        name : str, optional
+            Default: the class of the model.
+        **kwargs
+            Of `from_predictions`.
+
+        Returns
+        -------
+        GradedPrecisionRecallDisplay
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or no query has a relevant document.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import skrank
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import GradedPrecisionRecallDisplay
+        >>> from skrank.scoring import scorer
+        >>> from sklearn.linear_model import Ridge
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> y = skrank.with_groups(data.relevance, data.qid)
+        >>> model = Ridge().fit(data.X, y)
+        >>> display = GradedPrecisionRecallDisplay.from_estimator(model, data.X, y)
+        >>> bool(display.gap == scorer("gap")(model, data.X, y))
+        True
+        >>> plt.close(display.figure_)
+        """
+        ids, scores = cls._predict(estimator, X, y, groups, response_method)
+        if thresholds is None and max_grade is None:
+            max_grade = max(_trained_grade(estimator), judge(y, ids).max_grade)
+        return cls.from_predictions(
+            y,
+            scores,
+            groups=ids,
+            thresholds=thresholds,
+            max_grade=max_grade,
+            name=name or type(estimator).__name__,
+            **kwargs,
+        )
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        name : str, optional
+            Name of the system, for the legend. Default: that of the display.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        GradedPrecisionRecallDisplay
+            The display itself.
+        """
+        name = self.name if name is None else name
+        style: dict[str, Any] = {"label": legend_entry(name, "GAP", self.gap)}
+        recall, precision = self.recall, self.precision
+        if self.n_queries == 1:
+            recall, precision = _steps(recall, precision)
+            style["drawstyle"] = "steps-pre"
+        ax = self._draw(ax, recall, precision, style | kwargs)
+        ax.set(xlabel=self._recall("Graded recall"), ylabel="Graded precision")
+        return self
+
+
+def _points(
+    ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query, graded recall and graded precision at every document of some worth, in rank order."""
+    sizes = np.diff(ranked.indptr)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
+    u = np.where(rank <= ranked.retrieved[query], worth[ranked.codes], 0.0)
+    starts = ranked.indptr[:-1][sizes > 0]
+    pivots = u > 0
+    precision = np.empty(len(u))
+    for level in np.unique(worth[worth > 0]):
+        here = u == level
+        precision[here] = _sums(np.minimum(u, level), starts)[here] / (rank[here] * level)
+    return query[pivots], _sums(u, starts)[pivots] / totals[query[pivots]], precision[pivots]
+
+
+def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Cumulated sums that begin anew at each of `starts`.
+
+    They are not differences of one long sum, for these would lose the last digits.
+    """
+    values = values.copy()
+    values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
+    return np.cumsum(values)
+
+
+def _interpolate(
+    query: np.ndarray, recall: np.ndarray, precision: np.ndarray, n_queries: int, n_levels: int
+) -> np.ndarray:
+    """Highest precision at each level of recall or beyond, of shape (n_queries, n_levels)."""
+    reached = np.floor(recall * (n_levels - 1) + _ROUNDING).astype(np.int64)
+    best = np.zeros(n_queries * n_levels)
+    np.maximum.at(best, query * n_levels + reached, precision)
+    backwards = best.reshape(n_queries, n_levels)[:, ::-1]
+    return np.maximum.accumulate(backwards, axis=1)[:, ::-1]
+
+
+def _steps(recall: np.ndarray, precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of steps from recall 0 to 1; precision is 0 where recall is never reached."""
+    if recall.max(initial=0.0) < 1 - _ROUNDING:
+        recall, precision = np.append(recall, 1.0), np.append(precision, 0.0)
+    return np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])

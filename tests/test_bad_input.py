@@ -1,0 +1,277 @@
+"""Bad input: every message names the place and the remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import _validation as check
+from skrank._queries import Queries
+
+Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
+
+
+def by_metric(y=Y, scores=SCORES, **more):
+    return skrank.metric("gap")(y, scores, **({"groups": GROUPS} | more))
+
+
+def by_per_query(y=Y, scores=SCORES, *, groups=GROUPS):
+    return skrank.metric("ndcg@2").per_query(y, scores, groups=groups)
+
+
+def by_function(y=Y, scores=SCORES, **more):
+    return skrank.metrics.gap_score(y, scores, **({"groups": GROUPS} | more))
+
+
+def by_evaluate(y=Y, scores=SCORES, **more):
+    return skrank.evaluate(y, scores, **({"groups": GROUPS} | more))
+
+
+def by_objective(y=Y, scores=SCORES, **more):
+    return skrank.LambdaRank("gap")(y, scores, **({"groups": GROUPS} | more))
+
+
+DOORS = [by_metric, by_per_query, by_function, by_evaluate, by_objective]
+every_door = pytest.mark.parametrize("call", DOORS)
+weighing_door = pytest.mark.parametrize("call", [d for d in DOORS if d is not by_per_query])
+
+
+@every_door
+def test_good_input_is_taken(call):
+    call()
+
+
+# groups
+
+
+@every_door
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a"], "groups has 1 entries for 4 rows: pass one query id per row"),
+        (["a"] * 5, "groups has 5 entries for 4 rows"),
+        ([2, 2], "look like group sizes: use numpy.repeat"),
+        (["a", "a", None, "b"], "groups has no query id in row 2"),
+        (np.ones((4, 4)), r"groups has shape \(4, 4\): pass one query id per row"),
+    ],
+)
+def test_groups(call, groups, message):
+    with pytest.raises(ValueError, match=message):
+        call(groups=groups)
+
+
+@every_door
+def test_groups_that_disagree_with_the_index(call):
+    y = skrank.with_groups(Y, ["a", "a", "a", "b"])
+    with pytest.raises(
+        ValueError, match=r"groups and .*of y disagree: row 2 is of query 'b'.*Keep"
+    ):
+        call(y=y)
+
+
+def test_evaluate_without_groups():
+    with pytest.raises(
+        ValueError, match=r"evaluate needs the query of each row.*with_groups.*groups"
+    ):
+        by_evaluate(groups=None)
+
+
+# scores
+
+
+@every_door
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_cannot_be_ranked(call, value):
+    message = rf"score of row 2 is {value}: .*finite number, or -inf.*Repair the model or drop"
+    with pytest.raises(ValueError, match=message):
+        call(scores=[4, 3, value, 1])
+
+
+@every_door
+def test_the_row_is_that_of_the_caller(call):
+    """Rows are grouped inside: the message speaks of the rows that were passed."""
+    with pytest.raises(ValueError, match="score of row 1 is nan"):
+        call(scores=[4, np.nan, 2, 1], groups=["b", "a", "b", "a"])
+    with pytest.raises(ValueError, match="label of row 2 is -1"):
+        call(y=[1, 0, -1, 0], groups=["b", "a", "b", "a"])
+
+
+@every_door
+@pytest.mark.parametrize("scores", [["x", "y", "z", "w"], [None, {}, 1, 2], "abcd"])
+def test_scores_that_are_no_numbers(call, scores):
+    with pytest.raises(ValueError, match="scores must be numbers, one per row"):
+        call(scores=scores)
+
+
+@every_door
+@pytest.mark.parametrize("scores", [[1.0, 2], [1.0] * 5])
+def test_scores_of_another_length(call, scores):
+    message = rf"scores has {len(scores)} rows and relevance has 4: they must be of one length"
+    with pytest.raises(ValueError, match=message):
+        call(scores=scores)
+
+
+@every_door
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 2), (4, 1, 1)])
+def test_scores_of_more_dimensions(call, shape):
+    with pytest.raises(ValueError, match=rf"scores has shape \({shape[0]}, .*one value per row"):
+        call(scores=np.ones(shape))
+
+
+# labels
+
+
+@every_door
+@pytest.mark.parametrize("value", [-1, -0.5, -np.inf])
+def test_negative_labels(call, value):
+    message = rf"label of row 3 is {value:g}: labels must be at least 0.*NaN .*not judged"
+    with pytest.raises(ValueError, match=message):
+        call(y=[1, 0, 2, value])
+
+
+@every_door
+def test_infinite_labels(call):
+    with pytest.raises(ValueError, match="label of row 3 is inf: labels must be finite, or NaN"):
+        call(y=[1, 0, 2, np.inf])
+
+
+@every_door
+def test_labels_that_are_no_numbers(call):
+    with pytest.raises(ValueError, match="relevance must be numbers, one per row"):
+        call(y=["good", "bad", "ugly", "bad"])
+    with pytest.raises(ValueError, match=r"relevance has shape \(2, 2\).*groups="):
+        call(y=np.ones((2, 2)), groups=None if call is not by_evaluate else GROUPS[:2])
+
+
+@every_door
+@pytest.mark.parametrize("empty", [[], np.array([]), pd.Series([], dtype=float)])
+def test_empty_arrays(call, empty):
+    with pytest.raises(ValueError, match="relevance is empty: there is no document to rank"):
+        call(y=empty, scores=[], groups=[])
+
+
+# thresholds, max_grade, cut-offs
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([0.5, -0.5, 1], r"thresholds\[1\]=-0.5 is negative: .*grade 2 and better"),
+        ([0.5, 0.6], r"thresholds sum to 1.1, not to 1: divide them by their sum .*grade 1..2"),
+        ([0.2, 0.2], r"thresholds sum to 0.4, not to 1"),
+        ([0, 0], "thresholds sum to 0, not to 1"),
+        ([], "thresholds=.* at least one number"),
+        ([np.nan, 1], "thresholds=.* all finite"),
+        (["a"], "thresholds=.* sequence of numbers"),
+        (1.0, "thresholds=1.0 must be a sequence of numbers"),
+    ],
+)
+def test_thresholds(thresholds, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric("gap", thresholds=thresholds)
+    with pytest.raises(ValueError, match=message):
+        by_function(thresholds=thresholds)
+
+
+def test_thresholds_that_do_not_cover_the_grades():
+    with pytest.raises(
+        ValueError, match=r"2 thresholds do not cover the grades 1..3: give one per"
+    ):
+        skrank.metric("gap", thresholds=[0.5, 0.5], max_grade=3)
+    message = (
+        r"label 2 is above max_grade=1 of gap\(thresholds=\[1.0\]\): .*one threshold per grade"
+    )
+    with pytest.raises(ValueError, match=message):
+        by_function(thresholds=[1])
+
+
+@pytest.mark.parametrize("name", ["gap", "err"])
+def test_labels_above_the_scale(name):
+    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+        skrank.metric(name, max_grade=1)(Y, SCORES, groups=GROUPS)
+    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+        by_evaluate(metrics=[name], max_grade=1)
+    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+        skrank.LambdaRank(skrank.metric(name, max_grade=1))(Y, SCORES, groups=GROUPS)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_cut_offs_below_one(k):
+    for call in (
+        lambda: skrank.metric(f"gap@{k}"),
+        lambda: skrank.metric("gap", k=k),
+        lambda: by_function(k=k),
+        lambda: by_evaluate(metrics=[f"ndcg@{k}"]),
+        lambda: skrank.LambdaRank(f"gap@{k}"),
+    ):
+        with pytest.raises(ValueError, match=f"k={k} must be at least 1: the number of top ranks"):
+            call()
+
+
+def test_unknown_names():
+    for call in (
+        lambda: skrank.metric("gpa"),
+        lambda: by_evaluate(metrics=["gpa"]),
+        lambda: skrank.LambdaRank("gpa"),
+    ):
+        with pytest.raises(ValueError, match="unknown metric 'gpa': did you mean 'gap'"):
+            call()
+    with pytest.raises(ValueError, match=r"unknown parameter of gap 'treshold': .*'thresholds'"):
+        skrank.metric("gap", treshold=[1])
+    with pytest.raises(TypeError, match="treshold"):
+        by_function(treshold=[1])
+
+
+# weights
+
+
+@weighing_door
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2, 3, 3], r"sample_weight varies inside query 'a': give all rows .* same weight"),
+        ([1, 1, 3, 4], r"sample_weight varies inside query 'b'"),
+        ([1, 1, -1, -1], "weight of query 'b' is -1.0: it must be finite and not negative"),
+        ([1, 1, np.inf, np.inf], "weight of query 'b' is inf"),
+        ([1, 1, np.nan, np.nan], "weight of query 'b' is nan"),
+        ([1, np.nan, 1, 1], "query 'a'"),
+        ([0, 0, 0, 0], "all weights are 0: at least one query must count"),
+        ([1, 1], "sample_weight has 2 rows and relevance has 4"),
+        (["x"] * 4, "sample_weight must be numbers"),
+        (np.ones((4, 2)), r"sample_weight has shape \(4, 2\)"),
+    ],
+)
+def test_weights(call, weights, message):
+    with pytest.raises(ValueError, match=message):
+        call(sample_weight=weights)
+
+
+@weighing_door
+def test_weights_of_scattered_rows(call):
+    groups = ["a", "b", "a", "b"]
+    call(groups=groups, sample_weight=[1, 2, 1, 2])
+    with pytest.raises(ValueError, match="sample_weight varies inside query 'b'"):
+        call(groups=groups, sample_weight=[1, 1, 1, 2])
+
+
+# sizes of groups, as the boosters keep them
+
+
+@pytest.mark.parametrize("sizes", [None, [], np.array([])])
+def test_a_dataset_without_groups(sizes):
+    with pytest.raises(ValueError, match=r"the Dataset has no groups: pass group="):
+        check.check_group_sizes(sizes, 4, "the Dataset")
+
+
+def test_group_sizes():
+    with pytest.raises(ValueError, match="groups of the Dataset add up to 5, not to 4 rows"):
+        check.check_group_sizes([2, 3], 4, "the Dataset")
+    assert check.check_group_sizes([2, 0, 2.0], 4, "the Dataset").tolist() == [2, 2]
+
+
+def test_weights_of_queries_from_sizes():
+    queries = Queries.from_sizes(np.array([1, 2]))
+    assert check.query_weights([2, 3, 3], queries).tolist() == [2, 3]
+    assert check.query_weights(None, queries) is None

@@ -1,0 +1,262 @@
+"""Where groups come from, and rows of queries in any order."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+import skrank
+from skrank._queries import Queries, require_groups, resolve_groups
+
+Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
+
+
+# ---------------------------------------------------------------------- with_groups
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Index, tuple])
+def test_with_groups_puts_the_query_on_the_index(make):
+    y = skrank.with_groups(make(Y), make(IDS))
+    assert isinstance(y, pd.Series)
+    assert y.index.name == "qid"
+    assert y.index.to_list() == IDS
+    assert y.to_list() == Y
+    assert y.name == "relevance"
+
+
+def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
+    relevance = pd.Series([1, 0], name="grade", index=[5, 6], dtype="int8")
+    y = skrank.with_groups(relevance, [7, 7])
+    assert y.dtype == "int8"
+    assert y.name == "grade"
+    assert relevance.index.to_list() == [5, 6]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[1, 1, 2, 2], [-5, -5, 0, 3], [1.5, 1.5, 2, 2], ["a", "a", "", "b"], [b"a", b"a", b"b", b"b"]],
+)
+def test_with_groups_takes_ids_of_any_kind(ids):
+    assert skrank.with_groups(Y, ids).index.to_list() == ids
+
+
+def test_with_groups_takes_polars_and_columns():
+    pl = pytest.importorskip("polars")
+    y = skrank.with_groups(pl.Series(Y), pl.Series(IDS))
+    assert y.index.to_list() == IDS
+    assert skrank.with_groups(Y, np.array(IDS)[:, None]).index.to_list() == IDS
+
+
+def test_with_groups_survives_slicing_and_pickling():
+    y = skrank.with_groups(Y, IDS)
+    rows = np.array([3, 0])
+    assert y.iloc[rows].index.to_list() == ["b", "b"]
+    assert pickle.loads(pickle.dumps(y)).index.name == "qid"
+    assert skrank.metric("ap")(y, [1, 2, 3, 4]) == skrank.metric("ap")(Y, [1, 2, 3, 4], groups=IDS)
+
+
+def test_with_groups_of_series_that_are_not_aligned():
+    relevance, qid = pd.Series(Y, index=[0, 1, 2, 3]), pd.Series(IDS, index=[3, 2, 1, 0])
+    with pytest.raises(ValueError, match=r"different indexes: align them.*qid.to_numpy\(\)"):
+        skrank.with_groups(relevance, qid)
+    assert skrank.with_groups(relevance, qid.to_numpy()).index.to_list() == IDS
+
+
+@pytest.mark.parametrize(
+    ("qid", "message"),
+    [
+        (["a", "b"], "qid has 2 entries for 4 rows: pass one query id per row"),
+        ([3, 1], r"look like group sizes: use numpy.repeat\(numpy.arange\(len\(sizes\)\), sizes\)"),
+        ([1, np.nan, 2, 2], "qid has no query id in row 1"),
+        (["a", None, "b", "b"], "qid has no query id in row 1"),
+        (pd.Series(["a", "b", pd.NA, "b"], dtype="string"), "qid has no query id in row 2"),
+        (pd.to_datetime(["2020-01-01", None, None, None]), "qid has no query id in row 1"),
+        (np.ones((4, 2)), r"qid has shape \(4, 2\)"),
+        (5, r"qid has shape \(\)"),
+    ],
+)
+def test_with_groups_of_bad_ids(qid, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.with_groups(Y, qid)
+
+
+# ---------------------------------------------------------------------- precedence
+
+
+def labelled(ids):
+    return skrank.with_groups(Y, ids)
+
+
+def frame(index=None, column=None):
+    X = pd.DataFrame({"f": np.arange(4.0)})
+    if column is not None:
+        X["qid"] = column
+    return X if index is None else X.set_index(pd.Index(index, name="qid"))
+
+
+def test_explicit_groups_come_first():
+    assert resolve_groups(IDS).tolist() == IDS
+    assert resolve_groups(IDS, Y).tolist() == IDS
+    assert resolve_groups(IDS, labelled(IDS), frame(IDS)).tolist() == IDS
+
+
+def test_then_the_index_of_y_then_that_of_x():
+    assert resolve_groups(None, labelled(IDS)).tolist() == IDS
+    assert resolve_groups(None, Y, frame(IDS)).tolist() == IDS
+    assert resolve_groups(None, None, frame(IDS)).tolist() == IDS
+    assert resolve_groups(None, labelled(IDS), frame()).tolist() == IDS
+
+
+def test_a_level_of_a_multi_index():
+    index = pd.MultiIndex.from_arrays([IDS, [0, 1, 0, 2]], names=["qid", "doc"])
+    assert resolve_groups(None, pd.Series(Y, index=index)).tolist() == IDS
+
+
+def test_then_the_column_of_x_with_a_warning():
+    with pytest.warns(UserWarning, match=r'column "qid" of X.*feature.*with_groups'):
+        assert resolve_groups(None, Y, frame(column=IDS)).tolist() == IDS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert resolve_groups(None, labelled(IDS), frame(column=IDS)).tolist() == IDS
+        assert resolve_groups(IDS, Y, frame(column=IDS)).tolist() == IDS
+
+
+def test_no_source():
+    assert resolve_groups(None, Y, frame()) is None
+    assert resolve_groups(None, pd.Series(Y), np.ones((4, 1))) is None
+    assert resolve_groups() is None
+    with pytest.raises(
+        ValueError, match=r"Ranker needs the query of each row.*with_groups.*groups="
+    ):
+        require_groups(None, Y, who="Ranker")
+
+
+DISAGREE = [
+    (
+        (["b", "b", "b", "b"], labelled(IDS)),
+        "groups and the .* of y disagree: row 2 is of query 'b' in one and 'a' in the other",
+    ),
+    (
+        (IDS, Y, frame(["b", "b", "a", "c"])),
+        'groups and the index level "qid" of X disagree: row 3',
+    ),
+    ((None, labelled(IDS), frame(IDS[::-1])), 'of y and the index level "qid" of X disagree'),
+    (([1, 1, 2, 2], labelled(IDS)), "row 0 is of query 1 in one and 'b' in the other. Keep one"),
+    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 is of query '1' in one and 1 in the"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), DISAGREE)
+def test_sources_that_disagree(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        resolve_groups(*arguments)
+
+
+def test_sources_that_agree_in_other_types():
+    ids = [1, 1, 2, 2]
+    assert resolve_groups(np.array(ids, "int8"), labelled(ids)).tolist() == ids
+    assert resolve_groups(np.array(ids, float), labelled(ids)).tolist() == ids
+    assert resolve_groups(np.array(IDS, object), labelled(IDS)).tolist() == IDS
+    assert resolve_groups(pd.Categorical(IDS), labelled(IDS)).tolist() == IDS
+
+
+@pytest.mark.parametrize("groups", [IDS[:3], [*IDS, "c"], []])
+def test_groups_of_the_wrong_length(groups):
+    with pytest.raises(ValueError, match=f"groups has {len(groups)} entries for 4 rows"):
+        resolve_groups(groups, Y)
+
+
+def test_sizes_in_place_of_ids():
+    with pytest.raises(ValueError, match="add up to the number of rows, so they look like group"):
+        skrank.metric("gap")(Y, [1, 2, 3, 4], groups=[3, 1])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_ids(missing):
+    groups = np.array(["a", "a", missing, "b"], object)
+    with pytest.raises(ValueError, match="groups has no query id in row 2: every row needs one"):
+        skrank.metric("gap")(Y, [1, 2, 3, 4], groups=groups)
+
+
+# ---------------------------------------------------------------------- Queries
+
+IDS_OF_ALL_KINDS = {
+    "ints": [3, 3, 1, 1, 1, 2],
+    "negative": [-1, -1, 0, -7, -7, 5],
+    "scattered": [2, 1, 2, 3, 1, 2],
+    "alternating": [0, 1, 0, 1, 0, 1],
+    "strings": ["b", "a", "b", "c", "c", "c"],
+    "objects": np.array(["b", 1, "b", (2, 3), 1, 1], object),
+    "floats": [0.5, 0.5, 2.0, 1.0, 1.0, 0.5],
+    "large": [2**62, 2**62, -(2**62), 0, 0, 2**62],
+    "unsigned": np.array([2**63 + 1, 2**63, 2**63 + 1, 0, 0, 0], np.uint64),
+    "booleans": [True, False, True, True, False, False],
+    "dates": np.array(["2020-01-02", "2020-01-01", "2020-01-02", "2021-01-01"] + ["2020-01-01"] * 2,
+                      "datetime64[D]"),
+    "one": [7],
+    "all one": [7] * 6,
+    "all different": [5, 3, 4, 9, 1, 0],
+}  # fmt: skip
+
+
+def as_ids(kind):
+    values = IDS_OF_ALL_KINDS[kind]
+    return values if isinstance(values, np.ndarray) else np.array(values)
+
+
+@pytest.mark.parametrize("kind", IDS_OF_ALL_KINDS)
+def test_queries_hold_the_rows_of_each_id(kind):
+    groups = as_ids(kind)
+    queries = Queries.from_groups(groups)
+    assert list(queries.ids) == list(dict.fromkeys(groups))  # in order of first row
+    assert queries.indptr.dtype == np.int64
+    assert queries.n_rows == len(groups)
+    assert queries.sizes.sum() == len(groups)
+    rows = np.arange(len(groups))
+    order = queries.gather(rows)
+    assert_array_equal(np.sort(order), rows)
+    assert_array_equal(queries.scatter(order), rows)
+    for number, query in enumerate(queries.ids):
+        mine = order[queries.indptr[number] : queries.indptr[number + 1]]
+        expected = [row for row in rows if groups[row] == query]
+        assert mine.tolist() == expected  # in row order
+        assert (queries.row_query[queries.indptr[number] :][: len(mine)] == number).all()
+    assert [queries.caller_row(row) for row in rows] == order.tolist()
+
+
+def test_no_sort_when_rows_are_already_contiguous():
+    assert Queries.from_groups(np.array([5, 5, 1, 1, 9])).order is None
+    assert Queries.from_groups(np.array([5, 1, 5])).order is not None
+    values = np.arange(3.0)
+    assert Queries.single(3).gather(values) is values
+
+
+def test_queries_of_sizes():
+    queries = Queries.from_sizes(np.array([2, 3, 1]))
+    assert queries.ids.tolist() == [0, 1, 2]
+    assert queries.indptr.tolist() == [0, 2, 5, 6]
+    assert len(queries) == 3
+    assert Queries.single(4).sizes.tolist() == [4]
+
+
+def test_names_are_what_a_user_types():
+    assert Queries.from_groups(np.array(["a", "b"])).name(1) == "'b'"
+    assert Queries.from_groups(np.array([10, 20])).name(1) == "20"
+
+
+@pytest.mark.parametrize("kind", IDS_OF_ALL_KINDS)
+def test_metrics_with_ids_of_all_kinds(kind):
+    groups = as_ids(kind)
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, len(groups)), rng.normal(size=len(groups))
+    labels[0] = 2
+    values = skrank.metric("gap", empty=0).per_query(labels, scores, groups=groups)
+    codes = pd.factorize(groups)[0]
+    expected = skrank.metric("gap", empty=0).per_query(labels, scores, groups=codes)
+    assert_array_equal(values.to_numpy(), expected.to_numpy())
+    assert values.index.name == "qid"

@@ -1,0 +1,146 @@
+"""Confidence intervals of means, and the power of a test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skrank import stats
+from skrank.stats._resampling import topic_counts
+
+
+def values(n_topics=40, n_columns=3, seed=0):
+    return np.random.default_rng(seed).beta(1, 4, size=(n_topics, n_columns))
+
+
+class TestBootstrapInterval:
+    @pytest.mark.parametrize(
+        ("method", "scipy_name"), [("percentile", "percentile"), ("bca", "BCa")]
+    )
+    def test_against_scipy(self, method, scipy_name):
+        x = values(25, 1)[:, 0]
+        found = stats.bootstrap_interval(x, method=method, n_resamples=20_000, confidence=0.9)
+        expected = scipy.stats.bootstrap(
+            (x,), np.mean, method=method, n_resamples=20_000, confidence_level=0.9, rng=0
+        ).confidence_interval
+        width = expected.high - expected.low
+        assert_allclose([found.low, found.high], expected, atol=0.02 * width)
+        assert found.mean == pytest.approx(x.mean())
+
+    def test_bca_follows_the_skew(self):
+        x = values(15, 1)[:, 0]
+        plain = stats.bootstrap_interval(x, n_resamples=5000)
+        bca = stats.bootstrap_interval(x, n_resamples=5000, method="bca")
+        assert bca.low > plain.low
+        assert bca.high > plain.high
+
+    def test_weights_literally(self):
+        x, w = values(12, 1)[:, 0], np.arange(1.0, 13)
+        means = [
+            np.average(np.repeat(x, draw), weights=np.repeat(w, draw))
+            for _, draws in topic_counts(12, 300, 4)
+            for draw in draws.astype(int)
+        ]
+        found = stats.bootstrap_interval(x, weights=w, n_resamples=300, random_state=4)
+        assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
+        assert_allclose(found.mean, np.average(x, weights=w))
+
+    @pytest.mark.parametrize("method", ["percentile", "bca"])
+    def test_columns_are_independent(self, method):
+        matrix = values()
+        matrix[4, 1] = np.nan
+        weights = values(seed=1)
+        weights[7, 2] = 0
+        found = stats.bootstrap_interval(matrix, weights=weights, method=method)
+        for column in range(3):
+            alone = stats.bootstrap_interval(
+                matrix[:, column], weights=weights[:, column], method=method
+            )
+            assert_allclose(found.low[column], alone.low)
+            assert_allclose(found.high[column], alone.high)
+        assert found.n_topics.tolist() == [40, 39, 39]
+        assert found.n_dropped.tolist() == [0, 1, 1]
+
+    @pytest.mark.parametrize("method", ["percentile", "bca"])
+    def test_constant(self, method):
+        found = stats.bootstrap_interval(np.full(7, 0.1), method=method)
+        assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
+
+    def test_blocks_do_not_matter(self, monkeypatch):
+        whole = stats.bootstrap_interval(values())
+        monkeypatch.setattr("skrank.stats._resampling._ROWS", 1)
+        monkeypatch.setattr("skrank.stats._resampling._CELLS", 100)
+        assert_allclose(stats.bootstrap_interval(values()).low, whole.low)
+
+    def test_coverage(self):
+        matrix = np.random.default_rng(0).normal(size=(50, 500))
+        found = stats.bootstrap_interval(matrix, confidence=0.9)
+        assert 0.85 < np.mean((found.low <= 0) & (found.high >= 0)) < 0.93
+
+    @pytest.mark.parametrize(
+        ("x", "how", "message"),
+        [
+            ([0.1], {}, r"column 0 of values has 1 topic\(s\)"),
+            ([0.1, np.nan], {}, r"column 0 of values has 1 topic\(s\)"),
+            ([0.1, np.inf], {}, "values of topic 1 are not usable"),
+            ([0.1, 0.2], {"weights": [1, -1]}, "weights of topic 1 are not usable"),
+            ([0.1, 0.2], {"weights": [1, 2, 3]}, r"weights has shape \(3,\)"),
+            ([0.1, 0.2], {"weights": [1, 0]}, "1 topic"),
+            (np.zeros((2, 2, 2)), {}, r"values has shape \(2, 2, 2\)"),
+            ([0.1, 0.2], {"confidence": 95}, "confidence=95"),
+            ([0.1, 0.2], {"confidence": 1}, "confidence=1 must be below 1"),
+            ([0.1, 0.2], {"method": "t"}, "method='t' is not a choice"),
+        ],
+    )
+    def test_errors(self, x, how, message):
+        with pytest.raises(ValueError, match=message):
+            stats.bootstrap_interval(x, **how)
+
+
+class TestPower:
+    @pytest.mark.parametrize(("effect", "topics"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+    def test_topics_needed_as_tabulated(self, effect, topics):
+        # G*Power, paired t-test, two tails, alpha .05, power .80
+        assert stats.topics_needed(effect, 1) == topics
+        assert stats.topics_needed(-3 * effect, 3) == topics
+        power = stats.paired_t_power(effect, 1, np.array([topics - 1, topics]))
+        assert power[0] < 0.8 <= power[1]
+
+    def test_power_is_how_often_the_test_finds_it(self):
+        random = np.random.default_rng(0)
+        z = random.normal(0.3, 1, size=(20, 4000))
+        found = np.mean(scipy.stats.ttest_1samp(z, 0).pvalue < 0.05)
+        assert stats.paired_t_power(0.3, 1, 20) == pytest.approx(found, abs=0.025)
+
+    def test_limits(self):
+        assert stats.paired_t_power(0, 1, 20) == pytest.approx(0.05)
+        assert stats.paired_t_power(1, 1, 5000) == pytest.approx(1)
+        assert stats.topics_needed(100, 1) == 2
+        assert stats.topics_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda: stats.topics_needed(0, 1), "difference is 0"),
+            (lambda: stats.topics_needed(1e-9, 1), "more than 1000000000 topics"),
+            (lambda: stats.topics_needed(1, 0), "std=0"),
+            (lambda: stats.topics_needed(np.nan, 1), "difference=nan"),
+            (lambda: stats.topics_needed(1, 1, power=1), "power=1 must be below 1"),
+            (lambda: stats.paired_t_power(1, 1, 1), "n_topics=1 must be integers"),
+            (lambda: stats.paired_t_power(1, 1, 2.5), "n_topics=2.5 must be integers"),
+        ],
+    )
+    def test_errors(self, call, message):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_topic_counts():
+    blocks = list(topic_counts(7, 3000, 0))
+    counts = np.concatenate([block for _, block in blocks])
+    assert [drawn for drawn, _ in blocks] == [slice(0, 1024), slice(1024, 2048), slice(2048, 3000)]
+    assert_array_equal(counts.sum(axis=1), 7)
+    assert_allclose(counts.mean(axis=0), 1, atol=0.08)
+    assert_allclose(counts.var(axis=0), 6 / 7, atol=0.1)

@@ -1,0 +1,75 @@
+"""The intervals of a report are bootstrap intervals of its means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import skrank
+from skrank import stats
+from skrank.datasets import make_ranking
+
+data = make_ranking(n_queries=30, random_state=2)
+WEIGHTS = np.random.default_rng(0).integers(0, 3, 30).astype(float)
+BOUNDS = ["mean", "low", "high"]
+METRICS = ["gap", "gap(empty=0)", "ap(average=geometric)", "precision(average=micro)@5"]
+
+
+def report(metrics=METRICS, **how):
+    scores = data.X[:, 0]
+    return skrank.evaluate(data.relevance, scores, groups=data.qid, metrics=metrics, **how)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_intervals_hold_the_means(weights):
+    found = report(sample_weight=None if weights is None else weights[data.qid]).to_frame()
+    assert list(found.columns) == ["mean", "low", "high", "std", "queries", "empty"]
+    assert (found["low"] < found["mean"]).all()
+    assert (found["mean"] < found["high"]).all()
+
+
+def test_plain_mean():
+    found = report()
+    values = found.per_query["gap"]
+    expected = stats.bootstrap_interval(values, confidence=0.9)
+    row = found.to_frame(confidence=0.9).loc["gap"]
+    assert_allclose(
+        [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
+    )
+
+
+def test_weighted_mean():
+    found = report(sample_weight=WEIGHTS[data.qid])
+    values = found.per_query["gap(empty=0)"]
+    expected = stats.bootstrap_interval(values, weights=WEIGHTS)
+    row = found.to_frame().loc["gap(empty=0)"]
+    assert_allclose(
+        [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
+    )
+
+
+def test_geometric_mean():
+    found = report()
+    (name,) = (name for name in found.mean.index if "geometric" in name)
+    expected = stats.bootstrap_interval(np.log(found.per_query[name].clip(lower=1e-5)))
+    row = found.to_frame().loc[name, BOUNDS]
+    assert_allclose(row, np.exp([expected.mean, expected.low, expected.high]))
+
+
+def test_not_enough_queries():
+    found = skrank.evaluate([1, 0, 0], [3, 2, 1], groups=["a", "a", "b"], metrics=["gap", "p@1"])
+    table = found.to_frame()
+    assert table[["low", "high"]].isna().all(axis=None)
+    assert "NaN" in repr(found)
+
+
+def test_undefined_mean():
+    table = report(metrics=["gap(empty=nan)", "gap"]).to_frame()
+    assert table.loc["gap(empty=nan)", BOUNDS].isna().all()
+    assert table.loc["gap", BOUNDS].notna().all()
+
+
+def test_same_each_time():
+    found = report()
+    assert found.to_frame().equals(found.to_frame())
