@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
+MOST_GRADES = 1000  # two to a higher power is hardly a number
+MOST_LABEL = 1e30
+MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
     """The error for a name that does not exist, with the nearest that does."""
     known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
 
@@ -59,6 +62,8 @@ def check_count(parameter: str, value: Any, meaning: str) -> int:
         raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
     if value < 1:
         raise ValueError(f"{parameter}={value} must be at least 1: {meaning}.")
+    if value > MOST_RANKS:
+        raise ValueError(f"{parameter}={value} is beyond {MOST_RANKS}: leave it out for no limit.")
     return int(value)
 
 
@@ -70,10 +75,11 @@ def check_number(
     expected = f"a number in {bracket}{low:g}, {high:g}]"
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    inside = low < value <= high if open_low else low <= value <= high
+    number = float(value)
+    inside = low < number <= high if open_low else low <= number <= high
     if not inside:  # also NaN
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    return float(value)
+    return number
 
 
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
@@ -207,7 +213,7 @@ def check_weights(weights: np.ndarray, queries: Queries) -> np.ndarray:
 
 def check_rel(rel: Any) -> float:
     """The lowest label that counts as relevant: above 0, so that label 0 never does."""
-    return check_number("rel", rel, 0, math.inf, open_low=True)
+    return check_number("rel", rel, 0, MOST_LABEL, open_low=True)
 
 
 def check_persistence(p: Any) -> float:
@@ -228,8 +234,8 @@ def check_max_grade(max_grade: Any) -> int | None:
     if max_grade is None:
         return None
     grade = check_count("max_grade", max_grade, "the highest grade of the collection")
-    if grade > 1000:
-        raise ValueError(f"max_grade={grade} is beyond 1000: bin the labels into grades.")
+    if grade > MOST_GRADES:
+        raise ValueError(f"max_grade={grade} is beyond {MOST_GRADES}: bin the labels into grades.")
     return grade
 
 
@@ -254,6 +260,24 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
         raise ValueError(
             f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise: "
             "a better document cannot be worth less."
+        )
+
+
+def check_few_labels(name: str, labels: np.ndarray) -> None:
+    """Few enough distinct labels for a table of all pairs of them."""
+    if len(labels) > MOST_GRADES:
+        raise ValueError(
+            f"{len(labels)} distinct labels are too many for {name} (at most {MOST_GRADES}): bin "
+            "the labels into grades, for example with numpy.digitize."
+        )
+
+
+def check_exponent(name: str, highest: float) -> None:
+    """A label whose power of two is a number."""
+    if highest > MOST_GRADES:
+        raise ValueError(
+            f"label {highest:g} is too high for {name}, which takes two to its power: bin the "
+            "labels into grades, or use a metric with gain=linear."
         )
 
 

@@ -90,21 +90,6 @@ def values(first, last, indptr, ranked, tied, retrieved, stop, phi, depth, inver
 
 
 @njit(**_options)
-def ideals(first, last, indptr, counts, best_first, stop, phi, depth, out):
-    """Sum of each query's best list, the codes in the order `best_first`."""
-    for q in range(first, last):
-        alive, total = 1.0, 0.0
-        rank = 0
-        for code in best_first:
-            rho = stop[code]
-            for _ in range(min(counts[q, code], depth - rank) if rho > 0 else 0):
-                total += alive * rho * phi[rank]
-                alive *= 1.0 - rho
-                rank += 1
-        out[q] = total
-
-
-@njit(**_options)
 def deltas(ranked, stop, phi, out):
     """Change of the sum when ranks a < b of one list are swapped, for all pairs: out[a, b]."""
     n = len(ranked)
@@ -149,22 +134,24 @@ def _sweep(tile, blocks, rank, rho, phi, e, score, base, slope, zero, one):
 
 
 @njit(**_options)
-def _sweep_wide(tile, size, rank, rho, phi, score, sigma, base, slope, zero, one):
-    """The same for score ranges whose exponentials overflow: one exponential per pair."""
+def _sweep_wide(tile, scores, rho, phi, score, sigma, base, slope, zero, one):
+    """The same for score ranges whose exponentials overflow: one exponential per pair.
+
+    Scores, of the documents above only, come in double precision: next to an outlier, single
+    precision could not tell them apart.
+    """
     grad, hess, total = zero, zero, zero
-    for lane in range(np.uint64(size)):
+    for lane in range(np.uint64(len(scores))):
         t = np.uint64(lane)
-        if not tile[t + _RANK] < rank:
-            break
         lead = tile[t + _STOP] - rho
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero)
-        gap = tile[t + _SCORE] - score if lead > zero else score - tile[t + _SCORE]
+        gap = scores[lane] - score if lead > zero else score - scores[lane]
         e = np.exp(-abs(sigma * gap))
-        wrong = e / (one + e) if gap > zero else one / (one + e)
+        wrong = e / (1.0 + e) if gap > 0 else 1.0 / (1.0 + e)
         pull = delta * wrong / (base + slope * abs(gap))
-        curvature = pull * (one - wrong)
+        curvature = pull * (1.0 - wrong)
         signed = pull if lead > zero else -pull
         tile[t + _GRAD] -= signed
         tile[t + _HESS] += curvature
@@ -190,7 +177,8 @@ def lambdas(
     for q in range(first, last):
         longest = max(longest, indptr[q + 1] - indptr[q])
     tile = np.zeros(_TILE, grad.dtype)
-    e, score = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
+    score = np.empty(longest)  # less the midrange
+    e = np.empty(longest, grad.dtype)
     rho, alive = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
     pull, curve = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
     worth = phi.astype(grad.dtype)
@@ -211,9 +199,8 @@ def lambdas(
         reached = 0  # ranks that a user sees with a probability worth counting
         for r in range(n):
             row = begin + order[begin + r]
-            centred = scores[row] - middle
-            score[r] = centred
-            number[2] = sigma * centred
+            score[r] = scores[row] - middle
+            number[2] = sigma * score[r]
             e[r] = zero if wide else np.exp(number[2])
             rho[r], alive[r] = stop[codes[row]], passing
             reached += passing > _NOBODY
@@ -231,7 +218,7 @@ def lambdas(
                 t = np.uint64(lane)
                 real = lane < size
                 tile[t + _EXP] = e[low + lane] if real else one
-                tile[t + _SCORE] = score[low + lane] if real else zero
+                tile[t + _SCORE] = score[low + lane] if real else 0.0
                 tile[t + _RANK] = lane if real else longest + 1
                 tile[t + _STOP] = rho[low + lane] if real else zero
                 tile[t + _ALIVE] = alive[low + lane] if real else zero
@@ -241,36 +228,19 @@ def lambdas(
                 tile[t + _GRAD] = 0
                 tile[t + _HESS] = 0
             for r in range(low + 1, n):
-                number[2] = r - low
+                above = min(r - low, size)
                 if wide:
                     g, h, s = _sweep_wide(
-                        tile,
-                        size,
-                        number[2],
-                        rho[r],
-                        worth[r],
-                        score[r],
-                        sigma,
-                        base,
-                        slope,
-                        zero,
-                        one,
-                    )
+                        tile, score[low : low + above], rho[r], worth[r], score[r],
+                        sigma, base, slope, zero, one,
+                    )  # fmt: skip
                 else:
-                    blocks = (min(r - low, size) + LANES - 1) // LANES
+                    blocks = (above + LANES - 1) // LANES
+                    number[2], number[3] = r - low, score[r]
                     g, h, s = _sweep(
-                        tile,
-                        blocks,
-                        number[2],
-                        rho[r],
-                        worth[r],
-                        e[r],
-                        score[r],
-                        base,
-                        slope,
-                        zero,
-                        one,
-                    )
+                        tile, blocks, number[2], rho[r], worth[r], e[r], number[3],
+                        base, slope, zero, one,
+                    )  # fmt: skip
                 pull[r] += g
                 curve[r] += h
                 total += s

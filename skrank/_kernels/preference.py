@@ -59,6 +59,9 @@ def values(
         low = start
         while low < end and inverse[q] != 0:
             high = low + 1
+            if ranked[low] == unjudged and (high == end or not tied[high]):
+                low = high
+                continue
             while high < end and tied[high]:
                 high += 1
             block[:] = 0.0

@@ -190,19 +190,24 @@ def _sweep(tile, blocks, limit, rank, below, above, e, score, base, slope, zero,
 
 
 @njit(**_options)
-def _sweep_wide(tile, size, limit, rank, below, above, score, sigma, base, slope, zero, one):
-    """The same for score ranges whose exponentials overflow: one exponential per pair."""
+def _sweep_wide(
+    tile, scores, limit, rank, below, above, score, sigma, base, slope, zero, one
+):  # fmt: skip
+    """The same for score ranges whose exponentials overflow: one exponential per pair.
+
+    Scores come in double precision: next to an outlier, single precision could not tell them apart.
+    """
     grad, hess = zero, zero
-    for lane in range(np.uint64(size)):
+    for lane in range(np.uint64(len(scores))):
         t = np.uint64(lane)
         other = tile[t + _RANK]
         delta = below - tile[t + _BELOW] if other > rank else tile[t + _ABOVE] - above
         delta = max(delta, zero) if other < limit else zero
-        gap = score - tile[t + _SCORE]
+        gap = score - scores[lane]
         e = np.exp(-abs(sigma * gap))
-        wrong = e / (one + e) if gap > zero else one / (one + e)
+        wrong = e / (1.0 + e) if gap > 0 else 1.0 / (1.0 + e)
         pull = delta * wrong / (base + slope * abs(gap))
-        curvature = pull * (one - wrong)
+        curvature = pull * (1.0 - wrong)
         tile[t + _GRAD] += pull
         tile[t + _HESS] += curvature
         grad += pull
@@ -227,8 +232,8 @@ def lambdas(
     for q in range(first, last):
         longest = max(longest, indptr[q + 1] - indptr[q])
     tile = np.zeros(_TILE, grad.dtype)
-    e, score = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
-    rank = np.empty(longest, grad.dtype)
+    score = np.empty(longest)  # less the midrange
+    e, rank = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
     below, above = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
     pull, curve = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
     number = np.zeros(4, grad.dtype)  # what is stored here comes back in the precision of `grad`
@@ -266,9 +271,8 @@ def lambdas(
             c = classes[codes[start + p]]
             slot = fill[c]
             fill[c] = slot + 1
-            centred = scores[start + p] - middle
-            score[slot], rank[slot], position[slot] = centred, r, p
-            number[2] = sigma * centred
+            score[slot], rank[slot], position[slot] = scores[start + p] - middle, r, p
+            number[2] = sigma * score[slot]
             e[slot] = zero if wide else np.exp(number[2])
             weight_u, weight_w = u[offset[q] + r], w[offset[q] + r]
             pair_weight[slot] = weight_w
@@ -295,7 +299,7 @@ def lambdas(
                     t = np.uint64(lane)
                     real = lane < size
                     tile[t + _EXP] = e[low + lane] if real else zero
-                    tile[t + _SCORE] = score[low + lane] if real else zero
+                    tile[t + _SCORE] = score[low + lane] if real else 0.0
                     tile[t + _RANK] = rank[low + lane] if real else no_limit
                     tile[t + _BELOW] = 0
                     tile[t + _ABOVE] = 0
@@ -322,13 +326,14 @@ def lambdas(
                         above[i] = inverse[q] * (step - pair_weight[i] * rises)
                         if wide:
                             g, h = _sweep_wide(
-                                tile, size, no_limit if top else limit, rank[i], below[i], above[i],
-                                score[i], sigma, base, slope, zero, one,
+                                tile, score[low : low + size], no_limit if top else limit, rank[i],
+                                below[i], above[i], score[i], sigma, base, slope, zero, one,
                             )  # fmt: skip
                         else:
+                            number[2] = score[i]
                             g, h = _sweep(
                                 tile, blocks if top else reach, no_limit if top else limit, rank[i],
-                                below[i], above[i], e[i], score[i], base, slope, zero, one,
+                                below[i], above[i], e[i], number[2], base, slope, zero, one,
                             )  # fmt: skip
                         pull[i] -= g
                         curve[i] += h

@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank.metrics.base import Metric, Scale, discounts, register
-from skrank.metrics.quadratic import QuadraticTables
+from skrank.metrics.quadratic import Pairs, QuadraticTables
 from skrank.metrics.strict import StrictTables
 
 
@@ -60,7 +60,7 @@ class AP(Metric):
         """Each pair of relevant documents is worth one over the rank of the lower."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        pairs = (weights, np.outer(relevant, relevant))
+        pairs = Pairs(weights, relevant, relevant, np.multiply)
         return QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))
 
 
@@ -158,7 +158,7 @@ class InfAP(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """Read by a kernel of its own."""
-        needed = np.zeros(len(scale.counts), np.int64)
+        needed = np.zeros(len(scale.judgments.queries), np.int64)
         unjudged = -1 if scale.unjudged is None else scale.unjudged
         return StrictTables("infap", "inferred", scale.labels >= self.rel, unjudged, needed)
 

@@ -15,6 +15,8 @@ from skrank import _validation as check
 if TYPE_CHECKING:
     import pandas as pd
 
+    from skrank.metrics.plan import Judgments
+
 
 ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
 
@@ -31,17 +33,23 @@ class Scale:
         Highest grade of the collection.
     longest : int
         Length of the longest list.
-    counts : int64 ndarray of shape (n_queries, n_codes)
-        Documents of each code in each query.
-    unjudged : int or None
-        Code of the documents that were not judged, if there are any.
+    judgments : Judgments
+        Labels of the documents of each query.
     """
 
     labels: np.ndarray
     max_grade: int
     longest: int
-    counts: np.ndarray
-    unjudged: int | None
+    judgments: Judgments
+
+    @property
+    def unjudged(self) -> int | None:
+        """Code of the documents that were not judged, if there are any."""
+        return self.judgments.unjudged
+
+    def totals(self, worth: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each query of a worth per code."""
+        return self.judgments.totals(worth)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,8 +94,8 @@ class Tables(ABC):
         """Value of each query times `inverse`, which is 0 where there is nothing to compute."""
 
     @abstractmethod
-    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best sum of each query, from its number of documents per code."""
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The best sum of each query."""
 
     def repeated(self, n_lists: int) -> Tables:
         """The tables of the first query, for `n_lists` lists."""

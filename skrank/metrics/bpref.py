@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from skrank import _validation as check
 from skrank._parallel import run_chunks
 from skrank.metrics.base import Metric, RankedCodes, Scale, Tables, register
 from skrank.metrics.dcg import Gain, check_gain, gain_per_code
+
+if TYPE_CHECKING:
+    from skrank.metrics.plan import Judgments
 
 _UNTRAINABLE = "most swaps do not change it: train on gap or ap, which behave alike."
 
@@ -63,9 +66,9 @@ class PreferenceTables(Tables):
         cap, divisor = np.repeat(self.cap[:1], n_lists), np.repeat(self.divisor[:1], n_lists)
         return replace(self, cap=cap, divisor=divisor)
 
-    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def ideals(self, judgments: Judgments) -> np.ndarray:
         """Total worth of the relevant documents: no penalties."""
-        return counts @ self.share
+        return judgments.totals(self.share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +144,11 @@ class BPref(_Preference):
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Each non-relevant document above costs the same."""
         share = (scale.labels >= self.rel).astype(np.float64)
+        check.check_few_labels(self.names[0], scale.labels)
         other = 1.0 - share
         if scale.unjudged is not None:
             other[scale.unjudged] = 0.0
-        relevant, rest = scale.counts @ share, scale.counts @ other
+        relevant, rest = scale.totals(share), scale.totals(other)
         without = np.full(len(relevant), np.inf)
         cap, divisor = {
             "trec": (relevant, np.minimum(relevant, rest)),
@@ -249,6 +253,7 @@ class RPref(_Preference):
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """A worse document above costs the share of gain that it lacks."""
+        check.check_few_labels(self.names[0], scale.labels)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
         share = gain_per_code(self.gain, scale.labels) / top
         missing = np.subtract.outer(share, share)
@@ -256,9 +261,10 @@ class RPref(_Preference):
         judged = np.ones(len(share))
         if scale.unjudged is not None:
             judged[scale.unjudged] = 0.0
-        without = np.full(len(scale.counts), np.inf)
+        missing_gain = scale.totals((1 - share) * judged)
+        without = np.full(len(missing_gain), np.inf)
         return PreferenceTables(
-            share, lack * judged, without, scale.counts @ ((1 - share) * judged),
+            share, lack * judged, without, missing_gain,
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
             unjudged=-1 if scale.unjudged is None else scale.unjudged,
         )  # fmt: skip

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank._parallel import run_chunks
 from skrank.metrics.base import RankedCodes, Tables
+
+if TYPE_CHECKING:
+    from skrank.metrics.plan import Judgments
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +53,10 @@ class CascadeTables(Tables):
         )  # fmt: skip
         return out
 
-    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best value of each query, from its number of documents per code."""
-        from skrank._kernels import cascade
-
-        best_first = np.argsort(-self.stop, kind="stable")
-        out = np.empty(len(counts))
-        run_chunks(cascade.ideals, indptr, counts, best_first, self.stop, self.phi, self.depth, out)
-        return out
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The best sum of each query."""
+        best = judgments.best_lists(self.stop)
+        return self.values(best, np.ones(len(best.retrieved)))
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
         """Change of the sum for every swap of ranks a < b of one list of codes."""

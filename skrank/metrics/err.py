@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, discounts, register
+from skrank.metrics.base import ORDERLESS, Metric, Scale, discounts, register
 from skrank.metrics.cascade import CascadeTables
 
 
@@ -49,6 +49,7 @@ class ERR(Metric):
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Stops with (2^y - 1) / 2^max_grade, worth 1 / rank."""
         check.check_grades(scale.labels, scale.max_grade, str(self))
+        check.check_exponent(self.names[0], scale.max_grade)
         stop = (2.0**scale.labels - 1) / 2.0**scale.max_grade
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
@@ -197,6 +198,11 @@ class PFound(Metric):
 
     p_rel: str | Mapping[float, float] = "romip"
     p_break: float = 0.15
+
+    @property
+    def untrainable(self) -> str | None:
+        """A user who never tires finds the same in any order."""
+        return ORDERLESS if self.p_break == 0 and self.k is None else None
 
     def __post_init__(self) -> None:
         super().__post_init__()

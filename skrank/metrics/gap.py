@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank.metrics.base import Metric, Scale, discounts, register
-from skrank.metrics.quadratic import QuadraticTables
+from skrank.metrics.quadratic import Pairs, QuadraticTables
 
 
 @register("gap")
@@ -88,7 +88,7 @@ class GAP(Metric):
         """Each pair is worth the smaller G, at one over the rank of the lower document."""
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        pairs = (weights, np.minimum.outer(worth, worth))
+        pairs = Pairs(weights, worth, worth, np.minimum)
         return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))
 
 

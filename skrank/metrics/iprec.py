@@ -60,7 +60,7 @@ class InterpolatedPrecision(Metric):
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """The number of relevant documents that makes the level."""
         found = scale.labels >= self.rel
-        relevant = scale.counts @ found.astype(np.int64)
+        relevant = scale.totals(found)
         # 0.1 * 30 is above 3 in floating point, and would ask for a fourth document
         needed = np.ceil(self.recall * relevant - 1e-9).astype(np.int64)
         return StrictTables("iprec", "interpolated", found, -1, needed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
+_MOST_COUNTED = 64  # codes; a table of queries and codes stays small
 _FEW_LABELS = 32  # whole labels below this are their own codes
 
 
@@ -37,7 +38,6 @@ class Judgments:
         Label of each code, ascending; the code of documents not judged has label 0 and stands last.
     unjudged : int or None
         Code of the documents not judged, if there are any.
-    counts : int64 ndarray of shape (n_queries, n_codes)
     """
 
     def __init__(self, relevance: Any, queries: Queries) -> None:
@@ -51,10 +51,12 @@ class Judgments:
         self.indptr = queries.indptr
 
     @cached_property
-    def counts(self) -> np.ndarray:
-        """Documents of each code in each query."""
+    def counts(self) -> np.ndarray | None:
+        """Documents of each code (column) in each query; None if there are too many codes."""
         from skrank._kernels import labels
 
+        if len(self.labels) > _MOST_COUNTED:
+            return None
         counts = np.empty((len(self.queries), len(self.labels)), np.int64)
         run_chunks(labels.count, self.indptr, self.codes, counts)
         return counts
@@ -62,8 +64,30 @@ class Judgments:
     @cached_property
     def max_grade(self) -> int:
         """Highest label, rounded up, at least 1."""
-        present = self.counts.any(axis=0) if len(self.labels) <= _FEW_LABELS else slice(None)
-        return max(1, int(np.ceil(self.labels[present].max(initial=0))))
+        return max(1, int(np.ceil(self.labels.max(initial=0))))
+
+    def totals(self, worth: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each query of a worth per code."""
+        worth = np.asarray(worth, dtype=np.float64)
+        if self.counts is not None:
+            return self.counts @ worth
+        return np.add.reduceat(worth[self.codes], self.indptr[:-1])
+
+    def best_lists(self, worth: np.ndarray) -> RankedCodes:
+        """The codes of each query, those of the highest worth first."""
+        from skrank._kernels import ranking
+
+        codes = np.empty_like(self.codes)
+        tied, sizes = np.zeros(len(codes), np.uint8), self.queries.sizes
+        if self.counts is not None:
+            best_first = np.argsort(-worth, kind="stable")
+            each = np.tile(best_first.astype(codes.dtype), len(sizes))
+            codes = np.repeat(each, self.counts[:, best_first].ravel())
+        else:
+            order, spare = np.empty(len(codes), np.int32), np.empty(len(sizes), np.int64)
+            rank_scores(self.queries, worth[self.codes], order, tied, spare)
+            run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
+        return RankedCodes(self.indptr, codes, np.zeros_like(tied), sizes)
 
     @cached_property
     def judged_share(self) -> float:
@@ -77,7 +101,7 @@ class Judgments:
         """First rows when documents not judged are removed."""
         if self.unjudged is None:
             return self.indptr
-        judged = np.diff(self.indptr) - self.counts[:, self.unjudged]
+        judged = self.totals(np.arange(len(self.labels)) != self.unjudged)
         return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
 
 
@@ -94,9 +118,8 @@ def _encode_grades(
     top = int(codes.max())
     if top < _FEW_LABELS:
         return codes, np.arange(top + 1.0), None
-    judged = codes < _FEW_LABELS
-    grades = int(codes[judged].max(initial=0)) + 1
-    codes[~judged] = grades
+    grades = int((codes % _FEW_LABELS).max()) + 1  # of the judged: the others are _FEW_LABELS
+    np.minimum(codes, grades, out=codes)
     return codes, np.append(np.arange(float(grades)), 0.0), grades
 
 
@@ -239,7 +262,7 @@ class Plan:
         self.judgments = judgments
         top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
         longest = int(judgments.queries.sizes.max())
-        self.scale = Scale(judgments.labels, top, longest, judgments.counts, judgments.unjudged)
+        self.scale = Scale(judgments.labels, top, longest, judgments)
         self.tables = metric.tables(self.scale, metric.k)
 
     @cached_property
@@ -250,7 +273,7 @@ class Plan:
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of relevant documents of each query."""
-        return self.judgments.counts @ self.tables.relevant.astype(np.int64)
+        return self.judgments.totals(self.tables.relevant)
 
     @cached_property
     def inverse(self) -> np.ndarray:
@@ -262,7 +285,7 @@ class Plan:
         if cutoff == 0:
             return np.where(self.empty, 0.0, 1.0)
         tables = self.metric.tables(self.scale, cutoff)
-        ideal = tables.ideals(self.judgments.indptr, self.judgments.counts)
+        ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
 
     def lists(self, ranking: Ranking) -> Lists:
@@ -271,7 +294,7 @@ class Plan:
         k = self.metric.k or self.scale.longest
         return Lists(
             np.minimum(ranked.retrieved, k).astype(np.float64),
-            self.relevant.astype(np.float64),
+            self.relevant,
             (np.diff(ranked.indptr) - ranking.unknown(self.metric.condensed)).astype(np.float64),
         )
 
@@ -279,7 +302,7 @@ class Plan:
         """Change of each query's value per unit of its normalised sum, all documents retrieved."""
         sizes = np.diff(self.judgments.indptr).astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
-        lists = Lists(shown, self.relevant.astype(np.float64), sizes)
+        lists = Lists(shown, self.relevant, sizes)
         finish = self.metric.finish
         return finish(np.ones(len(sizes)), lists) - finish(np.zeros(len(sizes)), lists)
 

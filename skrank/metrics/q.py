@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank.metrics.base import Metric, Scale, discounts, register
 from skrank.metrics.dcg import Gain, check_gain, gain_per_code
-from skrank.metrics.quadratic import QuadraticTables
+from skrank.metrics.quadratic import Pairs, QuadraticTables
+
+if TYPE_CHECKING:
+    from skrank.metrics.plan import Judgments
 
 
 @register("q")
@@ -72,13 +75,15 @@ class QMeasure(Metric):
         gain = gain_per_code(self.gain, scale.labels)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
-        start, rank, ideal = _ideal_gain(gain, scale.counts)
+        rank, ideal = _ideal_gain(gain, scale.judgments)
         weights = 1 / (rank + self.beta * ideal)
         if k is not None:
             weights[rank > k] = 0.0
-        pairs = (weights, np.outer(blend, found))
+        pairs = Pairs(weights, blend, found, np.multiply)
         best = (found, discounts(np.ones_like, scale.longest, k))
-        return QuadraticTables(blend, weights, pairs, offset=start, ideal=best)
+        return QuadraticTables(
+            blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best
+        )
 
 
 def q_measure_score(
@@ -130,13 +135,9 @@ def q_measure_score(
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
 
 
-def _ideal_gain(gain: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First row of each query, and rank and cumulated gain of each row of its ideal list."""
-    best_first = np.argsort(-gain, kind="stable")
-    sizes = counts.sum(axis=1)
-    start = np.concatenate(([0], np.cumsum(sizes)))
-    listed = np.repeat(np.tile(gain[best_first], len(counts)), counts[:, best_first].ravel())
-    total = np.concatenate(([0.0], np.cumsum(listed)))
-    base = np.repeat(start[:-1], sizes)
-    rank = np.arange(1.0, len(listed) + 1) - base
-    return start[:-1], rank, total[1:] - total[base]
+def _ideal_gain(gain: np.ndarray, judgments: Judgments) -> tuple[np.ndarray, np.ndarray]:
+    """Rank and cumulated gain of each row of the ideal lists."""
+    best = judgments.best_lists(gain)
+    first = np.repeat(best.indptr[:-1], best.retrieved)
+    total = np.concatenate(([0.0], np.cumsum(gain[best.codes])))
+    return np.arange(1.0, len(first) + 1) - first, total[1:] - total[first]

@@ -5,14 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank._parallel import run_chunks
 from skrank.metrics.base import RankedCodes, Tables
 
+if TYPE_CHECKING:
+    from skrank.metrics.plan import Judgments
+
 MOST_CLASSES = 64  # labels that pairs may tell apart
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """``w`` and ``K(a, b) = join(upper(a), lower(b))``.
+
+    Parameters
+    ----------
+    weights : ndarray (longest,)
+        w, the weight of the pairs that end at each rank.
+    upper, lower : ndarrays (n_codes,)
+        What a document of each code brings to a pair as the upper and as the lower one; equal for
+        codes of equal gain.
+    join : numpy.multiply or numpy.minimum
+    """
+
+    weights: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    join: np.ufunc
+
+    def worth(self, codes: np.ndarray) -> np.ndarray:
+        """K between codes."""
+        return np.ascontiguousarray(self.join.outer(self.upper[codes], self.lower[codes]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +52,7 @@ class QuadraticTables(Tables):
         g per code. Codes of equal gain are one class: the metric cannot tell them apart.
     u : ndarray (longest,)
         Weight of the gain at each rank.
-    pairs : (ndarray (longest,), ndarray (n_codes, n_codes)), optional
-        w, the weight of the pairs that end at each rank, and K, which must be equal for codes of
-        equal gain.
+    pairs : Pairs, optional
     offset : int64 ndarray (n_queries,), optional
         Place of the first rank of each query in u and w, where queries have weights of their own.
     ideal : (ndarray (n_codes,), ndarray (longest,)), optional
@@ -37,7 +62,7 @@ class QuadraticTables(Tables):
 
     gain: np.ndarray
     u: np.ndarray
-    pairs: tuple[np.ndarray, np.ndarray] | None = None
+    pairs: Pairs | None = None
     offset: np.ndarray | None = None
     ideal: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -49,7 +74,7 @@ class QuadraticTables(Tables):
 
     @cached_property
     def _pair_weights(self) -> np.ndarray:
-        return np.zeros_like(self.u) if self.pairs is None else self.pairs[0]
+        return np.zeros_like(self.u) if self.pairs is None else self.pairs.weights
 
     @cached_property
     def _depth(self) -> int:
@@ -81,8 +106,9 @@ class QuadraticTables(Tables):
                 f"{len(first)} distinct labels are too many for pairs of documents (at most "
                 f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
             )
-        worth = np.zeros((len(self.gain),) * 2) if self.pairs is None else self.pairs[1]
-        return classes, np.ascontiguousarray(worth[np.ix_(first, first)])
+        if self.pairs is None:
+            return classes, np.zeros((len(first), len(first)))
+        return classes, self.pairs.worth(first)
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
@@ -96,15 +122,20 @@ class QuadraticTables(Tables):
         )  # fmt: skip
         return out
 
-    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best sum of each query, from its number of documents per code."""
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The best sum of each query."""
         from skrank._kernels import quadratic
 
         gain, weights = self.ideal or (self.gain, self.u)
+        if judgments.counts is None:
+            best = judgments.best_lists(gain)
+            return QuadraticTables(gain, weights).values(best, np.ones(len(best.retrieved)))
         best_first = np.argsort(-gain, kind="stable")
         before = np.concatenate(([0.0], np.cumsum(weights)))
-        out = np.empty(len(counts))
-        run_chunks(quadratic.ideals, indptr, counts, best_first, gain, before, out)
+        out = np.empty(len(judgments.counts))
+        run_chunks(
+            quadratic.ideals, judgments.indptr, judgments.counts, best_first, gain, before, out
+        )
         return out
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:

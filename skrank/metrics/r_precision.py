@@ -52,7 +52,7 @@ class RPrecision(Metric):
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Ones, then zeros: each query enters so that R ones are left."""
         found = scale.labels >= self.rel
-        relevant = np.minimum(scale.counts @ found.astype(np.int64), scale.longest)
+        relevant = scale.totals(found).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
         worth = found.astype(np.float64)
         ideal = (worth, np.ones(scale.longest))

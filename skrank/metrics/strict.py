@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._parallel import run_chunks
 from skrank.metrics.base import RankedCodes, Tables
+
+if TYPE_CHECKING:
+    from skrank.metrics.plan import Judgments
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,6 @@ class StrictTables(Tables):
             )
         return out
 
-    def ideals(self, indptr: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def ideals(self, judgments: Judgments) -> np.ndarray:
         """The number of relevant documents."""
-        return counts @ self.found.astype(np.float64)
+        return judgments.totals(self.found)

@@ -170,7 +170,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
             ranking = Ranking(plan.judgments, scores)
         worth = metric.worth(plan.scale)
         query, recall, precision = _points(
-            ranking.codes(ties, condensed), worth, plan.scale.counts @ worth
+            ranking.codes(ties, condensed), worth, plan.scale.totals(worth)
         )
         if n_queries > 1:
             best = _interpolate(query, recall, precision, len(plan.relevant), n_levels)
