@@ -1,0 +1,275 @@
+"""How many labels does active evaluation save? A study after Sawade et al. 2013, section 5.
+
+Usage: python examples/active_evaluation.py [FOLDER] [--campaigns 300] [--plot FILE.png]
+
+FOLDER holds a LETOR collection (files S1 to S5, or folders Fold1 to Fold5); without it, a synthetic
+collection is used. On each fifth of the queries rankers are trained; the other four fifths are the
+pool. Many simulated campaigns per method give the error of the estimate at several budgets:
+
+passive               queries drawn uniformly
+passive, no repeats   the same without replacement, as one would do by hand
+active                drawn from the optimal distribution
+active, any label     the same, without a label model: all labels equally probable
+active, any cost      the same, as if all queries cost the same
+
+A budget of 1 pays for one average query. "saved" is the part of the largest budget that a method
+can do without and still be as accurate as passive draws with all of it.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skrank
+from skrank.active import ActiveComparator, ActiveEvaluator, simulate
+from skrank.active.models import GradeClassifier, OrderedLogit, expected_grade
+from skrank.datasets import load_letor, make_ranking
+
+METRICS = ("dcg", "err")
+METHODS = (
+    "passive", "passive, no repeats", "active", "active, any label", "active, any cost",
+)  # fmt: skip
+EVALUATIONS = ("evaluate forest", "evaluate logit")
+
+
+# data
+
+
+def read_parts(folder):
+    """Five disjoint parts of a collection, as (X, labels, query ids, cost per document)."""
+    if folder is None:
+        data = make_ranking(1500, n_docs=(10, 120), noise=1.0, random_state=0)
+        length = np.random.default_rng(0).lognormal(6, 1, len(data.qid))
+        costs = np.log(1 + length)  # as in the paper
+        fold = data.qid % 5
+        return [
+            (data.X[fold == n], data.relevance[fold == n], data.qid[fold == n], costs[fold == n])
+            for n in range(5)
+        ]
+    parts = [fold.test for fold in load_letor(folder).folds]
+    kept = [~np.isnan(part.relevance) for part in parts]
+    return [
+        (part.X[k], part.relevance[k].astype(int), part.qid[k], np.ones(k.sum()))
+        for part, k in zip(parts, kept, strict=True)
+    ]
+
+
+def split(parts, number):
+    """The training part and the pool, rows in random order: file order may leak relevance."""
+    random = np.random.default_rng(number)
+    pool = [
+        np.concatenate([part[column] for n, part in enumerate(parts) if n != number])
+        for column in range(4)
+    ]
+    order = random.permutation(len(pool[0]))
+    return parts[number], [column[order] for column in pool]
+
+
+# rankers
+
+
+def forest(seed):
+    trees = RandomForestClassifier(100, min_samples_leaf=5, max_features=0.3, random_state=seed)
+    return GradeClassifier(trees)
+
+
+def train_rankers(train, pool, seed):
+    """Scores of the rankers on the pool, and label probabilities of two of them."""
+    X, y, qid, _ = train
+    half = np.isin(qid, np.unique(qid)[::2])
+    models = {
+        "forest": forest(seed).fit(X, y),
+        "logit": make_pipeline(StandardScaler(), OrderedLogit(C=0.1)).fit(X, y),
+        "half": forest(seed + 100).fit(X[half], y[half]),
+    }
+    scores = {name: expected_grade(model, pool[0]) for name, model in models.items()}
+    regression = RandomForestRegressor(100, min_samples_leaf=5, max_features=0.3, random_state=seed)
+    scores["regression"] = regression.fit(X, y).predict(pool[0])
+    grades = np.arange(max(y.max(), pool[1].max()) + 1)
+    labels = {
+        name: spread(models[name].predict_proba(pool[0]), models[name].classes_, grades)
+        for name in ("forest", "logit")
+    }
+    return scores, labels, grades
+
+
+def spread(probabilities, classes, grades):
+    """Probabilities on all grades; those that were not trained on get none."""
+    out = np.zeros((len(probabilities), len(grades)))
+    out[:, np.searchsorted(grades, classes)] = probabilities
+    return out
+
+
+def tasks(scores, labels, seed):
+    """For each task the scores of one or two rankers and a label model that favours neither."""
+    random = np.random.default_rng(seed)
+    kept = random.random(len(scores["forest"])) > 0.1
+    both = (labels["forest"] + labels["logit"]) / 2
+    updated = {"new index": scores["forest"]}
+    updated["old index"] = np.where(kept, scores["forest"], -np.inf)
+    return {
+        "evaluate forest": (scores["forest"], labels["forest"]),
+        "evaluate logit": (scores["logit"], labels["logit"]),
+        "compare forest, logit": ({k: scores[k] for k in ("forest", "logit")}, both),
+        "compare forest, regression": ({k: scores[k] for k in ("forest", "regression")}, both),
+        "compare forests of 1/2 and all": ({k: scores[k] for k in ("half", "forest")}, both),
+        "compare old and new index": (updated, labels["forest"]),
+    }
+
+
+# campaigns
+
+
+def design(name, scores, labels, pool, grades, costs, metric):
+    """The sampling distribution of a method."""
+    kind = ActiveEvaluator if name in EVALUATIONS else ActiveComparator
+    options = {"metric": metric, "grades": grades, "costs": costs, "random_state": 0}
+    return {
+        "active": kind(scores, pool[2], label_model=labels, **options),
+        "active, any label": kind(scores, pool[2], label_model="uniform", **options),
+        "active, any cost": kind(scores, pool[2], label_model=labels, cost_aware=False, **options),
+    }
+
+
+def values_and_costs(scores, pool, metric, sampling):
+    """Value (or difference) and cost of each query, in the order of `sampling`."""
+    pair = list(scores.values()) if isinstance(scores, dict) else [scores]
+    values = [metric.per_query(pool[1], s, groups=pool[2]) for s in pair]
+    value = values[0] if len(values) == 1 else values[0] - values[1]
+    return value.loc[sampling.index].to_numpy(), sampling.cost.to_numpy()
+
+
+def without_repeats(values, costs, budgets, n_campaigns, seed):
+    """Errors of uniform draws without replacement."""
+    random = np.random.default_rng(seed)
+    out = np.empty((n_campaigns, len(budgets)))
+    for campaign in range(n_campaigns):
+        order = random.permutation(len(values))
+        n = np.searchsorted(np.cumsum(costs[order]), budgets, side="right")
+        sums = np.cumsum(values[order])
+        out[campaign] = np.where(n > 0, sums[n - 1] / np.maximum(n, 1), np.nan)
+    return out
+
+
+def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, seed):
+    """Estimates less truth: method -> array (n_campaigns, n_budgets)."""
+    mean_cost = pool[3].sum() / len(np.unique(pool[2]))
+    metric = skrank.metric(metric, empty=0)
+    if hasattr(metric, "max_grade"):
+        metric = skrank.metric(metric, max_grade=int(grades[-1]))
+    designs = design(name, scores, labels, pool, grades, pool[3] / mean_cost, metric)
+    sampling = designs["active"].sampling
+    values, costs = values_and_costs(scores, pool, metric, sampling)
+    ways = {"passive": np.full(len(values), 1 / len(values))}
+    ways |= {way: d.sampling.probability.to_numpy() for way, d in designs.items()}
+    estimates = {
+        way: simulate(
+            values, q, budgets, costs=costs, n_campaigns=n_campaigns, random_state=seed
+        ).values
+        for way, q in ways.items()
+    }
+    estimates["passive, no repeats"] = without_repeats(values, costs, budgets, n_campaigns, seed)
+    return values.mean(), estimates, designs["active"].predicted_cost_ratio
+
+
+# results
+
+
+def summary(truths, runs):
+    """Mean absolute error and share of wrong signs per budget, over folds and campaigns."""
+    errors = np.concatenate([np.abs(run - truth) for truth, run in zip(truths, runs, strict=True)])
+    signs = np.concatenate(
+        [1 - np.sign(run) * np.sign(truth) for truth, run in zip(truths, runs, strict=True)]
+    )
+    deviation = np.nanstd(errors, axis=0) / np.sqrt(len(errors))
+    return np.nanmean(errors, axis=0), deviation, np.nanmean(signs / 2, axis=0)
+
+
+def saved(budgets, errors, passive, place):
+    """Part of a budget that is not needed for the error of passive draws with all of it."""
+    steps = np.log(np.minimum.accumulate(errors))[::-1]
+    needed = np.exp(np.interp(np.log(passive[place]), steps, np.log(budgets)[::-1]))
+    return 1 - needed / budgets[place] if errors is not passive else 0.0
+
+
+def report(task, metric, budgets, place, results, ratios):
+    truths = [truth for truth, _ in results]
+    found = {way: summary(truths, [runs[way] for _, runs in results]) for way in METHODS}
+    print(f"\n{task}, {metric.upper()}: truth {np.mean(truths):.4g}", end="")
+    print(f"; the label model predicted to save {1 - np.mean(ratios):.0%}")
+    shown = slice(0, place + 1)
+    print(
+        f"  {'mean error at budget':<22}" + "".join(f"{b:>16.0f}" for b in budgets[shown]), end=""
+    )
+    print("   saved" + ("" if task in EVALUATIONS else "   wrong winner"))
+    for way, (error, deviation, wrong) in found.items():
+        cells = [f"{e:>9.4f} ±{d:.4f}" for e, d in zip(error[shown], deviation[shown], strict=True)]
+        part = saved(budgets, error, found["passive"][0], place)
+        end = "" if task in EVALUATIONS else f"{wrong[place]:>14.1%}"
+        print(f"  {way:<22}" + "".join(cells) + f"{part:>8.0%}" + end, flush=True)
+    return found
+
+
+def plot(path, tables, budgets, shown):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = list(dict.fromkeys(task for task, _ in tables))
+    figure, axes = plt.subplots(len(names), 2, figsize=(10, 3 * len(names)), squeeze=False)
+    for (task, metric), found in tables.items():
+        axis = axes[names.index(task), METRICS.index(metric)]
+        for way, (error, deviation, _) in found.items():
+            axis.errorbar(budgets[shown], error[shown], deviation[shown], label=way, capsize=2)
+        axis.set(title=f"{task}, {metric.upper()}", xlabel="budget", ylabel="mean absolute error")
+        axis.set(xscale="log", yscale="log")
+    axes[0, 0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    print(f"\nplots: {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="How many labels does active evaluation save?")
+    parser.add_argument("folder", nargs="?", help="folder of a LETOR collection")
+    parser.add_argument("--campaigns", type=int, default=300, help="per method and fold")
+    parser.add_argument("--folds", type=int, default=5, help="number of training parts, 1 to 5")
+    parser.add_argument("--plot", metavar="FILE", help="write plots, with matplotlib installed")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    parts = read_parts(options.folder)
+    n_queries = sum(len(np.unique(part[2])) for part in parts) * 4 // 5
+    largest = max(10, min(300, n_queries // 5))
+    # One beyond the largest, to see how much more a method needs that is worse than passive.
+    budgets = largest * 2.0 ** np.arange(-3, 2)
+    results, ratios = {}, {}
+    for number in range(options.folds):
+        train, pool = split(parts, number)
+        scores, labels, grades = train_rankers(train, pool, number)
+        for task, (ranked, model) in tasks(scores, labels, number).items():
+            for metric in METRICS:
+                truth, runs, ratio = run_task(
+                    task, ranked, model, pool, grades, metric, budgets, options.campaigns, number
+                )
+                results.setdefault((task, metric), []).append((truth, runs))
+                ratios.setdefault((task, metric), []).append(ratio)
+        print(
+            f"fold {number + 1}: trained on {len(train[0])} documents, pool of "
+            f"{len(np.unique(pool[2]))} queries, {time.perf_counter() - start:.0f} s",
+            flush=True,
+        )
+    place = int(np.flatnonzero(budgets == largest)[0])
+    tables = {
+        key: report(*key, budgets, place, found, ratios[key]) for key, found in results.items()
+    }
+    if options.plot:
+        plot(options.plot, tables, budgets, slice(0, place + 1))
+
+
+if __name__ == "__main__":
+    main()

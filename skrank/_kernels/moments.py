@@ -1,0 +1,237 @@
+"""Moments of metrics when the labels of a query are independent and random.
+
+`proba[row]` is the distribution of the label of a row over codes. A table over codes says what a
+label is worth; below, e = E worth and m = E worth**2 of one document. `order` holds positions by
+rank; where two rankers are compared it has one line per ranker, and `retrieved` too.
+
+All recursions are exact and take one pass over the list, or over the pairs of two lists. They agree
+with the sum over all label vectors up to rounding.
+"""
+
+import numpy as np
+from numba import njit
+
+_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+_fast = _options | {"fastmath": {"contract", "reassoc"}}
+
+
+@njit(**_options)
+def _mean(weights, table):
+    total = 0.0
+    for code in range(len(table)):
+        total += weights[code] * table[code]
+    return total
+
+
+@njit(**_options)
+def some_relevant(first, last, indptr, proba, worthless, mass):
+    """Probability that a query has a document whose label is worth something."""
+    for q in range(first, last):
+        none = 1.0
+        for row in range(indptr[q], indptr[q + 1]):
+            none *= _mean(proba[row], worthless)
+        mass[q] = 1.0 - none
+
+
+@njit(**_options)
+def linear(first, last, indptr, order, retrieved, proba, worth, square, weight, mean, second):
+    """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
+
+    A document has one label in both lists, so its worth counts with the difference of its weights,
+    and the documents are independent: means and variances add.
+    """
+    for q in range(first, last):
+        start = indptr[q]
+        net = np.zeros(indptr[q + 1] - start)
+        for ranker in range(order.shape[0]):
+            for r in range(min(retrieved[ranker, q], len(weight))):
+                net[order[ranker, start + r]] += (1 - 2 * ranker) * weight[r]
+        total, variance = 0.0, 0.0
+        for i in range(len(net)):
+            if net[i] != 0:
+                e = _mean(proba[start + i], worth)
+                m = _mean(proba[start + i], square)
+                total += net[i] * e
+                variance += net[i] * net[i] * max(m - e * e, 0.0)
+        mean[q] = total
+        second[q] = variance + total * total
+
+
+@njit(**_options)
+def cascade(first, last, indptr, order, retrieved, proba, stop, square, weight, mean, second):
+    """Sum over ranks of weight times the probability to stop there.
+
+    From a rank on the value is V = weight * stop + (1 - stop) * V', with V' the value from the next
+    rank on, which is independent of `stop`. The means of V and V**2 follow from the last rank up.
+    """
+    for q in range(first, last):
+        start = indptr[q]
+        v, vv = 0.0, 0.0
+        for r in range(min(retrieved[q], len(weight)) - 1, -1, -1):
+            row = start + order[start + r]
+            e = _mean(proba[row], stop)
+            m = _mean(proba[row], square)
+            w = weight[r]
+            vv = w * w * m + 2.0 * w * (e - m) * v + (1.0 - 2.0 * e + m) * vv
+            v = w * e + (1.0 - e) * v
+        mean[q] = v
+        second[q] = vv
+
+
+@njit(**_options)
+def _ratio(x, y):
+    """x / y, and 0 where y is 0: then a document stops everyone, and x is 0 as well."""
+    return x / y if y > 0.0 else 0.0
+
+
+@njit(**_fast)
+def _weighted(reach, term, low, high):
+    total = 0.0
+    for i in range(low, high):
+        total += reach[i] * term[i]
+    return total
+
+
+@njit(**_options)
+def _scale(reach, low, high, factor):
+    for i in range(low, high):
+        reach[i] *= factor
+
+
+@njit(**_options)
+def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, weight, product):
+    """Mean of the product of the cascade values of two lists of the same documents.
+
+    reach[i] is the mean probability to get to rank i of the first list and to the current rank j of
+    the second. A document above both ranks passes both users with h = E (1 - stop)**2, one above
+    only one rank with f = E (1 - stop). A document at the rank of one list and above the rank of
+    the other stops one user and lets the other pass: k = E stop (1 - stop), where reach has
+    counted f.
+    """
+    for q in range(first, last):
+        start = indptr[q]
+        n = indptr[q + 1] - start
+        n_a = min(retrieved[0, q], len(weight))
+        n_b = min(retrieved[1, q], len(weight))
+        e = np.empty(n)
+        m = np.empty(n)
+        rank_a = np.full(n, n_a)  # n_a: below the list, or not in it
+        for i in range(n):
+            e[i] = _mean(proba[start + i], stop)
+            m[i] = _mean(proba[start + i], square)
+        reach = np.empty(n_a)
+        term = np.empty(n_a)
+        passing = 1.0
+        for r in range(n_a):
+            item = order[0, start + r]
+            rank_a[item] = r
+            reach[r] = passing
+            term[r] = weight[r] * e[item]
+            passing *= 1.0 - e[item]
+        total = 0.0
+        for r in range(n_b):
+            item = order[1, start + r]
+            f = 1.0 - e[item]
+            seen = _ratio(e[item] - m[item], f)  # its stop, given that the other user passed it
+            a = rank_a[item]
+            here = e[item] * _weighted(reach, term, 0, a)
+            if a < n_a:
+                here += m[item] * weight[a] * reach[a]
+                here += seen * _weighted(reach, term, a + 1, n_a)
+                term[a] = weight[a] * seen
+                _scale(reach, a + 1, n_a, _ratio(1.0 - 2.0 * e[item] + m[item], f))
+            _scale(reach, 0, min(a + 1, n_a), f)
+            total += weight[r] * here
+        product[q] = total
+
+
+@njit(**_options)
+def average_precision(
+    first, last, indptr, order, retrieved, proba, relevant, depth, ideal, mean, second
+):
+    """Average precision at `depth`, over all relevant documents or over at most `depth` of them.
+
+    The state is the number of relevant documents so far, with the probability of that number and,
+    restricted to it, the means of the sum of precisions and of its square.
+    """
+    for q in range(first, last):
+        start = indptr[q]
+        n = indptr[q + 1] - start
+        p = np.zeros(n + 1)
+        v = np.zeros(n + 1)
+        vv = np.zeros(n + 1)
+        p[0] = 1.0
+        for r in range(n):
+            s = _mean(proba[start + order[start + r]], relevant)
+            inside = r < retrieved[q] and r < depth
+            for c in range(r + 1, -1, -1):  # downwards: the state below is still the old one
+                gain = c / (r + 1.0) if inside else 0.0
+                if c > 0:
+                    vv_in = vv[c - 1] + 2.0 * gain * v[c - 1] + gain * gain * p[c - 1]
+                    vv[c] = (1.0 - s) * vv[c] + s * vv_in
+                    v[c] = (1.0 - s) * v[c] + s * (v[c - 1] + gain * p[c - 1])
+                    p[c] = (1.0 - s) * p[c] + s * p[c - 1]
+                else:
+                    p[0] *= 1.0 - s
+        mean[q], second[q] = 0.0, 0.0
+        for c in range(1, n + 1):
+            by = 1.0 / (min(c, depth) if ideal else c)
+            mean[q] += v[c] * by
+            second[q] += vv[c] * by * by
+
+
+@njit(**_options)
+def graded_precision(first, last, indptr, order, retrieved, proba, at_least, share, depth, moments):
+    """Joint moments of the sum N of graded average precision and of its divisor D.
+
+    `at_least[t]` is the table of the labels that reach threshold t, and `share[t]` the part of the
+    users who have it; thresholds ascend. Per threshold, count c_t and sum N_t grow by increments
+    that are linear in (c_t, N_t) and in the fresh label, so second moments close.
+    `moments[q]` is E N, E D, E N**2, E N D, E D**2.
+    """
+    n_t = len(share)
+    s = np.empty(n_t)
+    c = np.empty(n_t)
+    v = np.empty(n_t)
+    cc = np.empty((n_t, n_t))
+    vc = np.empty((n_t, n_t))  # E N_t c_u
+    vv = np.empty((n_t, n_t))
+    for q in range(first, last):
+        start = indptr[q]
+        c[:] = 0.0
+        v[:] = 0.0
+        cc[:] = 0.0
+        vc[:] = 0.0
+        vv[:] = 0.0
+        for r in range(indptr[q + 1] - start):
+            row = start + order[start + r]
+            w = 1.0 / (r + 1.0) if r < retrieved[q] and r < depth else 0.0
+            for t in range(n_t):
+                s[t] = _mean(proba[row], at_least[t])
+            for t in range(n_t):
+                for u in range(n_t):
+                    both = s[max(t, u)]
+                    with_t = vc[t, u] + v[t]  # E N_t (c_u + 1)
+                    with_u = vc[u, t] + v[u]
+                    counts = cc[t, u] + c[t] + c[u] + 1.0
+                    if t <= u:
+                        vv[t, u] += w * (s[u] * with_t + s[t] * with_u) + w * w * both * counts
+            for t in range(n_t):
+                for u in range(n_t):
+                    both = s[max(t, u)]
+                    vc[t, u] += s[u] * v[t] + w * s[t] * (cc[t, u] + c[u]) + w * both * (c[t] + 1.0)
+            for t in range(n_t):
+                for u in range(n_t):
+                    cc[t, u] += s[u] * c[t] + s[t] * c[u] + s[max(t, u)]
+            for t in range(n_t):
+                v[t] += w * s[t] * (c[t] + 1.0)
+                c[t] += s[t]
+        out = moments[q]
+        out[:] = 0.0
+        for t in range(n_t):
+            out[0] += share[t] * v[t]
+            out[1] += share[t] * c[t]
+            for u in range(n_t):
+                out[2] += share[t] * share[u] * vv[min(t, u), max(t, u)]
+                out[3] += share[t] * share[u] * vc[t, u]
+                out[4] += share[t] * share[u] * cc[t, u]

@@ -1,0 +1,150 @@
+"""What is believed about labels before anyone has given them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from skrank._parallel import run_chunks
+from skrank.active._pool import Pool
+
+_CONTESTANT = 0.9  # share of neighbours in a ranker's list that the label model orders likewise
+
+
+class ContestantWarning(UserWarning):
+    """The label model seems to be one of the rankers that are compared."""
+
+
+def label_probabilities(
+    label_model: Any, X: Any, grades: Any, n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Grades, ascending, and the probability of each of them per row.
+
+    `grades` may hold labels that the model has never seen; they get probability 0.
+    """
+    if isinstance(label_model, str):
+        if label_model != "uniform":
+            raise ValueError(
+                f"label_model={label_model!r}: pass 'uniform', an array of probabilities of shape "
+                "(n_rows, n_grades), or a fitted classifier together with X."
+            )
+        if grades is None:
+            raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
+        known = _check_grades(grades)
+        return known, np.full((n_rows, len(known)), 1 / len(known))
+    if hasattr(label_model, "predict_proba"):
+        if X is None:
+            raise ValueError("a classifier as label model needs X, the features of each row.")
+        columns = _check_grades(label_model.classes_)
+        probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
+    else:
+        probabilities = np.asarray(label_model, dtype=np.float64)
+        if probabilities.ndim != 2:
+            raise ValueError(
+                f"label_model has shape {probabilities.shape}: give one column per grade."
+            )
+        columns = np.arange(float(probabilities.shape[1]))
+        if grades is not None and len(grades) == probabilities.shape[1]:
+            columns = _check_grades(grades)
+    if probabilities.shape != (n_rows, len(columns)):
+        raise ValueError(
+            f"the label model gives probabilities of shape {probabilities.shape}: "
+            f"({n_rows}, {len(columns)}) is expected, a row per row and a column per grade."
+        )
+    return _spread(_normalised(probabilities), columns, grades)
+
+
+def _check_grades(grades: Any) -> np.ndarray:
+    """Grades as ascending distinct labels of at least 0."""
+    try:
+        values = np.asarray(list(grades), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"grades={grades!r} must be numbers, such as range(5).") from None
+    if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
+        raise ValueError(f"grades={values.tolist()} must be finite labels of at least 0.")
+    if (np.diff(values) <= 0).any():
+        raise ValueError(f"grades={values.tolist()} must ascend, each of them once.")
+    return values
+
+
+def _normalised(probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities whose rows sum to 1 to the last bit; float32 models are a little off."""
+    total = probabilities @ np.ones(probabilities.shape[1])
+    usable = np.abs(total - 1) < 1e-3
+    if not (usable.all() and probabilities.min() >= 0):
+        usable &= (probabilities >= 0).all(axis=1)
+        row = int(np.argmin(usable))
+        raise ValueError(
+            f"probabilities of row {row} are {probabilities[row].tolist()}: they must be at least "
+            "0 and sum to 1."
+        )
+    return np.ascontiguousarray(probabilities / total[:, None])
+
+
+def _spread(
+    probabilities: np.ndarray, columns: np.ndarray, grades: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities on all grades, not only those of the model."""
+    if grades is None:
+        return columns, probabilities
+    known = _check_grades(grades)
+    missing = np.setdiff1d(columns, known)
+    if len(missing):
+        raise ValueError(
+            f"the label model gives a probability to grade {missing[0]:g}, which is not in "
+            f"grades={known.tolist()}: add it."
+        )
+    spread = np.zeros((len(probabilities), len(known)))
+    spread[:, np.searchsorted(known, columns)] = probabilities
+    return known, spread
+
+
+def agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:
+    """For each ranker, the share of neighbours in its lists that `expected` orders likewise.
+
+    Pairs that `expected` or the ranker ties do not count.
+    """
+    sizes = pool.queries.sizes
+    start = np.repeat(pool.queries.indptr[:-1], sizes)
+    rank = np.arange(len(start)) - start
+    shares = np.empty(len(pool.scores))
+    for r in range(len(shares)):
+        step = -np.diff(expected[start + pool.order[r]], prepend=0.0)
+        found = (rank > 0) & (rank < np.repeat(pool.retrieved[r], sizes))
+        counted = found & (pool.tied[r] == 0) & (step != 0)
+        shares[r] = np.mean(step[counted] > 0) if counted.any() else np.nan
+    return shares
+
+
+def warn_of_contestant(
+    pool: Pool, probabilities: np.ndarray, grades: np.ndarray, names: tuple[str, ...]
+) -> None:
+    """Warn when the label model orders documents as one ranker does and the other does not.
+
+    A ranker may sort by the mean grade or by the mean gain of its label model.
+    """
+    worths = (grades, np.exp2(grades - grades.max()))
+    shares = np.max([agreement(pool, probabilities @ worth) for worth in worths], axis=0)
+    if np.isnan(shares).any():
+        return
+    first, second = np.argsort(-shares)[:2]
+    if shares[first] >= _CONTESTANT and shares[second] < _CONTESTANT:
+        warnings.warn(
+            f"the label model orders documents as ranker {names[first]!r} does "
+            f"({shares[first]:.0%} of neighbours). A model that is also a contestant believes in "
+            "its own win: the estimate stays right, but labels are spent badly. Use the mean of "
+            "the probabilities of both rankers, another model, or center=0.",
+            ContestantWarning,
+            stacklevel=4,
+        )
+
+
+def some_relevant(pool: Pool, probabilities: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    """Probability that a query has a relevant document."""
+    from skrank._kernels import moments
+
+    mass = np.empty(len(pool.queries))
+    run_chunks(moments.some_relevant, pool.queries.indptr, probabilities, 1.0 - relevant, mass)
+    return mass

@@ -1,0 +1,293 @@
+"""Mean and mean square of a metric, or of a difference of metrics, under a label model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._parallel import run_chunks
+from skrank._queries import Queries
+from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, Form, form_of
+from skrank.active._labels import label_probabilities, some_relevant
+from skrank.active._pool import Pool, make_pool, needs_label
+from skrank.metrics.base import Metric, metric
+from skrank.metrics.plan import Judgments, Plan, Ranking
+
+_ROWS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of the value L of each query over its random labels.
+
+    Attributes
+    ----------
+    queries : ndarray of shape (n_queries,)
+        Query ids.
+    mass : ndarray of shape (n_queries,)
+        Probability that the query counts: 1, but with ``empty="skip"`` the probability that it has
+        a relevant document.
+    first, second : ndarray of shape (n_queries,)
+        Means of L and of its square, where L is 0 if the query does not count. With two rankers, L
+        is the difference of their values.
+    method : {"exact", "delta", "monte-carlo"}
+        How they were computed.
+    """
+
+    queries: np.ndarray
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    method: str
+
+    def center(self, p: np.ndarray | None = None) -> float:
+        """The mean of L over queries that the label model expects, with `p` their frequencies."""
+        p = np.full(len(self.mass), 1 / len(self.mass)) if p is None else p
+        return float(p @ self.first / (p @ self.mass))
+
+    def squared_error(self, center: float) -> np.ndarray:
+        """Mean of ``(L - center)**2`` per query, 0 for what does not count."""
+        error = self.second - 2 * center * self.first + center**2 * self.mass
+        return np.maximum(error, 0.0)  # rounding can take a certain value below 0
+
+
+def label_moments(
+    metric: str | Metric,
+    scores: Any,
+    groups: Any = None,
+    *,
+    other: Any = None,
+    label_model: Any = "uniform",
+    X: Any = None,
+    grades: Any = None,
+    method: str = "auto",
+    n_draws: int = 200,
+    random_state: int = 0,
+) -> Moments:
+    """Mean and mean square of the value of each query when its labels are random.
+
+    Labels of different documents are independent.
+
+    Parameters
+    ----------
+    metric : str or Metric
+    scores : array-like of shape (n_rows,)
+        Scores of the ranker; -inf = not retrieved. Ties are put in random order.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row; default: the index level "qid" of `scores`.
+    other : array-like of shape (n_rows,), optional
+        Scores of a second ranker: the moments are those of the difference, first less second.
+    label_model : "uniform", array-like of shape (n_rows, n_grades), or classifier
+        Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``.
+    X : array-like of shape (n_rows, n_features), optional
+        Features, for a classifier.
+    grades : sequence of float, optional
+        All grades that occur, ascending. Default: the classifier's classes, or 0, 1, 2, ... for
+        the columns of an array. Required with "uniform".
+    method : {"auto", "exact", "delta", "monte-carlo"}
+        "exact" exists for sums over ranks (DCG, precision, RBP), for cascades (ERR, PFound,
+        reciprocal rank) and for the AP of one ranker; "delta" for the GAP of one ranker, whose
+        joint moments are exact and whose ratio is approximated; "monte-carlo" for all. "auto" takes
+        the first of these that exists.
+    n_draws : int
+        Label vectors per query, for "monte-carlo".
+    random_state : int
+        Seed of ties and draws.
+
+    Returns
+    -------
+    Moments
+
+    Raises
+    ------
+    ValueError
+        If probabilities are not a distribution, or the method does not exist for the metric.
+
+    References
+    ----------
+    C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer, N. Landwehr, Active evaluation of ranking
+    functions based on graded relevance, Machine Learning 92, 2013, theorem 3 and appendix. The
+    recursions for cascades are shorter than the paper's, and equal to them.
+
+    Examples
+    --------
+    >>> from skrank.active import label_moments
+    >>> m = label_moments("dcg(gain=linear)", [0.9, 0.1], ["a", "a"], grades=[0, 1])
+    >>> m.first.round(4), m.method
+    (array([0.8155]), 'exact')
+    """
+    both = [scores] if other is None else [scores, other]
+    form, pool, probabilities = prepare(
+        metric, both, groups, label_model, X, grades, random_state, who="label_moments"
+    )
+    return moments_of(form, pool, probabilities, method, n_draws, random_state)
+
+
+def prepare(
+    name: str | Metric,
+    scores: list[Any],
+    groups: Any,
+    label_model: Any,
+    X: Any,
+    grades: Any,
+    seed: int,
+    *,
+    who: str,
+) -> tuple[Form, Pool, np.ndarray]:
+    """The form of the metric, the pool of documents that need labels, their probabilities."""
+    pool = make_pool(scores, groups, seed, who)
+    grades, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
+    form = form_of(metric(name), grades, int(pool.queries.sizes.max()))
+    needed = needs_label(pool, form)
+    if not needed.all():
+        pool = pool.keep(needed, seed)
+    in_place = len(probabilities) == len(pool.rows) and (np.diff(pool.rows) == 1).all()
+    return form, pool, probabilities if in_place else probabilities[pool.rows]
+
+
+def moments_of(
+    form: Form, pool: Pool, probabilities: np.ndarray, method: str, n_draws: int, seed: int
+) -> Moments:
+    """The moments by the best method, or the one that is asked for."""
+    check.check_choice("moments", method, METHODS)
+    method = form.method(method, len(pool.scores))
+    if method == MONTE_CARLO:
+        n_draws = check.check_count("n_draws", n_draws, "random label vectors per query")
+        mass, first, second = _monte_carlo(form, pool, probabilities, n_draws, seed)
+        return Moments(pool.queries.ids, mass, first, second, method)
+    mass = np.ones(len(pool.queries))
+    relevant = mass
+    if form.metric.empty != 0 or method == DELTA:
+        relevant = some_relevant(pool, probabilities, form.relevant)
+    if method == DELTA:
+        first, second = _delta(graded_precision_moments(form, pool, probabilities), relevant)
+    else:
+        first, second = _EXACT[str(form.kind)](form, pool, probabilities)
+    if form.metric.empty == "skip":
+        mass = relevant
+    elif form.metric.empty == 1:
+        first, second = first + (1 - relevant), second + (1 - relevant)
+    return Moments(pool.queries.ids, mass, first, second, method)
+
+
+def _linear(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from skrank._kernels import moments
+
+    first, second = np.empty((2, len(pool.queries)))
+    run_chunks(
+        moments.linear, pool.queries.indptr, pool.order, pool.retrieved,
+        proba, form.worth, form.worth**2, form.weight, first, second,
+    )  # fmt: skip
+    return first, second
+
+
+def _cascade(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from skrank._kernels import moments
+
+    tables = (proba, form.worth, form.worth**2, form.weight)
+    means, squares = np.empty((2, len(pool.scores), len(pool.queries)))
+    for r in range(len(pool.scores)):
+        run_chunks(
+            moments.cascade, pool.queries.indptr, pool.order[r], pool.retrieved[r],
+            *tables, means[r], squares[r],
+        )  # fmt: skip
+    if len(pool.scores) == 1:
+        return means[0], squares[0]
+    product = np.empty(len(pool.queries))
+    run_chunks(
+        moments.cascade_product, pool.queries.indptr, pool.order, pool.retrieved, *tables, product
+    )
+    difference = means[0] - means[1]
+    return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
+
+
+def _average_precision(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from skrank._kernels import moments
+
+    first, second = np.empty((2, len(pool.queries)))
+    ideal = getattr(form.metric, "normalize", "all") == "ideal"
+    run_chunks(
+        moments.average_precision, pool.queries.indptr, pool.order[0], pool.retrieved[0],
+        proba, form.relevant, len(form.weight), ideal, first, second,
+    )  # fmt: skip
+    return first, second
+
+
+_EXACT = {"linear": _linear, "cascade": _cascade, "ap": _average_precision}
+
+
+def graded_precision_moments(form: Form, pool: Pool, proba: np.ndarray) -> np.ndarray:
+    """Joint moments of GAP's sum N and divisor D per query: E N, E D, E N**2, E N D, E D**2."""
+    from skrank._kernels import moments
+
+    levels = np.unique(np.append(0.0, form.worth))
+    at_least = np.ascontiguousarray(form.worth >= levels[1:, None], dtype=np.float64)
+    out = np.empty((len(pool.queries), 5))
+    run_chunks(
+        moments.graded_precision, pool.queries.indptr, pool.order[0], pool.retrieved[0],
+        proba, at_least, np.diff(levels), len(form.weight), out,
+    )  # fmt: skip
+    return out
+
+
+def _delta(joint: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Moments of N / D, to second order around the means given that D is not 0."""
+    some = np.where(relevant > 0, relevant, 1.0)
+    n, d, nn, nd, dd = (joint / some[:, None]).T
+    d = np.where(d > 0, d, 1.0)
+    spread = dd - d * d
+    together = nd - n * d
+    ratio = n / d
+    mean = np.clip(ratio - together / d**2 + n * spread / d**3, 0.0, 1.0)
+    variance = (nn - n * n - 2 * ratio * together + ratio**2 * spread) / d**2
+    square = np.clip(variance + mean**2, mean**2, mean)  # as for any value between 0 and 1
+    return relevant * mean, relevant * square
+
+
+def _monte_carlo(
+    form: Form, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
+) -> tuple[np.ndarray, ...]:
+    """Mean over random label vectors, the same ones for both rankers."""
+    random = np.random.default_rng(seed)
+    indptr = pool.queries.indptr
+    targets = np.arange(0, indptr[-1], max(1, _ROWS_AT_ONCE // n_draws))
+    bounds = np.unique(np.append(np.searchsorted(indptr, targets), len(pool.queries)))
+    parts = [
+        _one_part(form, pool, proba, int(first), int(last), n_draws, random)
+        for first, last in pairwise(bounds)
+    ]
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def _one_part(
+    form: Form,
+    pool: Pool,
+    proba: np.ndarray,
+    first: int,
+    last: int,
+    n_draws: int,
+    random: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The moments of queries first .. last - 1; each draw is a copy of them all."""
+    sizes = pool.queries.sizes[first:last]
+    rows = slice(int(pool.queries.indptr[first]), int(pool.queries.indptr[last]))
+    uniform = random.random((n_draws, rows.stop - rows.start))
+    cumulative = np.cumsum(proba[rows, :-1], axis=1)
+    codes = (uniform[:, :, None] >= cumulative).sum(axis=2)
+    judgments = Judgments(form.grades[codes].ravel(), Queries.from_sizes(np.tile(sizes, n_draws)))
+    values = evaluate(form, judgments, np.tile(pool.scores[:, rows], (1, n_draws)))
+    values = values.reshape(len(values), n_draws, len(sizes))
+    difference = values[0] if len(values) == 1 else values[0] - values[1]
+    counts = ~np.isnan(difference)
+    kept = np.where(counts, difference, 0.0)
+    return counts.mean(axis=0), kept.mean(axis=0), (kept**2).mean(axis=0)
+
+
+def evaluate(form: Form, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    """The metric of each ranker on each query; NaN where the query does not count."""
+    plan = Plan(form.metric, judgments, max_grade=form.max_grade)
+    return np.stack([plan.values(Ranking(judgments, s)) for s in scores])

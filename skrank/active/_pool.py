@@ -1,0 +1,162 @@
+"""The pool: queries whose documents are ranked and could be labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._parallel import run_chunks
+from skrank._queries import Queries, require_groups, show
+from skrank.active._forms import Form
+from skrank.metrics.plan import rank_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Documents that would be labelled, by query, and their ranks.
+
+    Attributes
+    ----------
+    queries : Queries
+        Of the rows below, which are contiguous.
+    rows : int64 ndarray (n_rows,)
+        The caller's row of each document.
+    scores : float64 ndarray (n_rankers, n_rows)
+    order, tied : int32 and uint8 ndarray (n_rankers, n_rows)
+        Position by rank, ties in random order; whether a rank is tied with the one above.
+    retrieved : int64 ndarray (n_rankers, n_queries)
+    """
+
+    queries: Queries
+    rows: np.ndarray
+    scores: np.ndarray
+    order: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+    def rows_of(self, query: int) -> slice:
+        """The documents of a query."""
+        return slice(int(self.queries.indptr[query]), int(self.queries.indptr[query + 1]))
+
+    def keep(self, needed: np.ndarray, seed: int) -> Pool:
+        """The pool of the needed documents."""
+        counts = np.add.reduceat(needed, self.queries.indptr[:-1], dtype=np.int64)
+        if not counts.all():
+            query = self.queries.name(int(np.argmin(counts)))
+            raise ValueError(
+                f"query {query} has no document with a score above -inf, so its value is 0 "
+                "whatever the labels: leave it out of the pool."
+            )
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        queries = Queries(self.queries.ids, indptr)
+        return rank(queries, self.rows[needed], self.scores[:, needed], seed)
+
+
+def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> Pool:
+    """Sort contiguous scores; ties get a random order, so that the order of rows tells nothing."""
+    from skrank._kernels import ranking
+
+    scores = np.ascontiguousarray(scores)
+    order = np.empty(scores.shape, np.int32)
+    tied = np.empty(scores.shape, np.uint8)
+    retrieved = np.empty((len(scores), len(queries)), np.int64)
+    original = Queries(queries.ids, queries.indptr, rows)  # for messages
+    for r in range(len(scores)):
+        rank_scores(original, scores[r], order[r], tied[r], retrieved[r])
+        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], seed, order[r])
+    return Pool(queries, rows, scores, order, tied, retrieved)
+
+
+def make_pool(scores: Any, groups: Any, seed: int, who: str) -> Pool:
+    """The pool of all rows, from one vector of scores per ranker."""
+    vectors = [check.as_vector("scores", s) for s in scores]
+    if len({len(v) for v in vectors}) > 1:
+        lengths = " and ".join(str(len(v)) for v in vectors)
+        raise ValueError(
+            f"the rankers score {lengths} rows: score the same rows, with -inf where a ranker did "
+            "not retrieve a document."
+        )
+    ids = require_groups(groups, scores[0], who=who)
+    if len(ids) != len(vectors[0]):
+        raise ValueError(f"groups has {len(ids)} entries for {len(vectors[0])} rows of scores.")
+    queries = Queries.from_groups(ids)
+    rows = np.arange(queries.n_rows) if queries.order is None else queries.order
+    contiguous = np.stack([queries.gather(v) for v in vectors])
+    return rank(Queries(storable("query ids", queries.ids), queries.indptr), rows, contiguous, seed)
+
+
+def needs_label(pool: Pool, form: Form) -> np.ndarray:
+    """Documents whose label can change the value of some ranker."""
+    if not form.local:
+        return np.ones(pool.queries.n_rows, np.bool_)
+    needed = np.zeros(pool.queries.n_rows, np.bool_)
+    start = np.repeat(pool.queries.indptr[:-1], pool.queries.sizes)
+    place = np.arange(pool.queries.n_rows)
+    for r in range(len(pool.scores)):
+        # Tied documents share the rank of the first of them: any of them may come there.
+        first = np.maximum.accumulate(np.where(pool.tied[r] == 0, place, 0))
+        found = place - start < np.repeat(pool.retrieved[r], pool.queries.sizes)
+        inside = (first - start < len(form.weight)) & found
+        needed[(start + pool.order[r])[inside]] = True
+    return needed
+
+
+def cost_per_query(costs: Any, pool: Pool, n_rows: int) -> np.ndarray:
+    """Cost of labelling each query: number of documents, sum of given costs, or by query."""
+    queries = pool.queries
+    if isinstance(costs, str):
+        check.check_choice("costs", costs, ("items",))
+        return queries.sizes.astype(np.float64)
+    if isinstance(costs, Mapping):
+        return _by_query("costs", costs, queries, zero=False)
+    per_row = check.as_vector("costs", costs)
+    if len(per_row) != n_rows:
+        raise ValueError(
+            f"costs has {len(per_row)} entries for {n_rows} rows: give the cost of labelling each "
+            "row, or a mapping from query to cost."
+        )
+    bad = np.flatnonzero(~((per_row > 0) & np.isfinite(per_row)))
+    if len(bad):
+        raise ValueError(
+            f"cost of row {bad[0]} is {per_row[bad[0]]}: costs must be positive and finite, for "
+            "example the logarithm of the document's length plus one."
+        )
+    return np.add.reduceat(per_row[pool.rows], queries.indptr[:-1])
+
+
+def frequency_per_query(frequencies: Mapping | None, queries: Queries) -> np.ndarray:
+    """Share of each query among what users ask."""
+    if frequencies is None:
+        return np.full(len(queries), 1 / len(queries))
+    shares = _by_query("frequencies", frequencies, queries, zero=True)
+    if not shares.any():
+        raise ValueError("all frequencies are 0: at least one query must be asked.")
+    return shares / shares.sum()
+
+
+def _by_query(name: str, values: Mapping, queries: Queries, *, zero: bool) -> np.ndarray:
+    out = np.empty(len(queries))
+    for q, query in enumerate(queries.ids.tolist()):
+        if query not in values:
+            raise ValueError(f"{name} has no entry for query {show(query)}: give one per query.")
+        out[q] = values[query]
+        if not (np.isfinite(out[q]) and (out[q] > 0 or (zero and out[q] == 0))):
+            bound = "at least 0" if zero else "positive"
+            raise ValueError(f"{name} of query {show(query)} is {out[q]}: it must be {bound}.")
+    return out
+
+
+def storable(name: str, values: Any) -> np.ndarray:
+    """Ids as an array that can be saved without pickling: all numbers or all strings."""
+    array = np.asarray(values)
+    if array.dtype.kind != "O":
+        return array
+    kinds = {type(value) for value in array.tolist()}
+    if len(kinds) > 1 or not kinds <= {str, int}:
+        kinds_text = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(f"{name} are of type {kinds_text}: make all of them str, or all int.")
+    return np.array(array.tolist())

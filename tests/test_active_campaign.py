@@ -1,0 +1,377 @@
+"""The protocol: ask, tell, budget, saving, and what happens when it is used wrongly."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank.active import ActiveComparator, ActiveEvaluator, ContestantWarning, Request
+from skrank.datasets import make_ranking
+
+data = make_ranking(60, n_docs=(2, 15), random_state=0)
+SCORES = {"old": data.X[:, :3].sum(axis=1), "new": data.X[:, 1:5].sum(axis=1)}
+COSTS = np.bincount(data.qid).astype(float)
+
+
+def evaluator(**options):
+    options = {"metric": "dcg", "grades": range(5), "random_state": 0} | options
+    return ActiveEvaluator(options.pop("scores", SCORES["old"]), data.qid, **options)
+
+
+def comparator(**options):
+    options = {"metric": "err", "grades": range(5), "random_state": 0} | options
+    return ActiveComparator(options.pop("scores", SCORES), data.qid, **options)
+
+
+def answer(campaign, requests):
+    for request in requests:
+        campaign.tell(request.query, data.relevance[request.rows])
+
+
+def run(campaign):
+    while (request := campaign.next_query()) is not None:
+        answer(campaign, [request])
+    return campaign.estimate()
+
+
+both = pytest.mark.parametrize("make", [evaluator, comparator])
+
+
+# asking
+
+
+@both
+def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(make):
+    for seed in range(20):
+        campaign = make(budget=100, random_state=seed)
+        run(campaign)
+        assert campaign.cost <= 100
+        drawn = campaign.draws(1000).index
+        asked = [request.query for request in campaign.ask(1000)] + list(drawn.unique())
+        paid = np.cumsum([COSTS[query] for query in asked])
+        assert campaign.cost == paid[paid <= 100][-1]  # in the order of the draws, none skipped
+
+
+def test_asking_again_gives_the_same_queries_until_they_are_labelled():
+    campaign = evaluator()
+    first = campaign.next_query()
+    assert campaign.next_query().query == first.query
+    three = campaign.ask(3)
+    assert three[0].query == first.query
+    assert len({request.query for request in three}) == 3
+    answer(campaign, three[1:2])
+    assert [r.query for r in campaign.ask(2)] == [three[0].query, three[2].query]
+
+
+def test_steps_do_not_change_what_is_drawn():
+    together = evaluator(budget=150)
+    everything = [request.query for request in together.ask(10_000)]
+    alone = evaluator(budget=150)
+    one_by_one = []
+    while (request := alone.next_query()) is not None:
+        one_by_one.append(request.query)
+        answer(alone, [request])
+    assert one_by_one == everything
+
+
+def test_without_budget_the_whole_pool_is_labelled_and_the_value_is_exact():
+    campaign = evaluator(items=[f"d{i}" for i in range(len(data.qid))])
+    found = run(campaign)
+    exact = skrank.metric("dcg", empty=0)(data.relevance, SCORES["old"], groups=data.qid)
+    assert found.value == pytest.approx(exact, rel=1e-12)
+    assert found.standard_error == 0
+    assert found.interval == (found.value, found.value)
+    assert found.complete
+    assert found.n_queries == 60
+    assert campaign.cost == found.cost == len(data.qid)
+
+
+def test_a_larger_budget_continues_the_campaign():
+    short = evaluator(budget=60)
+    run(short)
+    short.budget = 200
+    assert run(short) == run(evaluator(budget=200))
+
+
+def test_skipping_policies_of_empty_queries():
+    """AP leaves queries without a relevant document out of the mean, DCG counts them."""
+    ap = run(evaluator(metric="ap", label_model=np.full((len(data.qid), 5), 0.2)))
+    assert ap.value == pytest.approx(
+        skrank.metric("ap")(data.relevance, SCORES["old"], groups=data.qid)
+    )
+    zero = run(evaluator(metric="ap(empty=0)"))
+    full = skrank.metric("ap(empty=0)")(data.relevance, SCORES["old"], groups=data.qid)
+    assert zero.value == pytest.approx(full)
+    assert zero.value < ap.value
+    assert str(evaluator(metric="dcg@3").metric) == "dcg(empty=0)@3"
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@5", "q", "rbp(p=0.5)"])
+def test_any_metric_can_be_estimated(name):
+    campaign = evaluator(metric=name, n_label_draws=20)
+    metric = skrank.metric(name)
+    if hasattr(metric, "max_grade"):
+        metric = skrank.metric(metric, max_grade=4)
+    if name.startswith("rbp"):
+        metric = dataclasses.replace(metric, empty=0)
+    truth = metric(data.relevance, SCORES["old"], groups=data.qid)
+    assert run(campaign).value == pytest.approx(truth)
+
+
+def test_only_documents_that_can_matter_are_asked_for():
+    scores = {"a": np.array([3.0, 2, 1, 0]), "b": np.array([0.0, 1, 3, 2])}
+    campaign = ActiveComparator(scores, np.zeros(4), metric="dcg@1", grades=[0, 1])
+    assert campaign.next_query().rows.tolist() == [0, 2]
+    tied = ActiveEvaluator([1.0, 1, 0, 2], np.zeros(4), metric="dcg@2", grades=[0, 1])
+    assert tied.next_query().rows.tolist() == [0, 1, 3]
+    missing = ActiveEvaluator([1.0, -np.inf], np.zeros(2), metric="dcg", grades=[0, 1])
+    assert missing.next_query().rows.tolist() == [0]
+    whole = ActiveEvaluator([1.0, -np.inf], np.zeros(2), metric="ap@1", grades=[0, 1])
+    assert whole.next_query().rows.tolist() == [0, 1]  # it counts among the relevant
+
+
+def test_truncated_campaigns_find_the_truncated_metric():
+    campaign = comparator(metric="dcg@3")
+    found = run(campaign)
+    metric = skrank.metric("dcg(empty=0)@3")
+    means = [metric(data.relevance, s, groups=data.qid) for s in SCORES.values()]
+    assert found.value == pytest.approx(means[0] - means[1])
+    assert campaign.cost < len(data.qid)
+    values = campaign.values()
+    assert [values[name].value for name in SCORES] == pytest.approx(means)
+
+
+def test_costs_by_item_and_by_query():
+    per_row = np.arange(1.0, len(data.qid) + 1)
+    sums = np.bincount(data.qid, per_row)
+    by_row = evaluator(costs=per_row)
+    by_query = evaluator(costs=dict(enumerate(sums)))
+    assert by_row.sampling.equals(by_query.sampling)
+    np.testing.assert_allclose(by_row.sampling.cost, sums)
+    plain = evaluator(costs=per_row, cost_aware=False).sampling
+    np.testing.assert_allclose(plain.probability, evaluator(cost_aware=False).sampling.probability)
+    np.testing.assert_allclose(plain.cost, sums)
+
+
+def test_frequencies_weight_the_mean():
+    asked = {query: float(query % 3) for query in range(60)}
+    campaign = evaluator(frequencies=asked, budget=400)
+    drawn = {request.query for request in campaign.ask(1000)}
+    assert not any(query % 3 == 0 for query in drawn)
+    found = run(evaluator(frequencies=asked))
+    metric = skrank.metric("dcg", empty=0)
+    per_query = metric.per_query(data.relevance, SCORES["old"], groups=data.qid)
+    weights = [asked[query] for query in per_query.index]
+    assert found.value == pytest.approx(np.average(per_query, weights=weights))
+
+
+def test_labels_out_of_order_wait_for_the_draws_before_them():
+    campaign, straight = evaluator(), evaluator()
+    requests = campaign.ask(6)
+    answer(campaign, requests[1:])
+    with pytest.raises(ValueError, match=f"label query {requests[0].query} first"):
+        campaign.estimate()
+    answer(campaign, requests[:1])
+    answer(straight, straight.ask(6))
+    assert campaign.estimate() == straight.estimate()
+    more = campaign.ask(3)
+    answer(campaign, more[1:])
+    assert campaign.estimate().n_waiting == 2
+    assert campaign.estimate().value == straight.estimate().value
+
+
+def test_saved_labels_are_an_honest_forecast():
+    """The forecast of the passive cost is near the budget at which passive runs are as accurate."""
+    from skrank.active import simulate
+
+    big = make_ranking(800, n_docs=(3, 30), random_state=1)
+    scores = {"a": big.X[:, :3].sum(axis=1), "b": big.X[:, 1:5].sum(axis=1)}
+    options = {"metric": "dcg", "label_model": 0.7 * np.eye(5)[big.relevance] + 0.06}
+    forecasts, errors = [], []
+    for seed in range(8):
+        campaign = ActiveComparator(scores, big.qid, budget=1500, random_state=seed, **options)
+        for request in campaign.ask(10_000):
+            campaign.tell(request.query, big.relevance[request.rows])
+        found = campaign.estimate()
+        forecasts.append(found.passive_cost)
+        errors.append(found.standard_error)
+        assert found.saved == found.passive_cost - found.cost
+    metric = skrank.metric("dcg", empty=0)
+    one, two = (metric.per_query(big.relevance, s, groups=big.qid) for s in scores.values())
+    uniform = np.full(800, 1 / 800)
+    passive = simulate(
+        one - two, uniform, np.mean(forecasts), costs=np.bincount(big.qid), n_campaigns=500
+    )
+    assert passive.error()[0][0] == pytest.approx(np.mean(errors), rel=0.15)
+
+
+# decisions
+
+
+def test_decision_names_the_better_ranker():
+    better = {"good": data.relevance + 0.0, "bad": -data.relevance + 0.0}
+    campaign = comparator(scores=better, budget=250)
+    run(campaign)
+    found = campaign.decision(0.99)
+    assert (found.better, found.leader) == ("good", "good")
+    assert "decided" in str(found)
+    pair = comparator(scores=list(SCORES.values()))
+    run(pair)
+    assert pair.decision().better in ("first", "second")  # complete, so it is certain
+    assert pair.decision().confidence == 1
+
+
+def test_identical_rankers_cannot_be_told_apart():
+    campaign = comparator(scores={"a": SCORES["old"], "b": SCORES["old"]}, budget=100)
+    run(campaign)
+    assert campaign.decision().better is None
+    assert campaign.estimate().value == 0
+
+
+# the label model
+
+
+def test_a_contestant_as_label_model_causes_a_warning():
+    near = np.argsort(np.argsort(SCORES["new"])) / len(data.qid)
+    own = np.column_stack([1 - near, near])
+    with pytest.warns(ContestantWarning, match="ranker 'new'"):
+        comparator(label_model=own, grades=None)
+    belief = np.random.default_rng(0).dirichlet([1.0] * 5, len(near))
+    by_gain = {"old": SCORES["old"], "gain": belief @ (2.0 ** np.arange(5) - 1)}
+    with pytest.warns(ContestantWarning, match="ranker 'gain'"):
+        comparator(scores=by_gain, label_model=belief)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        comparator(label_model=own, grades=None, center=0)  # guarded
+        comparator(label_model=np.eye(5)[data.relevance])  # neither of both
+        removed = np.where(np.arange(len(near)) % 9 == 4, -np.inf, SCORES["new"])
+        comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
+
+
+def test_grades_that_the_model_has_never_seen_can_be_told():
+    two = np.full((len(data.qid), 2), 0.5)
+    campaign = evaluator(label_model=two, grades=range(5))
+    assert np.isfinite(run(campaign).value)
+    narrow = evaluator(label_model=two, grades=None)
+    with pytest.raises(ValueError, match="none of the grades"):
+        run(narrow)
+
+
+def test_method_and_predictions_are_visible():
+    assert evaluator().method == "exact"
+    assert evaluator(metric="gap").method == "delta"
+    assert evaluator(metric="ndcg", n_label_draws=5).method == "monte-carlo"
+    assert evaluator(metric="dcg", moments="monte-carlo", n_label_draws=5).method == "monte-carlo"
+    assert 0 < evaluator().predicted_cost_ratio < 1
+    assert evaluator(mixing=1).predicted_cost_ratio == pytest.approx(1)
+    assert "interval" in str(run(evaluator(budget=100)))
+
+
+# what is wrong
+
+
+def test_wrong_labels_raise_and_lose_nothing():
+    campaign = evaluator(items=[f"d{i}" for i in range(len(data.qid))])
+    first, second, third = campaign.ask(3)
+    answer(campaign, [first, third])
+    before = campaign.estimate()
+    labels = data.relevance[second.rows].astype(float)
+    named = dict(zip(second.items.tolist(), labels, strict=True))
+    wrong = [
+        ("no such query", labels, "'no such query' is not in the pool"),
+        ([1], labels, "is not in the pool"),
+        (second.query, labels[:-1], "give one label per item"),
+        (second.query, np.append(labels, 0), "give one label per item"),
+        (second.query, [*labels[:-1], 7], f"label 7 of item {str(second.items[-1])!r} of query"),
+        (second.query, [*labels[:-1], 0.5], "none of the grades"),
+        (second.query, [*labels[:-1], np.nan], "label nan"),
+        (second.query, named | {"d-1": 0}, "item 'd-1' is not among those asked"),
+        (second.query, {k: v for k, v in named.items() if k != second.items[0]}, "has no label"),
+        (first.query, 4 - data.relevance[first.rows], r"tell\(\.\.\., replace=True\)"),
+    ]
+    for query, bad, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            campaign.tell(query, bad)
+        assert campaign.estimate() == before
+        assert [r.query for r in campaign.waiting] == [second.query]
+    unasked = next(q for q in range(60) if q not in {first.query, second.query, third.query})
+    with pytest.raises(ValueError, match=f"query {unasked} was not asked"):
+        campaign.tell(unasked, np.zeros(int(COSTS[unasked])))
+    campaign.tell(first.query, data.relevance[first.rows])  # the same again is no harm
+    assert campaign.estimate() == before
+    campaign.tell(second, named)
+    assert campaign.waiting == []
+    straight = evaluator()
+    answer(straight, straight.ask(3))
+    assert campaign.estimate() == straight.estimate()
+
+
+def test_labels_can_be_replaced_on_purpose():
+    campaign = evaluator()
+    request = campaign.next_query()
+    campaign.tell(request, np.zeros(len(request)))
+    assert campaign.estimate().value == 0
+    campaign.tell(request, np.full(len(request), 4), replace=True)
+    assert campaign.estimate().value > 0
+
+
+def test_request_says_what_to_label():
+    request = evaluator(items=np.arange(len(data.qid)) * 10).next_query()
+    assert isinstance(request, Request)
+    assert len(request) == len(request.items) == request.cost == COSTS[request.query]
+    np.testing.assert_array_equal(request.items, request.rows * 10)
+    assert (data.qid[request.rows] == request.query).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "budget=0"),
+        ({"budget": 1}, "pays for no query: the cheapest costs"),
+        ({"mixing": 1.5}, "mixing=1.5"),
+        ({"random_state": "a"}, "must be an integer or None"),
+        ({"random_state": -1}, "from 0 to"),
+        ({"costs": "free"}, "costs='free'"),
+        ({"costs": np.zeros(len(data.qid))}, "cost of row 0 is 0.0"),
+        ({"costs": [1.0, 2.0]}, "costs has 2 entries"),
+        ({"costs": {0: 1.0}}, "costs has no entry for query 1"),
+        ({"frequencies": dict.fromkeys(range(60), -1.0)}, "frequencies of query 0 is -1.0"),
+        ({"frequencies": dict.fromkeys(range(60), 0)}, "all frequencies are 0"),
+        ({"items": [1, 2]}, "items has 2 entries"),
+        ({"items": [1, "a"] * (len(data.qid) // 2) + [1] * (len(data.qid) % 2)}, "all of them str"),
+        ({"metric": "dgc"}, "did you mean 'dcg'"),
+        ({"scores": np.full(len(data.qid), np.nan)}, "score of row 0 is nan"),
+        ({"scores": np.full(len(data.qid), -np.inf)}, "leave it out of the pool"),
+        ({"scores": np.zeros(3)}, "entries for 3 rows"),
+    ],
+)
+def test_a_campaign_cannot_start_wrongly(options, message):
+    if isinstance(options.get("items"), list) and len(options["items"]) > 2:
+        options = {"items": np.array(options["items"], dtype=object)}
+    with pytest.raises(ValueError, match=message):
+        evaluator(**options)
+
+
+def test_groups_are_needed_and_can_come_on_the_index():
+    with pytest.raises(ValueError, match="ActiveEvaluator needs the query of each row"):
+        ActiveEvaluator(SCORES["old"], metric="dcg", grades=range(5))
+    indexed = skrank.with_groups(SCORES["old"], data.qid)
+    campaign = ActiveEvaluator(indexed, metric="dcg", grades=range(5), random_state=0)
+    assert campaign.sampling.equals(evaluator().sampling)
+
+
+def test_a_comparison_needs_two_rankers():
+    with pytest.raises(ValueError, match="scores holds 1 rankers"):
+        comparator(scores={"a": SCORES["old"]})
+    with pytest.raises(ValueError, match="scores holds 3 rankers"):
+        comparator(scores=[SCORES["old"]] * 3)
+
+
+def test_draws_need_a_number_or_a_budget():
+    with pytest.raises(ValueError, match="say how many draws"):
+        evaluator().draws()
+    with pytest.raises(ValueError, match="pays for the whole pool"):
+        evaluator(budget=1e9).draws()
+    assert len(evaluator().draws(7)) == 7

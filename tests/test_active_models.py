@@ -1,0 +1,99 @@
+"""Classifiers of ordered grades."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skrank.active import ActiveEvaluator
+from skrank.active.models import (
+    GradeClassifier,
+    OrderedLogit,
+    _differences,
+    _penalised_loss,
+    expected_grade,
+)
+from skrank.datasets import make_ranking
+
+data = make_ranking(80, n_docs=(5, 20), random_state=0)
+
+
+@parametrize_with_checks([OrderedLogit(), GradeClassifier(LogisticRegression())])
+def test_models_are_scikit_learn_classifiers(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "model", [OrderedLogit(), GradeClassifier(LogisticRegression(max_iter=1000)), GradeClassifier()]
+)
+def test_probabilities_are_distributions_and_tell_grades_apart(model):
+    model = make_pipeline(StandardScaler(), model).fit(data.X, data.relevance)
+    probabilities = model.predict_proba(data.X)
+    assert probabilities.shape == (len(data.X), 5)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert probabilities.min() >= 0
+    expected = expected_grade(model, data.X)
+    means = [expected[data.relevance == grade].mean() for grade in range(5)]
+    assert (np.diff(means) > 0).all()
+
+
+def test_ordered_logit_finds_the_model_that_made_the_data():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((20_000, 3))
+    w, theta = np.array([1.0, -2.0, 0.5]), np.array([-1.0, 0.5, 2.0])
+    y = np.searchsorted(theta, X @ w + random.logistic(size=len(X)))
+    model = OrderedLogit(C=1e4).fit(X, y)
+    np.testing.assert_allclose(model.coef_, w, atol=0.08)
+    np.testing.assert_allclose(model.thresholds_, theta, atol=0.08)
+
+
+def test_two_grades_are_logistic_regression():
+    random = np.random.default_rng(1)
+    X = random.standard_normal((300, 3))
+    y = (X[:, 0] + random.logistic(size=300) > 0.5).astype(int)
+    ours = OrderedLogit(C=0.5).fit(X, y)
+    theirs = LogisticRegression(C=0.5, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-3)
+    np.testing.assert_allclose(-ours.thresholds_, theirs.intercept_, atol=1e-3)
+
+
+def test_gradient_is_that_of_the_loss():
+    random = np.random.default_rng(2)
+    X, codes = random.standard_normal((40, 3)), random.integers(0, 4, 40)
+    at = 0.5 * random.standard_normal(6)
+    _, gradient = _penalised_loss(at, X, codes, 0.3)
+    numeric = approx_fprime(at, lambda x: _penalised_loss(x, X, codes, 0.3)[0], 1e-7)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
+
+
+def test_contradicting_thresholds_are_put_in_order():
+    found = _differences(np.array([[0.6, 0.7, 0.1]]))
+    np.testing.assert_allclose(found, [[0.3, 0.1, 0.5, 0.1]])
+
+
+def test_a_classifier_that_misses_a_grade_serves_a_campaign():
+    few = data.relevance < 4
+    model = OrderedLogit().fit(data.X[few], data.relevance[few])
+    campaign = ActiveEvaluator(
+        data.X[:, 0], data.qid, metric="err", label_model=model, X=data.X, grades=range(5)
+    )
+    probabilities = model.predict_proba(data.X)
+    given = ActiveEvaluator(
+        data.X[:, 0], data.qid, metric="err", grades=range(5),
+        label_model=np.column_stack([probabilities, np.zeros(len(data.X))]),
+    )  # fmt: skip
+    np.testing.assert_allclose(campaign.sampling.probability, given.sampling.probability)
+    with pytest.raises(ValueError, match="needs X"):
+        ActiveEvaluator(data.X[:, 0], data.qid, metric="err", label_model=model)
+    with pytest.raises(ValueError, match="grade 3, which is not in"):
+        ActiveEvaluator(
+            data.X[:, 0], data.qid, metric="err", label_model=model, X=data.X, grades=range(3)
+        )
+
+
+def test_ordered_logit_refuses_bad_parameters():
+    with pytest.raises(ValueError, match="C=0"):
+        OrderedLogit(C=0).fit(data.X, data.relevance)

@@ -1,0 +1,248 @@
+"""Moments of metrics under random labels against the sum over all label vectors."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank.active import label_moments
+from skrank.active._forms import form_of, settle_empty
+from skrank.active._moments import graded_precision_moments, prepare
+from skrank.metrics.base import registered
+
+EXACT = [
+    "dcg", "dcg@3", "dcg(gain=linear)", "dcg(discount=romip)@3", "cg", "cg@2",
+    "rbp", "rbp(p=0.5)@3", "precision@3", "precision(rel=2)@7",
+    "err", "err(max_grade=4)@3", "pfound", "pfound(p_rel=yandex)@4",
+    "rr", "rr(rel=2)@3", "rr(ruler=romip)", "success@2",
+]  # fmt: skip
+EXACT_FOR_ONE = [
+    "ap", "ap@2", "ap(rel=2)", "ap(normalize=ideal)@3", "ap(empty=0)", "ap(empty=1)",
+    "gap(thresholds=[0,1])", "gap(thresholds=[1,0],normalize=ideal)@2",
+]  # fmt: skip
+GRADES = [0.0, 1.0, 2.0]
+
+
+def enumerated(metric, scores, probabilities, grades):
+    """Mass, mean and mean square as sums over all label vectors of one query."""
+    n, n_grades = probabilities.shape
+    codes = np.array(list(itertools.product(range(n_grades), repeat=n)))
+    chance = np.prod(probabilities[np.arange(n), codes], axis=1)
+    labels = np.asarray(grades)[codes].ravel()
+    qid = np.repeat(np.arange(len(codes)), n)
+    values = [metric.per_query(labels, np.tile(s, len(codes)), groups=qid) for s in scores]
+    value = values[0] if len(values) == 1 else values[0] - values[1]
+    value = value.to_numpy()
+    counts = ~np.isnan(value)
+    value = np.where(counts, value, 0.0)
+    return chance @ counts, chance @ value, chance @ value**2
+
+
+def cases(random, n=5):
+    """Scores of two rankers and label probabilities: plain, certain labels, not retrieved."""
+    for kind in ("plain", "certain", "missing", "missing twice"):
+        probabilities = random.dirichlet([0.6] * len(GRADES), n)
+        scores = random.random((2, n))
+        if kind == "certain":
+            probabilities[1], probabilities[3] = [0, 0, 1], [1, 0, 0]
+        if kind.startswith("missing"):
+            scores[0, 1] = -np.inf
+        if kind == "missing twice":
+            scores[1, 3:] = -np.inf
+        yield scores, probabilities
+
+
+def fixed(name):
+    """The metric with the scale of the pool, which single label vectors do not show."""
+    metric = skrank.metric(name)
+    if getattr(metric, "max_grade", 0) is None and "thresholds" not in name:
+        metric = skrank.metric(metric, max_grade=2)
+    return metric
+
+
+def largest_error(name, n_rankers):
+    random = np.random.default_rng(0)
+    metric = settle_empty(fixed(name))
+    worst = 0.0
+    for scores, probabilities in cases(random):
+        second = scores[1] if n_rankers == 2 else None
+        found = label_moments(
+            fixed(name), scores[0], np.zeros(5), other=second, label_model=probabilities
+        )
+        assert found.method == "exact"
+        expected = enumerated(metric, scores[:n_rankers], probabilities, GRADES)
+        got = (found.mass[0], found.first[0], found.second[0])
+        worst = max(worst, *np.abs(np.subtract(got, expected)))
+    return worst
+
+
+@pytest.mark.parametrize("name", EXACT + EXACT_FOR_ONE)
+def test_evaluation_moments_equal_enumeration(name):
+    assert largest_error(name, 1) < 1e-12
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_comparison_moments_equal_enumeration(name):
+    assert largest_error(name, 2) < 1e-12
+
+
+@pytest.mark.parametrize("name", sorted(registered()))
+def test_every_metric_that_claims_exact_moments_has_them(name):
+    """A new metric that looks like a sum over ranks, and is none, must not slip through."""
+    for text in (name, f"{name}@2"):
+        try:
+            metric = skrank.metric(text)
+            form = form_of(metric, np.array(GRADES), 5)
+        except ValueError:
+            continue
+        if form.method("auto", 1) == "exact":
+            assert largest_error(text, 1) < 1e-12
+        if form.method("auto", 2) == "exact":
+            assert largest_error(text, 2) < 1e-12
+
+
+def test_cascade_of_long_lists_neither_underflows_nor_loses_digits():
+    """The product of two equal lists is the square of one."""
+    random = np.random.default_rng(1)
+    scores = random.standard_normal(1500)
+    probabilities = random.dirichlet([0.2] * 5, 1500)
+    one = label_moments("err", scores, np.zeros(1500), label_model=probabilities)
+    zero = label_moments("err", scores, np.zeros(1500), other=scores, label_model=probabilities)
+    assert zero.first[0] == 0
+    assert zero.second[0] < 1e-14
+    other = label_moments("err", -scores, np.zeros(1500), label_model=probabilities)
+    both = label_moments("err", scores, np.zeros(1500), other=-scores, label_model=probabilities)
+    assert both.first[0] == pytest.approx(one.first[0] - other.first[0], rel=1e-12)
+
+
+def literal_gap(labels, u, depth):
+    """Sum N and divisor D of graded average precision of one list."""
+    worth = u[labels]
+    sums = [np.minimum(worth[: n + 1], worth[n]).sum() / (n + 1) for n in range(len(labels))]
+    return sum(sums[:depth]), worth.sum()
+
+
+@pytest.mark.parametrize("depth", [None, 3])
+def test_joint_moments_of_gap_equal_enumeration(depth):
+    random = np.random.default_rng(2)
+    n, g = 6, np.array([0.2, 0.5, 0.3])
+    u = np.concatenate(([0.0], np.cumsum(g)))
+    metric = skrank.metric("gap", thresholds=g, k=depth)
+    probabilities = random.dirichlet([0.5] * 4, n)
+    scores = random.random(n)
+    form, pool, proba = prepare(
+        metric, [scores], np.zeros(n), probabilities, None, None, 0, who="test"
+    )
+    found = graded_precision_moments(form, pool, proba)[0]
+    ranked = probabilities[np.argsort(-scores)]
+    expected = np.zeros(5)
+    for labels in itertools.product(range(4), repeat=n):
+        chance = np.prod(ranked[np.arange(n), labels])
+        num, div = literal_gap(np.array(labels), u, depth or n)
+        expected += chance * np.array([num, div, num**2, num * div, div**2])
+    assert np.abs(found - expected).max() < 1e-12
+
+
+def test_delta_method_for_gap_is_near_a_simulation_on_real_lengths():
+    random = np.random.default_rng(3)
+    n, n_queries = 40, 6
+    groups = np.repeat(np.arange(n_queries), n)
+    scores = random.standard_normal(n * n_queries)
+    # A ranker that is right more often than not.
+    tilt = np.exp(np.outer(scores, [-0.6, 0.0, 0.4, 0.8]))
+    probabilities = tilt / tilt.sum(axis=1, keepdims=True)
+    options = {"label_model": probabilities}
+    delta = label_moments("gap", scores, groups, **options)
+    drawn = label_moments("gap", scores, groups, method="monte-carlo", n_draws=20_000, **options)
+    assert (delta.method, drawn.method) == ("delta", "monte-carlo")
+    assert np.abs(delta.first - drawn.first).max() < 2e-3
+    variance = [m.second - m.first**2 for m in (delta, drawn)]
+    assert np.abs(variance[0] / variance[1] - 1).max() < 0.06
+
+
+@pytest.mark.parametrize("name", ["err@3", "ndcg", "q", "gap", "ap(empty=1)", "bpref"])
+@pytest.mark.parametrize("n_rankers", [1, 2])
+def test_monte_carlo_converges_to_enumeration(name, n_rankers):
+    random = np.random.default_rng(4)
+    scores, probabilities = next(cases(random))
+    metric = settle_empty(fixed(name))
+    second = scores[1] if n_rankers == 2 else None
+    found = label_moments(
+        fixed(name), scores[0], np.zeros(5), other=second, label_model=probabilities,
+        method="monte-carlo", n_draws=40_000,
+    )  # fmt: skip
+    expected = enumerated(metric, scores[:n_rankers], probabilities, GRADES)
+    got = (found.mass[0], found.first[0], found.second[0])
+    assert np.abs(np.subtract(got, expected)).max() < 0.01
+
+
+def test_monte_carlo_depends_on_the_seed_only():
+    random = np.random.default_rng(5)
+    groups = np.repeat(np.arange(3), 5)
+    scores = random.standard_normal(15)
+    first, again, other = (
+        label_moments("ndcg", scores, groups, grades=range(3), random_state=seed).first
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_grades_need_not_be_neighbours_nor_start_at_0():
+    random = np.random.default_rng(6)
+    grades = [1.0, 2.0, 4.0]
+    probabilities = random.dirichlet([1.0] * 3, 4)
+    scores = random.random(4)
+    for name in ("dcg", "err"):
+        metric = skrank.metric(name, empty=0)
+        if name == "err":
+            metric = skrank.metric(metric, max_grade=4)
+        found = label_moments(metric, scores, np.zeros(4), label_model=probabilities, grades=grades)
+        expected = enumerated(metric, [scores], probabilities, grades)
+        got = (found.mass[0], found.first[0], found.second[0])
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_row_order_and_threads_do_not_matter():
+    from skrank._parallel import limit_threads
+
+    random = np.random.default_rng(7)
+    groups = np.repeat(np.arange(600), 120)
+    scores = random.standard_normal((2, groups.size))
+    probabilities = random.dirichlet([0.5] * 3, groups.size)
+    shuffled = random.permutation(groups.size)
+    with limit_threads(1):
+        one = label_moments("err", scores[0], groups, other=scores[1], label_model=probabilities)
+    with limit_threads(2):
+        two = label_moments(
+            "err", scores[0][shuffled], groups[shuffled], other=scores[1][shuffled],
+            label_model=probabilities[shuffled],
+        )  # fmt: skip
+    order = np.argsort(two.queries)
+    np.testing.assert_allclose(two.second[order], one.second, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_model": "random"}, "'uniform', an array"),
+        ({}, "need the grades"),
+        ({"label_model": np.full((4, 2), 0.4)}, "row 0 are .0.4, 0.4."),
+        ({"label_model": np.full((3, 2), 0.5)}, r"\(4, 2\) is expected"),
+        ({"label_model": np.full(4, 0.5)}, "one column per grade"),
+        ({"grades": [0, 2, 1]}, "must ascend"),
+        ({"grades": [-1, 0]}, "at least 0"),
+        ({"grades": "abc"}, "must be numbers"),
+        ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),
+        ({"grades": [0, 1], "method": "guess"}, "is not a choice"),
+        ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty='skip' or 0"),
+        ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "no mean over queries"),
+        ({"grades": [0, 1], "metric": "ndcg", "n_draws": 0}, "n_draws=0 must be at least 1"),
+        ({"grades": [0, 1], "other": [1.0, 2.0]}, "the rankers score 4 and 2 rows"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(options, message):
+    options = {"metric": "dcg", "scores": [1.0, 2.0, 3.0, 4.0], "groups": [0, 0, 1, 1]} | options
+    with pytest.raises(ValueError, match=message):
+        label_moments(options.pop("metric"), options.pop("scores"), **options)

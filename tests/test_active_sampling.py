@@ -1,0 +1,320 @@
+"""The sampling distribution, the estimator, and simulated campaigns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import skrank
+from skrank.active import (
+    ActiveEvaluator,
+    estimate,
+    label_moments,
+    sampling_distribution,
+    simulate,
+)
+from skrank.active._estimate import Estimate, decide, weigh
+from skrank.active._sampling import Draws, budget_ratio, running_cost
+from skrank.datasets import make_ranking
+
+
+@pytest.fixture(scope="module")
+def world():
+    """A pool of labelled queries, moments of a comparison under a rough label model, and costs."""
+    data = make_ranking(600, n_docs=(5, 60), random_state=0)
+    random = np.random.default_rng(0)
+    # The second ranker differs from the first one much in some queries, little in most.
+    change = np.exp(1.5 * random.standard_normal(600) - 1.5)[data.qid]
+    scores = [data.X[:, :4].sum(axis=1)]
+    scores.append(scores[0] + change * random.standard_normal(len(data.qid)))
+    belief = 0.6 * np.eye(5)[data.relevance] + 0.4 * random.dirichlet([1.0] * 5, len(data.qid))
+    values = [
+        skrank.metric("dcg", empty=0).per_query(data.relevance, s, groups=data.qid).to_numpy()
+        for s in scores
+    ]
+    options = {"label_model": belief}
+    return {
+        "one": label_moments("dcg", scores[0], data.qid, **options),
+        "two": label_moments("dcg", scores[0], data.qid, other=scores[1], **options),
+        "values": values[0],
+        "differences": values[0] - values[1],
+        "costs": np.bincount(data.qid).astype(float),
+    }
+
+
+def predicted_variance(q, moments, costs, p):
+    """What the optimal distribution minimises, up to a factor."""
+    a = p**2 * moments.squared_error(moments.center(p))
+    return (a / q).sum() * (costs @ q)
+
+
+@pytest.mark.parametrize("which", ["one", "two"])
+def test_no_perturbation_of_q_lowers_the_predicted_variance(world, which):
+    random = np.random.default_rng(1)
+    moments, costs = world[which], world["costs"]
+    p = random.dirichlet(np.full(len(costs), 5.0))
+    q = sampling_distribution(moments, costs=costs, frequencies=p, mixing=0)
+    best = predicted_variance(q, moments, costs, p)
+    for size in np.repeat([1e-3, 1e-2, 0.1, 1.0], 250):
+        other = q * np.exp(size * random.standard_normal(len(q)))
+        other /= other.sum()
+        assert predicted_variance(other, moments, costs, p) >= best * (1 - 1e-12)
+    for other in (p, np.full(len(q), 1 / len(q))):
+        assert predicted_variance(other, moments, costs, p) > best
+
+
+def test_budget_ratio_is_the_ratio_of_predicted_variances(world):
+    moments, costs = world["two"], world["costs"]
+    p = np.full(len(costs), 1 / len(costs))
+    q = sampling_distribution(moments, costs=costs)
+    expected = predicted_variance(q, moments, costs, p) / predicted_variance(p, moments, costs, p)
+    assert budget_ratio(moments, q, costs, p) == pytest.approx(expected)
+    assert budget_ratio(moments, p, costs, p) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mixing", [0.02, 0.05, 0.5, 1.0])
+def test_mixing_bounds_the_weights(world, mixing):
+    q = sampling_distribution(world["two"], costs=world["costs"], mixing=mixing)
+    weights = 1 / len(q) / q
+    assert q.sum() == pytest.approx(1)
+    assert weights.max() <= 1 / mixing * (1 + 1e-12)
+
+
+def test_no_mixing_is_refused_where_the_model_is_certain():
+    certain = np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
+    moments = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain)
+    sampling_distribution(moments, mixing=0)  # every query differs from the mean
+    constant = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain[[0, 0, 0]])
+    np.testing.assert_allclose(sampling_distribution(constant, mixing=0), 1 / 3)
+    with pytest.raises(ValueError, match=r"leaves out query a and 1 more.*Use mixing"):
+        sampling_distribution(moments, mixing=0, center=1.0)
+
+
+def test_draws_follow_q_and_are_the_same_whatever_the_steps():
+    random = np.random.default_rng(2)
+    q = random.dirichlet([0.3] * 20)
+    q[4] = 0
+    q /= q.sum()
+    one, other = Draws(q, 7), Draws(q, 7)
+    for n in (1, 5, 3000):
+        other.first(n)
+    np.testing.assert_array_equal(one.first(40_000), other.first(40_000))
+    counts = np.bincount(one.first(40_000), minlength=20)
+    assert counts[4] == 0
+    kept = q > 1e-3
+    assert stats.chisquare(counts[kept], q[kept] / q[kept].sum() * counts[kept].sum()).pvalue > 1e-3
+
+
+def test_repeated_queries_are_free():
+    spent = running_cost(np.array([2, 0, 2, 1, 0]), np.array([5.0, 7.0, 1.0]))
+    np.testing.assert_array_equal(spent, [1, 6, 6, 13, 13])
+
+
+# the estimator
+
+
+def test_estimate_is_the_formula():
+    random = np.random.default_rng(3)
+    loss, w = random.random(20), random.random(20) + 0.1
+    found = estimate(loss, w, confidence=0.9)
+    mean = np.average(loss, weights=w)
+    error = np.sqrt(20 / 19 * np.sum(w**2 * (loss - mean) ** 2)) / w.sum()
+    assert found.value == pytest.approx(mean)
+    assert found.standard_error == pytest.approx(error)
+    margin = stats.t.ppf(0.95, 19) * error
+    assert found.interval == pytest.approx((mean - margin, mean + margin))
+    assert found.effective_sample_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert (found.n_draws, found.n_queries) == (20, 20)
+
+
+def test_equal_weights_give_the_classical_standard_error():
+    loss = np.array([0.1, 0.5, 0.9, 0.2])
+    found = estimate(loss)
+    assert found.standard_error == pytest.approx(loss.std(ddof=1) / 2)
+    assert found.effective_sample_size == pytest.approx(4)
+
+
+def test_queries_that_do_not_count_have_no_weight_in_the_mean():
+    found = estimate([0.2, np.nan, 0.6], [1.0, 5.0, 3.0])
+    assert found.value == pytest.approx(0.5)
+    nothing = estimate([np.nan, np.nan])
+    assert np.isnan(nothing.value)
+    assert nothing.interval == (-np.inf, np.inf)
+
+
+def test_one_draw_has_no_standard_error():
+    found = estimate([0.5])
+    assert np.isnan(found.standard_error)
+    assert found.interval == (-np.inf, np.inf)
+
+
+def test_series_are_matched_by_query_and_repeats_count_again():
+    weights = pd.Series([1.0, 3.0, 1.0], index=["b", "a", "b"])
+    losses = pd.Series([0.4, 0.2, 9.0], index=["a", "b", "never drawn"])
+    found = estimate(losses, weights)
+    assert found.value == pytest.approx((2 * 0.2 + 3 * 0.4) / 5)
+    assert (found.n_draws, found.n_queries) == (3, 2)
+    with pytest.raises(ValueError, match="query 'a' was drawn and has no value"):
+        estimate(losses.drop("a"), weights)
+    with pytest.raises(ValueError, match="several values for query 'a'"):
+        estimate(pd.concat([losses, losses[:1]]), weights)
+    with pytest.raises(ValueError, match="weights is a Series by query"):
+        estimate([1.0, 2.0, 3.0], weights)
+
+
+def test_labels_of_a_batch_give_the_estimate_of_a_campaign():
+    data = make_ranking(80, n_docs=8, random_state=1)
+    scores = data.X[:, 0]
+    campaign = ActiveEvaluator(
+        scores, data.qid, metric="err", grades=range(5), budget=200, random_state=3
+    )
+    drawn = campaign.draws()
+    rows = np.isin(data.qid, drawn.index)
+    batch = estimate(
+        data.relevance[rows], drawn, metric=skrank.metric("err", max_grade=4),
+        scores=scores[rows], groups=data.qid[rows],
+    )  # fmt: skip
+    for request in campaign.ask(1000):
+        campaign.tell(request, data.relevance[request.rows])
+    one_by_one = campaign.estimate()
+    assert batch.value == pytest.approx(one_by_one.value, rel=1e-12)
+    assert batch.standard_error == pytest.approx(one_by_one.standard_error, rel=1e-12)
+    assert batch.n_draws == one_by_one.n_draws
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], "2 weights for 3 losses"),
+        ([1.0, 0.0, 1.0], "weight of draw 1 is 0.0"),
+        ([1.0, np.nan, 1.0], "weight of draw 1 is nan"),
+    ],
+)
+def test_bad_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        estimate([0.1, 0.2, 0.3], weights)
+
+
+def test_labels_need_scores_to_be_estimated_from():
+    with pytest.raises(ValueError, match="needs scores"):
+        estimate([1, 0], metric="err")
+
+
+def test_decision_is_a_one_sided_t_test():
+    loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    found = decide(estimate(loss), ("old", "new"), 0.9)
+    pvalue = stats.ttest_1samp(loss, 0, alternative="greater").pvalue
+    assert found.confidence == pytest.approx(1 - pvalue)
+    assert (found.leader, found.better) == ("old", "old")
+    assert decide(estimate(-loss), ("old", "new"), 0.9).better == "new"
+    assert decide(estimate(loss), ("old", "new"), 0.999).better is None
+
+
+def test_no_decision_from_an_unknown_error():
+    for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0]):
+        found = decide(estimate(losses), ("a", "b"), 0.95)
+        assert (found.better, found.confidence) == (None, 0.5)
+    exact = Estimate(0.1, 0.0, (0.1, 0.1), 0.95, 3, 3, 3.0, complete=True)
+    assert decide(exact, ("a", "b"), 0.95).better == "a"
+
+
+# simulated campaigns
+
+
+def design(world, which):
+    q = sampling_distribution(world["one" if which == "values" else "two"], costs=world["costs"])
+    return world[which], q
+
+
+def test_estimator_is_consistent(world):
+    """The error shrinks as one over the root of the budget, and so does any bias."""
+    loss, q = design(world, "differences")
+    budgets = world["costs"].mean() * np.array([100, 400, 1600])
+    # Copies of the pool, so that repeated draws do not come into play.
+    copies = [np.tile(part, 40) for part in (loss, q / 40, world["costs"])]
+    runs = simulate(copies[0], copies[1], budgets, costs=copies[2], n_campaigns=2000)
+    error, _ = runs.error()
+    np.testing.assert_allclose(error[:-1] / error[1:], 2, rtol=0.1)
+    bias = np.abs(np.mean(runs.values - runs.truth, axis=0))
+    assert (bias < 0.08 * error).all()  # three standard errors of the mean are 0.067
+
+
+@pytest.mark.parametrize("which", ["values", "differences"])
+def test_variance_of_the_estimate_is_the_predicted_one(world, which):
+    loss, q = design(world, which)
+    p = np.full(len(loss), 1 / len(loss))
+    n, n_campaigns = 400, 12_000
+    draws = Draws(q, 0).first(n * n_campaigns).reshape(n_campaigns, n)
+    w, x = (p / q)[draws], loss[draws]
+    estimates = (w * x).sum(axis=1) / w.sum(axis=1)
+    predicted = (p**2 / q * (loss - loss.mean()) ** 2).sum()
+    assert n * estimates.var() / predicted == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("which", ["values", "differences"])
+def test_intervals_cover_the_truth(world, which):
+    loss, q = design(world, which)
+    n, n_campaigns = 300, 10_000
+    draws = Draws(q, 1).first(n * n_campaigns).reshape(n_campaigns, n)
+    weights = 1 / len(loss) / q
+    found = [weigh(loss[d], weights[d], n, 0.95).interval for d in draws]
+    low, high = np.transpose(found)
+    assert 0.94 < np.mean((low <= loss.mean()) & (loss.mean() <= high)) < 0.96
+
+
+@pytest.mark.parametrize("which", ["values", "differences"])
+def test_intervals_of_campaigns_with_a_budget_cover_the_truth(world, which):
+    loss, q = design(world, which)
+    runs = simulate(loss, q, world["costs"].mean() * 150, costs=world["costs"], n_campaigns=6000)
+    assert 0.94 < runs.covered()[0] < 0.96
+
+
+def test_active_campaigns_beat_passive_ones_as_predicted(world):
+    costs = world["costs"]
+    p = np.full(len(costs), 1 / len(costs))
+    loss, q = design(world, "differences")
+    budget = costs.mean() * 60
+    active, passive = (
+        simulate(loss, way, budget, costs=costs, n_campaigns=1500).error()[0][0] for way in (q, p)
+    )
+    ratio = budget_ratio(world["two"], q, costs, p)
+    assert ratio < 0.7
+    assert (active / passive) ** 2 == pytest.approx(ratio, rel=0.35)
+
+
+def test_simulation_runs_campaigns_as_the_evaluator_does():
+    data = make_ranking(60, n_docs=(2, 12), random_state=2)
+    scores = data.X[:, 0]
+    loss = skrank.metric("dcg", empty=0).per_query(data.relevance, scores, groups=data.qid)
+    costs = np.bincount(data.qid).astype(float)
+    budgets = [30.0, 150.0, 1e6]
+    options = {"metric": "dcg", "grades": range(5)}
+    q = ActiveEvaluator(scores, data.qid, random_state=0, **options).sampling.probability
+    runs = simulate(loss, q, budgets, costs=costs, n_campaigns=5, random_state=4)
+    seeds = np.random.SeedSequence(4).generate_state(5)
+    for number, seed in enumerate(seeds.tolist()):
+        for place, budget in enumerate(budgets):
+            campaign = ActiveEvaluator(
+                scores, data.qid, budget=budget, random_state=seed, **options
+            )
+            for request in campaign.ask(1000):
+                campaign.tell(request, data.relevance[request.rows])
+            found = campaign.estimate()
+            assert runs.values[number, place] == pytest.approx(found.value, rel=1e-9)
+            assert runs.standard_errors[number, place] == pytest.approx(
+                found.standard_error, rel=1e-6
+            )
+    assert runs.error()[0][-1] < 1e-12  # the whole pool
+
+
+def test_wrong_signs_are_counted():
+    runs = simulate([1.0, 1.0, -1.0], [0.2, 0.2, 0.6], 1, n_campaigns=4000)
+    share, error = runs.wrong_sign()
+    assert share[0] == pytest.approx(0.6, abs=4 * error[0])
+
+
+def test_simulation_refuses_what_it_cannot_draw():
+    with pytest.raises(ValueError, match="q is 0 for query 1"):
+        simulate([1.0, 2.0], [1.0, 0.0], 5)
+    with pytest.raises(ValueError, match="one entry per query"):
+        simulate([1.0, 2.0], [1.0], 5)
