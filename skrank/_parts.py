@@ -1,0 +1,131 @@
+"""Which query falls into which part: by its id, its labels and the seed, never by row order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+
+STRATA = ("n_relevant", "max_grade", "size")
+Stratify = str | Callable[[np.ndarray], float] | None
+
+
+def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number of each row's query among the sorted query ids, and these ids.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    codes : int64 ndarray of shape (n_rows,)
+    ids : ndarray of shape (n_queries,)
+    """
+    import pandas as pd
+
+    # one entry per run of equal ids: far fewer than rows where queries are contiguous
+    starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
+    try:
+        codes, ids = pd.factorize(groups[starts], sort=True)
+    except TypeError:
+        raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
+    runs = np.diff(np.append(starts, len(groups)))
+    return np.repeat(codes.astype(np.int64), runs), np.asarray(ids)
+
+
+def strata_of(stratify: Stratify, codes: np.ndarray, n_queries: int, y: Any) -> np.ndarray | None:
+    """Property of each query that every part shall have in like measure."""
+    if stratify is None:
+        return None
+    sizes = np.bincount(codes, minlength=n_queries)
+    if stratify == "size":
+        return sizes
+    labels = labels_of(y, f"stratify={stratify!r}")
+    if stratify == "n_relevant":
+        return np.bincount(codes, weights=labels > 0, minlength=n_queries)
+    if stratify == "max_grade":
+        best = np.full(n_queries, -np.inf)
+        np.fmax.at(best, codes, labels)
+        return best
+    parts = np.split(labels[np.lexsort((labels, codes))], np.cumsum(sizes)[:-1])
+    return np.array([stratify(part) for part in parts])  # type: ignore[operator]
+
+
+def labels_of(y: Any, who: str) -> np.ndarray:
+    """Labels where a split depends on them."""
+    if y is None:
+        raise ValueError(f"{who} needs the labels: pass y to split.")
+    return check.as_vector("y", y)
+
+
+def deal(
+    n_queries: int, n_parts: int, strata: np.ndarray | None, sizes: np.ndarray, rng: Any
+) -> np.ndarray:
+    """Part of each query: like queries side by side, then one to each part in turn."""
+    order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
+    if strata is not None:
+        order = order[np.lexsort((sizes[order], strata[order]))]
+    n_blocks = -(-n_queries // n_parts)
+    if rng is None:
+        turns = np.tile(np.arange(n_parts), (n_blocks, 1))
+        turns[1::2] = turns[1::2, ::-1]  # to and fro, so that no part always gets the largest
+    else:
+        turns = rng.random_sample((n_blocks, n_parts)).argsort(axis=1, kind="stable")
+    parts = np.empty(n_queries, np.int64)
+    parts[order] = turns.ravel()[:n_queries]
+    return parts
+
+
+def draw_parts(
+    counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: Any
+) -> np.ndarray:
+    """Number of the random part of each query, the parts having `counts` queries; -1 for none."""
+    n_queries = len(sizes)
+    if min(counts) < 1 or sum(counts) > n_queries:
+        raise ValueError(
+            f"{n_queries} queries cannot be split into parts of {counts[::-1]}: every part needs "
+            "at least one query."
+        )
+    order = rng.permutation(n_queries)
+    if strata is not None:
+        order = order[np.lexsort((sizes[order], strata[order]))]
+    parts = np.full(n_queries, -1)
+    for number, count in enumerate(counts):
+        # at equal distances from a random start: each stretch of like queries gives its share
+        places = (np.arange(count) + rng.random_sample()) * (len(order) / count)
+        chosen = np.zeros(len(order), bool)
+        chosen[places.astype(np.int64)] = True
+        parts[order[chosen]] = number
+        order = order[~chosen]
+    return parts
+
+
+def count_queries(name: str, size: Any, n_queries: int) -> int:
+    """A number of queries, given as such or as a share."""
+    if isinstance(size, (float, np.floating)):
+        share = check.check_number(name, size, 0, 1, open_low=True)
+        return max(1, round(share * n_queries))
+    return check.check_count(name, size, "a number of queries, or a share below 1")
+
+
+def check_folds(n_splits: Any, least: int = 2) -> int:
+    count = check.check_count("n_splits", n_splits, "the number of folds")
+    if count < least:
+        raise ValueError(f"n_splits={count}: there must be at least {least} folds.")
+    return count
+
+
+def check_stratify(stratify: Any) -> Stratify:
+    if stratify is None or callable(stratify):
+        return stratify
+    return check.check_choice("stratify", stratify, (*STRATA, None))
+
+
+def check_seed(shuffle: bool, random_state: Any) -> None:
+    """A seed only where it has an effect."""
+    if random_state is not None and not shuffle:
+        raise ValueError("random_state has no effect without shuffle=True: set it, or drop one.")

@@ -1,0 +1,409 @@
+"""Scorers: metrics in the form that scikit-learn calls, with the groups that it does not pass."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._queries import LEVEL, Queries, require_groups
+from skrank.evaluation import unique_metrics
+from skrank.metrics.base import Metric, metric, registered
+from skrank.metrics.plan import Judgments, Plan, Ranking
+
+_NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned
+_RESPONSES = ("predict_proba", "decision_function", "predict")
+_INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
+
+
+def scorer(
+    *metrics: str | Metric, max_grade: int | None = None, response_method: str = "auto"
+) -> RankingScorer:
+    """Make a scorer for GridSearchCV, cross_validate and the other tools of scikit-learn.
+
+    Parameters
+    ----------
+    *metrics : str or Metric
+        One metric: the scorer returns a float. Several: a dict of floats, from one prediction and
+        one sort; `refit="gap"` chooses one in a search.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label
+        that the model was trained on (its `max_grade_`, which `skrank.GroupedRanker` has) or that
+        is scored, so that the folds share one scale.
+    response_method : {"auto", "predict", "predict_proba", "decision_function"}
+        Where the ranking comes from. "auto": `predict_proba` if the model has it, as the expected
+        grade; else `decision_function`; else `predict`.
+
+    Returns
+    -------
+    RankingScorer
+
+    Raises
+    ------
+    ValueError
+        If no metric is given, one is unknown, or one is given twice.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.scoring import scorer
+    >>> from skrank.model_selection import QueryKFold
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import cross_validate
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> y = skrank.with_groups(data.relevance, data.qid)
+    >>> scores = cross_validate(
+    ...     Ridge(), data.X, y, cv=QueryKFold(3), scoring=scorer("gap", "ndcg@10")
+    ... )
+    >>> sorted(scores)
+    ['fit_time', 'score_time', 'test_gap', 'test_ndcg@10']
+    """
+    return RankingScorer(metrics, max_grade=max_grade, response_method=response_method)
+
+
+def get_scorer(name: str) -> RankingScorer:
+    """Make the scorer of a name, such as ``"gap@10"``.
+
+    Parameters
+    ----------
+    name : str
+        Name of a metric, with or without parameters.
+
+    Returns
+    -------
+    RankingScorer
+        A new one on each call.
+
+    Examples
+    --------
+    >>> from skrank.scoring import get_scorer
+    >>> get_scorer("ndcg(gain=linear)@10")
+    scorer('ndcg(gain=linear)@10')
+    """
+    return RankingScorer([name])
+
+
+def get_scorer_names() -> list[str]:
+    """Names that `get_scorer` takes; any of them may carry a cut-off and parameters.
+
+    Returns
+    -------
+    list of str
+        Sorted, aliases included. A metric that needs a cut-off is listed with rank 10.
+
+    Examples
+    --------
+    >>> from skrank.scoring import get_scorer_names
+    >>> "gap" in get_scorer_names()
+    True
+    """
+    return sorted(_complete(name) for cls in registered().values() for name in cls.names)
+
+
+def _complete(name: str) -> str:
+    """A name as it stands, or with a cut-off where the metric needs one."""
+    try:
+        better = metric(name).greater_is_better
+    except ValueError:
+        name = f"{name}@10"
+        better = metric(name).greater_is_better
+    return name if better else _NEGATED + name
+
+
+class RankingScorer:
+    """One or more metrics as a scorer; `skrank.scorer` makes it.
+
+    The groups come from the first source that has them: `groups=` (passed by scikit-learn when
+    metadata routing is enabled), the index level "qid" of `y` (see `skrank.with_groups`), that of
+    `X`, the column "qid" of `X`. Without any, the scorer raises.
+
+    Scores are such that higher is better: a metric for which lower is better is negated and, in a
+    dict, has the prefix ``neg_``.
+
+    Parameters
+    ----------
+    metrics : sequence of str or Metric
+    max_grade, response_method
+        See `skrank.scorer`.
+
+    Notes
+    -----
+    The scorer judges the rows that it is given: where rows of one query lie in the training and in
+    the test part, as with `KFold`, it measures shortened lists of queries that the model knows.
+    `skrank.QueryKFold` keeps queries whole.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[str | Metric],
+        *,
+        max_grade: int | None = None,
+        response_method: str = "auto",
+    ) -> None:
+        self.metrics = tuple(unique_metrics([_positive(item) for item in metrics]).values())
+        self.max_grade = check.check_max_grade(max_grade)
+        self.response_method = check.check_choice(
+            "response_method", response_method, ("auto", *_RESPONSES)
+        )
+        self._bound: np.ndarray | None = None
+        self._requests: dict[str, Any] = {"groups": True, "sample_weight": None}
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> float | dict[str, float]:
+        """Score a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float, or dict of str to float
+            Mean over queries; a dict if there is more than one metric.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, of the wrong length, or disagree.
+        """
+        queries = Queries.from_groups(self._groups(groups, X, y))
+        judgments = Judgments(y, queries)
+        weights = check.query_weights(sample_weight, queries)
+        warn_of_feature(_chain(estimator)[-1])
+        ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
+        top = self.max_grade or max(_trained_grade(estimator), judgments.max_grade)
+        values = {}
+        for one in self.metrics:
+            plan = Plan(one, judgments, max_grade=top)
+            value = plan.mean(ranking, plan.values(ranking), weights)
+            values[_key(one)] = value if one.greater_is_better else -value
+        return values if len(values) > 1 else next(iter(values.values()))
+
+    def bind(self, groups: Any) -> RankingScorer:
+        """The same scorer for one data set whose groups it carries along.
+
+        For tools that pass groups in no way, such as `permutation_importance` on arrays. The rows
+        must be scored in this order, all of them.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+
+        Returns
+        -------
+        RankingScorer
+        """
+        other = copy.copy(self)
+        other._bound = require_groups(groups, who="bind")
+        return other
+
+    def to_sklearn(self) -> Any:
+        """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
+
+        For tools that insist on that type. It ranks by `predict`, finds groups that are routed or
+        on the index of `y`, and does not know what the model was trained on: give `max_grade`.
+
+        Returns
+        -------
+        scorer of one metric
+
+        Raises
+        ------
+        ValueError
+            If this scorer has more than one metric, bound groups or another response method.
+        """
+        import sklearn
+        from sklearn.metrics import make_scorer
+
+        if len(self.metrics) > 1 or self._bound is not None:
+            raise ValueError("to_sklearn takes a scorer of one metric, without bound groups.")
+        if self.response_method not in ("auto", "predict"):
+            raise ValueError("scikit-learn's scorers know no grades of classes: use predict.")
+        function = _ScoreFunction(self.metrics[0], self.max_grade)
+        made = make_scorer(function, greater_is_better=self.metrics[0].greater_is_better)
+        with sklearn.config_context(enable_metadata_routing=True):
+            return made.set_score_request(**self._requests)
+
+    # what scikit-learn asks for -------------------------------------------------------------------
+
+    def set_score_request(self, **requests: bool | str | None) -> RankingScorer:
+        """Choose the metadata that scikit-learn passes when metadata routing is enabled.
+
+        Parameters
+        ----------
+        **requests : bool, None or str
+            For `groups` and `sample_weight`: True to ask for it (as `groups` does by default),
+            False to refuse, None to raise if it is passed, a str to ask for it by another name.
+
+        Returns
+        -------
+        RankingScorer
+            The scorer itself.
+
+        Examples
+        --------
+        >>> from skrank.scoring import scorer
+        >>> scorer("gap").set_score_request(groups="session")
+        scorer('gap')
+        """
+        for name in requests:
+            if name not in self._requests:
+                raise check.unknown_name("metadata of a scorer", name, self._requests)
+        self._requests = self._requests | requests
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """What the scorer asks for.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        routing = MetadataRequest(owner=type(self).__name__)
+        for name, alias in self._requests.items():
+            routing.score.add_request(param=name, alias=alias)
+        return routing
+
+    def _accept_sample_weight(self) -> bool:
+        """Searches without metadata routing ask this before they pass weights on."""
+        return True
+
+    def __sklearn_clone__(self) -> RankingScorer:
+        """A copy that shares the bound groups."""
+        return copy.copy(self)
+
+    def __repr__(self) -> str:
+        parts = [repr(str(one)) for one in self.metrics]
+        if self.max_grade is not None:
+            parts.append(f"max_grade={self.max_grade}")
+        if self.response_method != "auto":
+            parts.append(f"response_method={self.response_method!r}")
+        bound = "" if self._bound is None else f".bind(<{len(self._bound)} rows>)"
+        return f"scorer({', '.join(parts)}){bound}"
+
+    def _groups(self, groups: Any, X: Any, y: Any) -> np.ndarray:
+        if groups is None and self._bound is not None:
+            groups, n_rows = self._bound, y.shape[0] if hasattr(y, "shape") else len(y)
+            if len(groups) != n_rows:
+                raise ValueError(
+                    f"this scorer is bound to {len(groups)} rows and was given {n_rows}: a bound "
+                    "scorer serves one data set. Use y = skrank.with_groups(relevance, qid)."
+                )
+        return require_groups(groups, y, X, who="the scorer")
+
+
+class _ScoreFunction:
+    """A metric as ``f(y_true, y_pred)``, which `make_scorer` wraps."""
+
+    def __init__(self, one: Metric, max_grade: int | None) -> None:
+        self.metric = one
+        self.max_grade = max_grade
+        self.__name__ = str(one)
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, groups: Any = None, sample_weight: Any = None
+    ) -> float:
+        queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
+        judgments = Judgments(y_true, queries)
+        plan = Plan(self.metric, judgments, max_grade=self.max_grade)
+        weights = check.query_weights(sample_weight, queries)
+        ranking = Ranking(judgments, y_pred)
+        return plan.mean(ranking, plan.values(ranking), weights)
+
+
+def predicted_scores(estimator: Any, X: Any, response_method: str = "auto") -> np.ndarray:
+    """Scores to rank by: the expected grade of a classifier, or what a model predicts.
+
+    Parameters
+    ----------
+    estimator : fitted model
+    X : array-like of shape (n_rows, n_features)
+    response_method : {"auto", "predict", "predict_proba", "decision_function"}
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    if response_method == "auto":
+        response_method = next(
+            (method for method in _RESPONSES if hasattr(estimator, method)), "predict"
+        )
+    values = np.asarray(getattr(estimator, response_method)(X))
+    if response_method == "predict_proba":
+        return values @ _grades_of_classes(estimator)
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"{response_method} of {type(estimator).__name__} gives {values.shape[1]} values per "
+            "row, which do not rank them: use a regressor, or a classifier with predict_proba."
+        )
+    return values.reshape(len(values))
+
+
+def _grades_of_classes(estimator: Any) -> np.ndarray:
+    try:
+        return np.asarray(estimator.classes_, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the classes of {type(estimator).__name__} are no numbers, so they have no expected "
+            "grade: train it on grades 0, 1, 2, ..."
+        ) from None
+
+
+def _positive(item: str | Metric) -> str | Metric:
+    """A metric without the mark of its turned sign."""
+    if not isinstance(item, str) or not item.startswith(_NEGATED):
+        return item
+    one = metric(item.removeprefix(_NEGATED))
+    if one.greater_is_better:
+        raise ValueError(
+            f"{item!r} is no scorer: {one} is better when it is higher, write '{one}'."
+        )
+    return one
+
+
+def _key(one: Metric) -> str:
+    return str(one) if one.greater_is_better else _NEGATED + str(one)
+
+
+def _chain(estimator: Any) -> list[Any]:
+    """A model and the models inside it that do its work: last step, best candidate, inner one."""
+    chain = []
+    while estimator is not None:
+        chain.append(estimator)
+        steps = getattr(estimator, "steps", None)
+        inner = (getattr(estimator, name, None) for name in _INNER)
+        estimator = steps[-1][1] if steps else next((one for one in inner if one is not None), None)
+    return chain
+
+
+def _trained_grade(estimator: Any) -> int:
+    """Highest grade that a model was trained on; 1, the least, if it does not say."""
+    grades = (getattr(one, "max_grade_", None) for one in _chain(estimator))
+    return next((int(grade) for grade in grades if grade is not None), 1)
+
+
+def warn_of_feature(estimator: Any) -> None:
+    """Warn if the column of the queries is a feature of a model."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and LEVEL in list(names):
+        warnings.warn(
+            'the column "qid" of X is a feature of the model: move the queries to the index, '
+            "X.set_index('qid'), or use skrank.with_groups(y, qid) and drop the column.",
+            UserWarning,
+            stacklevel=3,
+        )

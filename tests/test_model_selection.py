@@ -1,0 +1,293 @@
+"""Splits: queries stay whole, and only ids, labels and seeds decide where they fall."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, check_cv, cross_validate
+
+import skrank
+from skrank.datasets import make_ranking
+from skrank.model_selection import (
+    LETORFolds,
+    QueryKFold,
+    QueryShuffleSplit,
+    QueryTimeSeriesSplit,
+    RepeatedQueryKFold,
+    query_train_test_split,
+)
+from skrank.scoring import scorer
+
+SPLITTERS = [
+    QueryKFold(4),
+    QueryKFold(4, shuffle=True, random_state=0),
+    QueryKFold(4, stratify="n_relevant"),
+    QueryKFold(4, stratify="max_grade", shuffle=True, random_state=1),
+    QueryKFold(4, stratify="size"),
+    QueryKFold(4, stratify=np.median),
+    QueryKFold(4, drop_unjudged_test=True),
+    RepeatedQueryKFold(4, n_repeats=2, random_state=0),
+    RepeatedQueryKFold(4, n_repeats=2, stratify="max_grade", random_state=0),
+    QueryShuffleSplit(4, test_size=0.25, random_state=0),
+    QueryShuffleSplit(4, test_size=7, train_size=20, stratify="n_relevant", random_state=0),
+    QueryTimeSeriesSplit(4),
+    LETORFolds(),
+    LETORFolds(stratify="n_relevant", shuffle=True, random_state=0),
+]
+every_splitter = pytest.mark.parametrize("cv", SPLITTERS, ids=repr)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=62, n_docs=(2, 30), random_state=0)
+
+
+def members(cv, data, rows=slice(None), groups=None):
+    """Queries of the training and test part of each split, the rows being in any order."""
+    qid = data.qid if groups is None else groups
+    parts = cv.split(data.X[rows], data.relevance[rows], groups=qid[rows])
+    return [tuple(frozenset(qid[rows][part].tolist()) for part in split) for split in parts]
+
+
+@every_splitter
+def test_queries_stay_whole(cv, data):
+    splits = list(cv.split(data.X, data.relevance, groups=data.qid))
+    assert len(splits) == cv.get_n_splits()
+    for train, test in splits:
+        assert np.all(np.diff(train) > 0)
+        assert np.all(np.diff(test) > 0)
+        assert min(len(train), len(test)) > 0
+        assert not set(data.qid[train]) & set(data.qid[test])
+        for part in (train, test):
+            queries = set(data.qid[part].tolist())
+            assert len(part) == sum(np.sum(data.qid == query) for query in queries)
+
+
+@every_splitter
+def test_the_order_of_rows_moves_no_query(cv, data):
+    rows = np.random.default_rng(0).permutation(len(data.qid))
+    assert members(cv, data, rows) == members(cv, data)
+
+
+@every_splitter
+def test_groups_come_from_anywhere(cv, data):
+    expected = [tuple(map(list, split)) for split in cv.split(data.X, data.relevance, data.qid)]
+    y = skrank.with_groups(data.relevance, data.qid)
+    frame = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid"))
+    polar = pl.DataFrame({"x": data.X[:, 0]}), pl.Series(data.relevance)
+    for source in (
+        cv.split(data.X, y),
+        cv.split(csr_array(data.X), y),
+        cv.split(frame, data.relevance),
+        cv.split(*polar, groups=pl.Series(data.qid)),
+    ):
+        assert [tuple(map(list, split)) for split in source] == expected
+
+
+@every_splitter
+def test_missing_or_wrong_groups_raise_before_the_first_split(cv, data):
+    with pytest.raises(ValueError, match=r"needs the query of each row.*skrank\.with_groups"):
+        cv.split(data.X, data.relevance)
+    with pytest.raises(ValueError, match="entries for"):
+        cv.split(data.X, data.relevance, groups=data.qid[1:])
+    y = skrank.with_groups(data.relevance, data.qid)
+    with pytest.raises(ValueError, match="disagree"):
+        cv.split(data.X, y, groups=data.qid + 1)
+
+
+@every_splitter
+def test_it_is_a_splitter_of_scikit_learn(cv):
+    assert check_cv(cv) is cv
+    assert isinstance(cv.get_n_splits(), int)
+    assert repr(clone(cv, safe=False)) == repr(cv)
+    assert cv.get_metadata_routing().split.requests == {"groups": True}
+
+
+def test_no_fit_happens_without_groups(data):
+    class Loud(Ridge):
+        def fit(self, X, y):
+            raise AssertionError("fit was called")
+
+    with pytest.raises(ValueError, match="needs the query of each row"):
+        cross_validate(Loud(), data.X, data.relevance, cv=QueryKFold(3), scoring=scorer("gap"))
+    with pytest.raises(ValueError, match="needs the query of each row"):
+        GridSearchCV(Loud(), {}, cv=QueryKFold(3), scoring=scorer("gap")).fit(
+            data.X, data.relevance
+        )
+
+
+def test_groups_may_go_by_another_name(data):
+    with sklearn.config_context(enable_metadata_routing=True):
+        cv = QueryKFold(3).set_split_request(groups="session")
+        found = cross_validate(
+            Ridge(), data.X, data.relevance, cv=cv, scoring="r2", params={"session": data.qid}
+        )
+    assert len(found["test_score"]) == 3
+
+
+# folds --------------------------------------------------------------------------------------------
+
+
+def test_folds_partition_the_rows_and_balance_the_queries(data):
+    for cv in SPLITTERS[:6]:
+        tests = [test for _, test in cv.split(data.X, data.relevance, groups=data.qid)]
+        assert sorted(np.concatenate(tests)) == list(range(len(data.qid)))
+        counts = [len(set(data.qid[test])) for test in tests]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_folds_are_written_in_stone():
+    """These folds are the same on every version of scikit-learn and NumPy."""
+    qid = np.repeat(np.arange(10), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
+    y = np.arange(39) % 4 // 2 * (qid % 3)
+
+    def folds(cv):
+        return [sorted(set(qid[test].tolist())) for _, test in cv.split(y, y, groups=qid)]
+
+    assert folds(QueryKFold(3)) == [[0, 5, 6], [1, 4, 7], [2, 3, 8, 9]]
+    assert folds(QueryKFold(3, stratify="size")) == [[1, 2, 4], [3, 8, 9], [0, 5, 6, 7]]
+    assert folds(QueryKFold(3, stratify="n_relevant")) == [[2, 3, 4], [1, 6, 8], [0, 5, 7, 9]]
+    assert folds(QueryKFold(3, shuffle=True, random_state=0)) == [
+        [2, 3, 9],
+        [0, 5, 6, 8],
+        [1, 4, 7],
+    ]
+    assert folds(QueryShuffleSplit(2, test_size=4, random_state=0)) == [[0, 7, 8, 9], [0, 1, 4, 5]]
+
+
+def test_strata_are_spread_evenly():
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(300), rng.integers(1, 60, 300))
+    y = (rng.random(len(qid)) < rng.random(300)[qid] ** 4).astype(int)
+    relevant = np.bincount(qid, y)
+
+    def spread(cv, measure):
+        means = [measure[np.unique(qid[test])].mean() for _, test in cv.split(qid, y, groups=qid)]
+        return np.ptp(means)
+
+    assert spread(QueryKFold(5, stratify="n_relevant"), relevant) < 0.3
+    assert spread(QueryKFold(5), relevant) > 1
+    assert spread(QueryKFold(5, stratify="size"), np.bincount(qid)) < 0.5
+    any_relevant = relevant > 0
+    best = QueryKFold(5, stratify="max_grade", shuffle=True, random_state=0)
+    assert spread(best, any_relevant) < 0.02
+    assert spread(QueryKFold(5, stratify=np.sum), relevant) < 0.3
+
+
+def test_shuffled_folds_follow_the_seed(data):
+    first, again, other = (
+        members(QueryKFold(4, shuffle=True, random_state=seed), data) for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first != other
+    with pytest.raises(ValueError, match="without shuffle=True"):
+        QueryKFold(4, random_state=0)
+
+
+def test_repeats_differ(data):
+    splits = members(RepeatedQueryKFold(4, n_repeats=3, random_state=0), data)
+    assert len(splits) == len(set(splits)) == 12
+
+
+def test_unjudged_queries_may_be_left_out_of_tests():
+    qid = np.repeat(np.arange(6), 2)
+    y = np.array([1, 0, np.nan, np.nan, 0, np.nan, 1, 1, np.nan, np.nan, 0, 0])
+    tested, trained = set(), set()
+    for train, test in QueryKFold(3, drop_unjudged_test=True).split(y, y, groups=qid):
+        tested |= set(qid[test].tolist())
+        trained |= set(qid[train].tolist())
+    assert tested == {0, 2, 3, 5}
+    assert trained == set(range(6))
+
+
+def test_ids_of_any_type(data):
+    for ids in (data.qid.astype(str), data.qid.astype(object), data.qid - 7.5):
+        sizes = [len(test) for _, test in QueryKFold(4).split(data.X, groups=ids)]
+        assert sum(sizes) == len(data.qid)
+    tuples = np.empty(3, object)
+    tuples[:] = [{1}, {2}, {3}]
+    with pytest.raises(ValueError, match="one type"):
+        QueryKFold(2).split(np.zeros(3), groups=tuples)
+
+
+def test_what_cannot_be_split_raises(data):
+    with pytest.raises(ValueError, match="more than the 62 queries"):
+        list(QueryKFold(63).split(data.X, groups=data.qid))
+    with pytest.raises(ValueError, match="at least 2 folds"):
+        QueryKFold(1)
+    with pytest.raises(ValueError, match="integer"):
+        QueryKFold(2.5)
+    with pytest.raises(ValueError, match="stratify='grade' is not a choice"):
+        QueryKFold(stratify="grade")
+    with pytest.raises(ValueError, match="needs the labels"):
+        list(QueryKFold(stratify="n_relevant").split(data.X, groups=data.qid))
+    with pytest.raises(ValueError, match="4 entries for 3 rows"):
+        list(QueryKFold(stratify="max_grade").split(data.X[:4], [1, 0, 2], groups=[1, 1, 2, 2]))
+
+
+# other splits -------------------------------------------------------------------------------------
+
+
+def test_random_parts_have_their_sizes(data):
+    for cv, sizes in [
+        (QueryShuffleSplit(3, test_size=0.25, random_state=0), (46, 16)),
+        (QueryShuffleSplit(3, test_size=7, train_size=0.5, random_state=0), (31, 7)),
+        (QueryShuffleSplit(3, test_size=1, stratify="size", random_state=0), (61, 1)),
+    ]:
+        splits = members(cv, data)
+        assert len(set(splits)) > 1
+        assert {(len(train), len(test)) for train, test in splits} == {sizes}
+    for wrong in (0.0, 1.5, 0, 62, -3):
+        with pytest.raises(ValueError, match=r"test_size|parts"):
+            list(QueryShuffleSplit(test_size=wrong).split(data.X, groups=data.qid))
+
+
+def test_time_goes_forward(data):
+    time = pd.Series(np.random.default_rng(0).permutation(62), index=np.arange(62))
+    for train, test in members(QueryTimeSeriesSplit(4, time=time, gap=3), data):
+        assert max(time[list(train)]) + 3 < min(time[list(test)])
+        assert len(test) == 12
+    sliding = members(QueryTimeSeriesSplit(4, max_train_size=5, test_size=10), data)
+    assert [max(train) + 1 for train, _ in sliding] == [min(test) for _, test in sliding]
+    assert {(len(train), len(test)) for train, test in sliding} == {(5, 10)}
+    with pytest.raises(ValueError, match="no entry for query 61"):
+        list(QueryTimeSeriesSplit(time=time[:-1]).split(data.X, groups=data.qid))
+    with pytest.raises(ValueError, match="no training query"):
+        list(QueryTimeSeriesSplit(4, test_size=16).split(data.X, groups=data.qid))
+
+
+def test_letor_folds_rotate(data):
+    triples = list(LETORFolds().rotate(data.X, data.relevance, groups=data.qid))
+    validated = [set(data.qid[valid]) for _, valid, _ in triples]
+    tested = [set(data.qid[test]) for _, _, test in triples]
+    assert validated[1:] + validated[:1] == tested
+    assert set.union(*tested) == set(range(62))
+    for parts in triples:
+        assert sorted(np.concatenate(parts)) == list(range(len(data.qid)))
+    with pytest.raises(ValueError, match="at least 3"):
+        LETORFolds(2)
+
+
+def test_train_test_split(data):
+    y = skrank.with_groups(data.relevance, data.qid)
+    frame = pd.DataFrame(data.X)
+    X_train, X_test, y_train, y_test = query_train_test_split(frame, y, random_state=0)
+    assert isinstance(X_train, pd.DataFrame)
+    queries = set(y_train.index), set(y_test.index)
+    assert tuple(map(len, queries)) == (46, 16)
+    assert not queries[0] & queries[1]
+    assert X_test.index.tolist() == np.flatnonzero(np.isin(data.qid, list(queries[1]))).tolist()
+    sparse, polar = csr_array(data.X), pl.DataFrame(data.X)
+    parts = query_train_test_split(
+        sparse, y, polar, test_size=0.5, valid_size=0.25, stratify="n_relevant", random_state=0
+    )
+    assert [len(set(part.index)) for part in parts[3:6]] == [15, 16, 31]
+    assert [part.shape[0] for part in parts[:3]] == [len(part) for part in parts[6:]]
+    with pytest.raises(ValueError, match="every part needs"):
+        query_train_test_split(frame, y, test_size=0.9, valid_size=0.1)
+    with pytest.raises(ValueError, match="nothing to split"):
+        query_train_test_split()

@@ -1,0 +1,352 @@
+"""Scorers: the numbers of the metrics, with groups from wherever they are."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import LinearSVC
+
+import skrank
+from skrank import metrics
+from skrank.datasets import make_ranking
+from skrank.metrics import plan
+from skrank.model_selection import QueryKFold
+from skrank.scoring import get_scorer, get_scorer_names, scorer
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=60, n_docs=(4, 25), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+@pytest.fixture(scope="module")
+def ridge(data):
+    return Ridge().fit(data.X, data.relevance)
+
+
+def routing():
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
+class Scores(BaseEstimator):
+    """Gives the first column as scores and counts how often it is asked."""
+
+    def __init__(self, max_grade=None):
+        self.max_grade_ = max_grade
+        self.calls = 0
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        self.calls += 1
+        return np.asarray(X)[:, 0]
+
+
+# values -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gap", "gap@10", "ndcg(gain=linear)@5", "err@20", "map"])
+def test_one_metric_is_the_metric_function(name, data, y, ridge):
+    expected = skrank.metric(name)(data.relevance, ridge.predict(data.X), groups=data.qid)
+    assert scorer(name)(ridge, data.X, y) == expected
+    assert isinstance(scorer(name)(ridge, data.X, y), float)
+
+
+def test_the_explicit_function_agrees(data, y, ridge):
+    value = metrics.gap_score(data.relevance, ridge.predict(data.X), groups=data.qid, k=10)
+    assert scorer("gap@10")(ridge, data.X, y) == value
+
+
+def test_several_metrics_take_one_prediction_and_one_sort(data, y, monkeypatch):
+    sorts = []
+    rank_scores = plan.rank_scores
+    monkeypatch.setattr(
+        plan, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))
+    )
+    model = Scores()
+    found = scorer("gap", "ndcg@10", "err@20")(model, data.X, y)
+    assert list(found) == ["gap", "ndcg@10", "err@20"]
+    assert model.calls == len(sorts) == 1
+    assert found["ndcg@10"] == scorer("ndcg@10")(model, data.X, y)
+
+
+def test_lower_is_better_turns_the_sign(data, y, ridge):
+    error = skrank.metric("error")(data.relevance, ridge.predict(data.X), groups=data.qid)
+    assert scorer("error")(ridge, data.X, y) == -error
+    assert scorer("gap", "error")(ridge, data.X, y)["neg_error"] == -error
+    assert scorer("neg_error")(ridge, data.X, y) == -error
+    with pytest.raises(ValueError, match=r"write 'gap'"):
+        scorer("neg_gap")
+
+
+def test_the_direction_is_right_for_importances(data, y, ridge):
+    best = int(np.argmax(np.abs(ridge.coef_ * data.X.std(axis=0))))
+    for name in ("gap", "neg_error@5"):
+        found = permutation_importance(
+            ridge, data.X, y, scoring=scorer(name), n_repeats=2, random_state=0
+        )
+        assert np.argmax(found.importances_mean) == best
+        assert found.importances_mean[best] > 0
+
+
+def test_rows_in_any_order_score_the_same(data, y, ridge):
+    rows = np.random.default_rng(0).permutation(len(y))
+    shuffled = scorer("gap", "err")(ridge, data.X[rows], y.iloc[rows])
+    assert shuffled == pytest.approx(scorer("gap", "err")(ridge, data.X, y), abs=1e-12)
+
+
+def test_sample_weight_weighs_queries(data, y, ridge):
+    weight = np.where(data.qid < 30, 1.0, 0.0)
+    half = data.qid < 30
+    weighted = scorer("gap", max_grade=4)(ridge, data.X, y, sample_weight=weight)
+    assert weighted == pytest.approx(scorer("gap", max_grade=4)(ridge, data.X[half], y[half]))
+    with pytest.raises(ValueError, match="varies inside query"):
+        scorer("gap")(ridge, data.X, y, sample_weight=np.arange(len(y)))
+
+
+# the scale of grades ------------------------------------------------------------------------------
+
+
+def wrap_pipeline(model):
+    return make_pipeline("passthrough", model)
+
+
+def wrap_search(model):
+    search = GridSearchCV(model, {})
+    search.best_estimator_ = model
+    return search
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, wrap_pipeline, wrap_search])
+def test_the_scale_is_the_one_of_training(wrap):
+    X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 2, 1], [1, 1, 1]
+    value = scorer("err")(wrap(Scores(max_grade=4)), X, relevance, groups=qid)
+    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=4)
+    assert value != metrics.err_score(relevance, [3, 2, 1])
+
+
+def test_the_scale_grows_with_the_labels_at_hand_unless_it_is_given():
+    X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 3, 1], [1, 1, 1]
+    value = scorer("err")(Scores(max_grade=1), X, relevance, groups=qid)
+    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=3)
+    value = scorer("err", max_grade=9)(Scores(max_grade=4), X, relevance, groups=qid)
+    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=9)
+    value = scorer("err(max_grade=5)")(Scores(max_grade=4), X, relevance, groups=qid)
+    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=5)
+    with pytest.raises(ValueError, match="above max_grade=2"):
+        scorer("gap", max_grade=2)(Scores(), X, relevance, groups=qid)
+
+
+# classifiers --------------------------------------------------------------------------------------
+
+
+def test_classifiers_rank_by_the_expected_grade(data, y):
+    model = LogisticRegression(max_iter=2000).fit(data.X, data.relevance)
+    expected = model.predict_proba(data.X) @ model.classes_
+    assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, expected)
+    by_class = scorer("gap", response_method="predict")(model, data.X, y)
+    assert by_class == metrics.gap_score(y, model.predict(data.X))
+    search = GridSearchCV(model, {"C": [1.0]}, scoring=scorer("gap"), cv=QueryKFold(2))
+    assert scorer("gap")(search.fit(data.X, y), data.X, y) > 0.5
+
+
+def test_binary_classifiers_may_have_a_decision_function(data, y):
+    model = LinearSVC().fit(data.X, data.relevance > 0)
+    assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, model.decision_function(data.X))
+
+
+def test_what_does_not_rank_raises(data, y):
+    many = LinearSVC().fit(data.X, data.relevance)
+    with pytest.raises(ValueError, match="classifier with predict_proba"):
+        scorer("gap")(many, data.X, y)
+    names = RandomForestClassifier(n_estimators=2).fit(data.X, data.relevance.astype(str) + "x")
+    with pytest.raises(ValueError, match="train it on grades"):
+        scorer("gap")(names, data.X, y)
+    with pytest.raises(ValueError, match="response_method"):
+        scorer("gap", response_method="score")
+
+
+# groups -------------------------------------------------------------------------------------------
+
+
+def test_groups_come_from_anywhere(data, y, ridge):
+    expected = scorer("gap")(ridge, data.X, y)
+    assert scorer("gap")(ridge, data.X, data.relevance, groups=data.qid) == expected
+    frame = pd.DataFrame(data.X, data.qid, data.feature_names).rename_axis(index="qid")
+    named = Ridge().fit(frame, data.relevance)
+    assert scorer("gap")(named, frame, data.relevance) == expected
+    assert scorer("gap")(ridge, data.X, pl.Series(data.relevance), groups=data.qid) == expected
+    polar = pl.DataFrame(data.X, data.feature_names)
+    by_polars = make_pipeline(FunctionTransformer(pl.DataFrame.to_numpy), ridge)
+    assert scorer("gap")(by_polars, polar, y) == expected
+    assert scorer("gap").bind(data.qid)(ridge, data.X, data.relevance) == expected
+
+
+def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
+    with pytest.raises(ValueError, match=r"skrank\.with_groups"):
+        scorer("gap")(ridge, data.X, data.relevance)
+    with pytest.raises(ValueError, match="entries for"):
+        scorer("gap")(ridge, data.X, data.relevance, groups=data.qid[1:])
+    with pytest.raises(ValueError, match="look like group sizes"):
+        scorer("gap")(ridge, data.X, data.relevance, groups=np.bincount(data.qid))
+    with pytest.raises(ValueError, match="disagree"):
+        scorer("gap")(ridge, data.X, y, groups=data.qid + 1)
+    with pytest.raises(ValueError, match="disagree"):
+        scorer("gap").bind(data.qid + 1)(ridge, data.X, y)
+
+
+def test_bound_groups_serve_one_data_set(data, ridge):
+    bound = scorer("gap").bind(data.qid)
+    with pytest.raises(ValueError, match=rf"bound to {len(data.qid)} rows and was given 5"):
+        bound(ridge, data.X[:5], data.relevance[:5])
+    found = permutation_importance(
+        ridge, data.X, data.relevance, scoring=bound, n_repeats=1, random_state=0
+    )
+    assert found.importances_mean.max() > 0
+    assert repr(bound) == f"scorer('gap').bind(<{len(data.qid)} rows>)"
+
+
+def test_a_query_column_that_is_a_feature_is_reported(data, y):
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
+    model = Ridge().fit(frame, data.relevance)
+    with pytest.warns(UserWarning, match="is a feature of the model"):
+        scorer("gap")(model, frame, y)
+    piped = make_pipeline(StandardScaler().set_output(transform="pandas"), Ridge())
+    with pytest.warns(UserWarning, match="is a feature of the model"):
+        scorer("gap")(piped.fit(frame, data.relevance), frame, y)
+
+
+def test_rows_of_a_query_in_both_parts_are_measured_as_given(data, y):
+    cv = KFold(3, shuffle=True, random_state=0)
+    with_rows = cross_validate(Ridge(), data.X, y, cv=cv, scoring=scorer("gap", max_grade=4))
+    train, test = next(cv.split(data.X))
+    model = Ridge().fit(data.X[train], data.relevance[train])
+    expected = metrics.gap_score(y.iloc[test], model.predict(data.X[test]), max_grade=4)
+    assert with_rows["test_score"][0] == expected
+
+
+# inside scikit-learn ------------------------------------------------------------------------------
+
+
+def test_both_modes_give_the_same_scores(data, y):
+    cv, scoring = QueryKFold(3), scorer("gap", "ndcg@10")
+    carried = cross_validate(Ridge(), data.X, y, cv=cv, scoring=scoring)
+    with routing():
+        routed = cross_validate(
+            Ridge(), data.X, data.relevance, cv=cv, scoring=scoring, params={"groups": data.qid}
+        )
+    for name in ("test_gap", "test_ndcg@10"):
+        assert carried[name].tolist() == routed[name].tolist()
+
+
+def test_a_dict_of_scorers_works(data, y):
+    found = cross_validate(
+        Ridge(), data.X, y, cv=QueryKFold(3), scoring={"a": scorer("gap"), "b": scorer("err")}
+    )
+    assert {"test_a", "test_b"} < set(found)
+
+
+def test_groups_may_go_by_another_name(data):
+    scoring = scorer("gap").set_score_request(groups="session")
+    with routing():
+        found = cross_validate(
+            Ridge(),
+            data.X,
+            data.relevance,
+            cv=QueryKFold(3).set_split_request(groups="session"),
+            scoring=scoring,
+            params={"session": data.qid},
+        )
+    assert np.all(found["test_score"] > 0.5)
+    with pytest.raises(ValueError, match="did you mean 'groups'"):
+        scorer("gap").set_score_request(group=True)
+
+
+def test_sample_weight_must_be_asked_for(data):
+    weight = np.where(data.qid < 30, 2.0, 1.0)
+    arguments = {"params": {"groups": data.qid, "sample_weight": weight}, "cv": QueryKFold(3)}
+    with routing():
+        model = Ridge().set_fit_request(sample_weight=True)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            cross_validate(model, data.X, data.relevance, scoring=scorer("gap"), **arguments)
+        asked = scorer("gap").set_score_request(sample_weight=True)
+        cross_validate(model, data.X, data.relevance, scoring=asked, **arguments)
+
+
+@pytest.mark.parametrize("multi", [False, True])
+def test_searches_without_routing_pass_weights(multi, data, y):
+    weight = np.where(data.qid < 30, 2.0, 1.0)
+    scoring = {"gap": scorer("gap"), "err": scorer("err")} if multi else scorer("gap")
+    search = GridSearchCV(
+        Ridge(), {"alpha": [1.0]}, scoring=scoring, cv=QueryKFold(2), refit="gap" if multi else True
+    )
+    search.fit(data.X, y, sample_weight=weight)
+    assert search.best_score_ > 0.5
+
+
+def test_clones_and_pickles_are_independent(data, y, ridge):
+    one = scorer("gap@10", "err", max_grade=4).bind(data.qid)
+    for other in (clone(one, safe=False), pickle.loads(pickle.dumps(one))):
+        assert repr(other) == repr(one)
+        assert other(ridge, data.X, y) == one(ridge, data.X, y)
+        other.set_score_request(groups="session")
+    assert one.get_metadata_routing().score.requests["groups"] is True
+    search = clone(GridSearchCV(Ridge(), {}, scoring=one))
+    assert repr(search.scoring) == repr(one)
+
+
+def test_names():
+    assert repr(get_scorer("gap@10")) == "scorer('gap@10')"
+    assert repr(scorer("gap", max_grade=4, response_method="predict")) == (
+        "scorer('gap', max_grade=4, response_method='predict')"
+    )
+    names = get_scorer_names()
+    assert {"gap", "ndcg", "map", "mrr", "err", "neg_error"} <= set(names)
+    assert names == sorted(names)
+    for name in names:
+        get_scorer(name)
+    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
+        scorer("ndgc")
+    with pytest.raises(ValueError, match="given twice"):
+        scorer("ap", "map")
+    with pytest.raises(ValueError, match="at least one"):
+        scorer()
+
+
+def test_scikit_learns_own_type(data, y, ridge):
+    made = scorer("gap", max_grade=4).to_sklearn()
+    assert check_scoring(Ridge(), made) is made
+    assert made(ridge, data.X, y) == scorer("gap", max_grade=4)(ridge, data.X, y)
+    assert scorer("error").to_sklearn()(ridge, data.X, y) < 0
+    with routing():
+        found = cross_validate(
+            Ridge(),
+            data.X,
+            data.relevance,
+            cv=QueryKFold(3),
+            scoring=made,
+            params={"groups": data.qid},
+        )
+    assert np.all(found["test_score"] > 0.5)
+    assert "gap" in repr(made)
+    assert pickle.loads(pickle.dumps(made))(ridge, data.X, y) == made(ridge, data.X, y)
+    with pytest.raises(ValueError, match="one metric"):
+        scorer("gap", "err").to_sklearn()
