@@ -1,0 +1,84 @@
+"""How long does it take to evaluate TREC runs, next to pytrec_eval?
+
+Usage: python benchmarks/trec_evaluation.py QRELS RUN...
+
+Both evaluate the same ten metrics of the same files, from the files and from memory.
+"""
+
+import sys
+import time
+
+import numpy as np
+import pytrec_eval
+
+from skrank import trec
+from skrank._parallel import limit_threads, thread_count
+
+METRICS = {
+    "map": "ap",
+    "map_cut_10": "ap@10",
+    "ndcg": "ndcg(gain=linear)",
+    "ndcg_cut_10": "ndcg(gain=linear)@10",
+    "ndcg_cut_20": "ndcg(gain=linear)@20",
+    "P_5": "precision@5",
+    "P_10": "precision@10",
+    "recip_rank": "rr",
+    "bpref": "bpref",
+    "Rprec": "r_precision",
+}
+ASKED = {"map", "map_cut.10", "ndcg", "ndcg_cut.10,20", "P.5,10", "recip_rank", "bpref", "Rprec"}
+REPEATS = 5
+
+
+def main(qrels: str, *runs: str) -> None:
+    skrank_evaluates(qrels, runs)  # compiles
+    judged, in_memory = trec.read_qrels(qrels), [trec.read_run(run) for run in runs]
+    seconds: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(REPEATS):  # in turn, so that a busy moment hits all
+        theirs, parsing, evaluating = pytrec_eval_evaluates(qrels, runs)
+        seconds.setdefault("pytrec_eval", []).append((parsing + evaluating, evaluating))
+        for n_threads in dict.fromkeys((1, thread_count())):
+            with limit_threads(n_threads):
+                ours, total = skrank_evaluates(qrels, runs)
+                _, evaluating = skrank_evaluates(judged, in_memory)
+            seconds.setdefault(f"skrank, {n_threads} threads", []).append((total, evaluating))
+    n_rows = sum(len(run.scores) for run in in_memory)
+    print(f"{len(runs)} runs, {n_rows} rows, {len(METRICS)} metrics; best of {REPEATS}, seconds")
+    print(f"largest difference of a mean: {np.abs(ours - theirs).max():.1e}")
+    show({name: np.min(times, axis=0) for name, times in seconds.items()})
+
+
+def skrank_evaluates(qrels, runs) -> tuple[np.ndarray, float]:  # type: ignore[no-untyped-def]
+    start = time.perf_counter()
+    report = trec.evaluate(qrels, runs, list(METRICS.values()), missing="skip", empty=0)
+    return report.mean.to_numpy(), time.perf_counter() - start
+
+
+def pytrec_eval_evaluates(qrels: str, runs: tuple[str, ...]) -> tuple[np.ndarray, float, float]:
+    """Means of each run, and the time for parsing and for the rest; one run is in memory."""
+    start = time.perf_counter()
+    with open(qrels) as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), ASKED)
+    parsing, evaluating = time.perf_counter() - start, 0.0
+    means = []
+    for path in runs:
+        start = time.perf_counter()
+        with open(path) as file:
+            run = pytrec_eval.parse_run(file)
+        middle = time.perf_counter()
+        values = list(evaluator.evaluate(run).values())
+        evaluating += time.perf_counter() - middle
+        parsing += middle - start
+        means.append([np.mean([value[name] for value in values]) for name in METRICS])
+    return np.array(means), parsing, evaluating
+
+
+def show(seconds: dict[str, np.ndarray]) -> None:
+    print(f"{'':<20}{'from files':>12}{'ratio':>8}{'from memory':>14}{'ratio':>8}")
+    for name, (total, evaluating) in seconds.items():
+        ratio = seconds["pytrec_eval"] / (total, evaluating)
+        print(f"{name:<20}{total:>12.3f}{ratio[0]:>8.1f}{evaluating:>14.3f}{ratio[1]:>8.1f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

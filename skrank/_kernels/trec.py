@@ -1,0 +1,310 @@
+"""Read columns of TREC files and join ranked documents with judged ones.
+
+A text is an array of bytes, padded with newlines to whole words and one word more. `tokens` of
+shape (n_rows, n_columns, 2) holds where each column of each line starts and stops. A document is a
+slice of a text and a hash of it: no string is made. A table of documents is open-addressed: `slots`
+holds rows, -1 where free; its size is a power of 2. Most kernels here read a whole file, which is
+the work of one thread: files go to threads, not queries.
+"""
+
+import numpy as np
+from numba import njit
+
+NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO = 10, 35, 43, 45, 46, 48
+POWERS = 10.0 ** np.arange(19)  # exact, as all powers up to 22
+GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
+
+_BYTE = np.uint64(8)
+_LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
+_HIGH = np.uint64(0x8080808080808080)
+_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # carries into the high bit of bytes above 32
+_INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_options)
+def count_newlines(text):
+    """Number of newlines."""
+    found = 0
+    for c in text:
+        found += c == NEWLINE
+    return found
+
+
+@njit(**_options)
+def edges(words, out):
+    """Places where columns start and stop, in turn; bytes up to 32 stand between columns.
+
+    Eight bytes at a time: a byte of `ink` is 128 where a column is, and an edge is where it
+    changes. Stops early when fewer than 8 places of `out` are left. Returns their number.
+    """
+    one, top = np.uint64(1), np.uint64(56)
+    found, before = 0, np.uint64(0)
+    for i in range(len(words)):
+        word = words[i]
+        ink = (((word & _LOW) + _ABOVE_SPACE) | word) & _HIGH
+        change = (ink ^ ((ink << _BYTE) | before)) >> np.uint64(7)
+        before = ink >> top
+        if found + 8 > len(out):
+            break
+        while change:
+            lowest = change & (~change + one)
+            out[found] = 8 * i + np.int64((lowest * _INDEX) >> top)
+            change ^= lowest
+            found += 1
+    return found
+
+
+@njit(**_options)
+def _ends_line(text, start, stop):
+    """Whether a newline stands in text[start:stop]."""
+    while start < stop and text[start] != NEWLINE:
+        start += 1
+    return start < stop
+
+
+@njit(**_options)
+def first_wrong(text, tokens, inside):
+    """First row that is a comment, or whose columns are not exactly those of one line, or -1.
+
+    Without `inside`, no newline can be left for the inside of a row if all rows end with one.
+    """
+    n_rows, n_columns, _ = tokens.shape
+    for row in range(n_rows):
+        if text[tokens[row, 0, 0]] == COMMENT:
+            return row
+        for column in range(1, n_columns * inside):
+            if _ends_line(text, tokens[row, column - 1, 1], tokens[row, column, 0]):
+                return row
+        end = tokens[row + 1, 0, 0] if row + 1 < n_rows else len(text)
+        if not _ends_line(text, tokens[row, n_columns - 1, 1], end):
+            return row
+    return -1
+
+
+@njit(**_options)
+def _same(text, a, a_stop, other, b, b_stop):
+    """Whether two slices are equal."""
+    if a_stop - a != b_stop - b:
+        return False
+    while a < a_stop and text[a] == other[b]:
+        a += 1
+        b += 1
+    return a == a_stop
+
+
+@njit(**_options)
+def blocks(text, tokens, column, first_row):
+    """First row of each run of rows with the same text in a column; returns their number."""
+    found = 0
+    for row in range(len(tokens)):
+        start, stop = tokens[row, column, 0], tokens[row, column, 1]
+        above, end = tokens[max(row, 1) - 1, column, 0], tokens[max(row, 1) - 1, column, 1]
+        if row == 0 or not _same(text, start, stop, text, above, end):
+            first_row[found] = row
+            found += 1
+    return found
+
+
+# numbers
+# ------------------------------------------------------------------------------------------------
+
+
+@njit(**_options)
+def _quotient(mantissa, power):
+    """The double nearest to mantissa / power; NaN where this arithmetic cannot tell which it is.
+
+    The remainder of a first quotient is exact (Dekker's product), so that its correction is known
+    to about 50 bits; the result is certain when both ends of that range round to the same double.
+    """
+    top = np.float64(mantissa)
+    rest = np.float64(np.int64(mantissa) - np.int64(top))
+    guess = top / power
+    product = guess * power
+    a, b = guess * 134217729.0, power * 134217729.0  # 2^27 + 1 splits a double in halves
+    a_high, b_high = a - (a - guess), b - (b - power)
+    a_low, b_low = guess - a_high, power - b_high
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    correction = ((top - product) - error + rest) / power
+    low = guess + correction * (1 - 2.0**-40)
+    high = guess + correction * (1 + 2.0**-40)
+    return low if low == high else np.nan
+
+
+@njit(**_options)
+def _number(text, start, stop):
+    """The decimal number text[start:stop]; NaN if it is none, or not a short one."""
+    first = start + (text[start] == MINUS or text[start] == PLUS)
+    mantissa, point = np.int64(0), np.int64(-1)
+    for pos in range(first, stop):
+        digit = np.int64(text[pos]) - ZERO
+        if np.uint64(digit) < 10:
+            mantissa = mantissa * 10 + digit
+        elif text[pos] == POINT and point < 0:
+            point = pos
+        else:
+            return np.nan
+    digits = stop - first - (point >= 0)
+    decimals = stop - point - 1 if point >= 0 else 0
+    if digits == 0 or digits > 18:
+        return np.nan
+    if mantissa < 1 << 53:
+        value = mantissa / POWERS[decimals]
+    else:
+        value = _quotient(mantissa, POWERS[decimals])
+    return -value if text[start] == MINUS else value
+
+
+@njit(**_options)
+def numbers(text, tokens, column, out):
+    """The numbers of a column; NaN where one is not a plain decimal of at most 18 digits."""
+    for row in range(len(tokens)):
+        out[row] = _number(text, tokens[row, column, 0], tokens[row, column, 1])
+
+
+# documents
+# ------------------------------------------------------------------------------------------------
+
+
+@njit(**_options)
+def _word(words, pos):
+    """The eight bytes from `pos` on."""
+    shift = np.uint64(8 * (pos & 7))
+    next_word = words[(pos >> 3) + 1] << np.uint64(1)
+    return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
+
+
+@njit(**_options)
+def hashes(words, start, stop, out):
+    """A hash of each slice of a text."""
+    for row in range(len(start)):
+        pos, end = np.int64(start[row]), np.int64(stop[row])
+        mixed = np.uint64(end - pos)
+        while pos + 8 < end:
+            mixed = (mixed ^ _word(words, pos)) * _MIX
+            mixed ^= mixed >> np.uint64(32)
+            pos += 8
+        last = _word(words, pos) << np.uint64(8 * (pos + 8 - end))
+        mixed = (mixed ^ last) * _MIX
+        out[row] = mixed ^ (mixed >> np.uint64(32))
+
+
+@njit(**_options)
+def table_starts(indptr, out):
+    """First slot of the table of each query, at least as many slots as twice its documents."""
+    out[0] = 0
+    for q in range(len(indptr) - 1):
+        size = 8
+        while size < 2 * (indptr[q + 1] - indptr[q]):
+            size *= 2
+        out[q + 1] = out[q] + size
+
+
+@njit(**_options)
+def _find(slots, documents, others, row):
+    """Slot of the document of `others` at `row` in a table of `documents`, or the free slot."""
+    text, start, stop, hashed = documents
+    other_text, other_start, other_stop, other_hashed = others
+    key = other_hashed[row]
+    slot = np.int64(key & np.uint64(len(slots) - 1))
+    while slots[slot] >= 0:
+        seen = slots[slot]
+        if hashed[seen] == key and _same(
+            text, start[seen], stop[seen], other_text, other_start[row], other_stop[row]
+        ):
+            return slot
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@njit(**_options)
+def fill_tables(indptr, documents, slot_ptr, slots):
+    """Enter the documents of each query into its table.
+
+    Returns the rows of the first document that occurs twice in one query, or (-1, -1).
+    """
+    for q in range(len(indptr) - 1):
+        mine = slots[slot_ptr[q] : slot_ptr[q + 1]]
+        mine[:] = -1
+        for row in range(indptr[q], indptr[q + 1]):
+            slot = _find(mine, documents, documents, row)
+            if mine[slot] >= 0:
+                return np.int64(mine[slot]), row
+            mine[slot] = row
+    return np.int64(-1), np.int64(-1)
+
+
+@njit(**_options)
+def _before(text, a, a_stop, b, b_stop):
+    """Whether text[a:a_stop] stands before text[b:b_stop] in descending order of bytes."""
+    for i in range(min(a_stop - a, b_stop - b)):
+        if text[a + i] != text[b + i]:
+            return text[a + i] > text[b + i]
+    return a_stop - a > b_stop - b
+
+
+@njit(**_options)
+def _sort_names(text, start, stop, rows):
+    """Shell's sort of rows by the names of their documents, descending."""
+    for gap in GAPS:
+        for i in range(gap, len(rows)):
+            row, j = rows[i], i
+            while j >= gap and _before(
+                text, start[row], stop[row], start[rows[j - gap]], stop[rows[j - gap]]
+            ):
+                rows[j] = rows[j - gap]
+                j -= gap
+            rows[j] = row
+
+
+@njit(**_options)
+def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
+    """Order the rows inside each block of ties by the names of their documents, descending."""
+    for q in range(first, last):
+        low = indptr[q]
+        for rank in range(indptr[q] + 1, indptr[q + 1] + 1):
+            if rank == indptr[q + 1] or not tied[rank]:
+                if rank > low + 1:
+                    _sort_names(text, start, stop, rows[low:rank])
+                low = rank
+
+
+@njit(**_options)
+def join(
+    run_ptr, run, slot_ptr, slots, query_of, judged_ptr, judged, given, unjudged, codes, indptr
+):  # fmt: skip
+    """Codes of ranked documents, and behind them of judged ones that were not retrieved.
+
+    Parameters
+    ----------
+    run_ptr, run : first rows of the queries of a run, and its documents, best first
+    slot_ptr, slots : tables of these documents
+    query_of : query of the run for each judged query, or -1
+    judged_ptr, judged, given : first rows of the judged queries, documents and codes
+    unjudged : code of documents without a label
+    codes : out, by judged query
+    indptr : out, first row of each judged query in `codes`
+
+    Returns the number of retrieved documents with a label.
+    """
+    end, matched = 0, 0
+    indptr[0] = 0
+    for q in range(len(judged_ptr) - 1):
+        base, low, high, mine = end, 0, 0, slots[:0]
+        if query_of[q] >= 0:
+            low, high = run_ptr[query_of[q]], run_ptr[query_of[q] + 1]
+            mine = slots[slot_ptr[query_of[q]] : slot_ptr[query_of[q] + 1]]
+        end += high - low
+        codes[base:end] = unjudged
+        for row in range(judged_ptr[q], judged_ptr[q + 1]):
+            place = mine[_find(mine, run, judged, row)] if high > low else -1
+            if place >= 0:
+                codes[base + place - low] = given[row]
+                matched += given[row] != unjudged
+            else:
+                codes[end] = given[row]
+                end += 1
+        indptr[q + 1] = end
+    return matched

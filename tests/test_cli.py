@@ -1,0 +1,166 @@
+"""The command line: what it prints, where, and how it exits."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import trec
+from skrank.cli import main
+
+QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 0\n"
+RUNS = {
+    "bm25": "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n",
+    "dense": "1 Q0 b 1 2 dense\n1 Q0 a 2 1 dense\n2 Q0 x 1 3 dense\n2 Q0 a 2 1 dense\n",
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Names of a qrels file and two runs in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text(QRELS)
+    for name, text in RUNS.items():
+        (tmp_path / name).write_text(text)
+    return ["qrels", *RUNS]
+
+
+def run(capsys, *arguments):
+    status = main(["evaluate", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_table(capsys, files):
+    status, out, err = run(capsys, *files, "-m", "ap", "-m", "ndcg(gain=linear)@10")
+    assert status == 0
+    assert out.split() == [
+        *["run", "ap", "ndcg(gain=linear)@10"],
+        *["queries", "missing", "ignored", "documents", "judged"],
+        *["bm25", "1.0000", "1.0000", "3", "0", "0", "4", "0.7500"],
+        *["dense", "0.5000", "0.6309", "2", "1", "0", "4", "0.7500"],
+    ]
+    assert err.startswith("skrank: warning: run 'dense' has no documents for 1 queries")
+
+
+@pytest.mark.parametrize("per_query", [False, True])
+def test_formats_parse_back(capsys, files, per_query):
+    metrics = ["gap", "ndcg@10", "err@20"]
+    report = trec.evaluate("qrels", files[1:], metrics, missing="skip")
+    frame = (report.per_query if per_query else report.to_frame()).reset_index()
+    options = ["--missing", "skip", *["--per-query"] * per_query]
+    options += [part for name in metrics for part in ("-m", name)]
+    _, text, err = run(capsys, *files, *options, "--format", "csv")
+    assert err == ""
+    csv = pd.read_csv(io.StringIO(text), dtype={"qid": "str"})
+    pd.testing.assert_frame_equal(csv, frame, check_dtype=False, rtol=1e-15)
+    _, text, _ = run(capsys, *files, *options, "--format", "json")
+    rows = pd.DataFrame(json.loads(text))
+    pd.testing.assert_frame_equal(rows, frame, check_dtype=False, check_exact=True)
+
+
+def test_default_metrics(capsys, files):
+    _, out, _ = run(capsys, *files, "--format", "csv")
+    assert out.startswith("run,gap,ndcg@10,ap,err@20,")
+
+
+def test_options_reach_the_metrics(capsys, files):
+    def value(*options):
+        _, out, _ = run(capsys, *files[:2], "--format", "csv", *options)
+        return pd.read_csv(io.StringIO(out)).iloc[0, 1]
+
+    assert value("-m", "ap") == 1
+    assert value("-m", "ap", "--empty", "0") == pytest.approx(2 / 3)
+    assert value("-m", "err") > value("-m", "err", "--max-grade", "4")
+
+
+def test_compare(capsys, files):
+    options = ["-m", "ap", "-m", "rr", "--empty", "0", "--missing", "skip", "--compare"]
+    status, out, _ = run(capsys, *files, *options, "--format", "json")
+    assert status == 0
+    rows = json.loads(out)
+    assert [row["metric"] for row in rows] == ["ap(empty=0)", "rr(empty=0)"]
+    assert {(row["system"], row["other"], row["queries"]) for row in rows} == {("bm25", "dense", 2)}
+    assert rows[0]["difference"] == pytest.approx(0.5)
+    assert rows[0]["significant"] is True
+    assert "p_holm" in run(capsys, *files, *options)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none", "bm25"], "none: No such file or directory"),
+        (["qrels", "qrels"], "qrels, line 1: 4 columns instead of 6"),
+        (["bm25", "bm25"], "bm25, line 1: 6 columns instead of 4"),
+        (["qrels", "dense", "--missing", "raise"], "run 'dense' has no documents for 1 queries"),
+        (["qrels", "bm25", "--empty", "raise"], "query '3' has no relevant document"),
+        (["qrels", "bm25", "-m", "gap(thresholds=[1.0])"], "label 2 is above max_grade=1"),
+        (["qrels", "bm25", "bm25"], "2 runs are called 'bm25'"),
+    ],
+)
+def test_what_cannot_be_measured_exits_with_1(capsys, files, arguments, message):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (1, "")
+    assert err.startswith("skrank: error: ")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["evaluate", "qrels"], "the following arguments are required: RUN"),
+        (["evaluate", "qrels", "bm25", "-m", "ndgc"], "unknown metric 'ndgc': did you mean 'ndcg'"),
+        (["evaluate", "qrels", "bm25", "-m", "ndcg@0"], "k=0 must be at least 1"),
+        (["evaluate", "qrels", "bm25", "--max-grade", "-1"], "'-1' is not a whole number"),
+        (["evaluate", "qrels", "bm25", "--format", "xml"], "invalid choice: 'xml'"),
+        (["evaluate", "qrels", "bm25", "--compare"], "--compare needs at least two runs"),
+        (["evaluate", "qrels", "a", "b", "--compare", "--per-query"], "not allowed with argument"),
+    ],
+)
+def test_wrong_usage_exits_with_2(capsys, files, arguments, message):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert (stopped.value.code, out) == (2, "")
+    assert message in err
+    assert "usage: skrank" in err
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version(capsys, option):
+    with pytest.raises(SystemExit) as stopped:
+        main([option])
+    assert stopped.value.code == 0
+    assert ("evaluate" if option == "--help" else skrank.__version__) in capsys.readouterr().out
+
+
+def test_help_has_examples(capsys):
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    assert "skrank evaluate qrels.txt run.txt" in capsys.readouterr().out
+
+
+def test_as_a_program(files):
+    def program(*arguments, **options):
+        command = [sys.executable, "-m", "skrank", "evaluate", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+    done = program("qrels", "-", "-m", "ap", "--format", "csv", input=RUNS["bm25"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1] == "bm25,1.0,3,0,0,4,0.75"
+    failed = program("qrels", "none")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr == "skrank: error: none: No such file or directory\n"
+    assert program("qrels").returncode == 2
+
+
+def test_a_reader_that_stops_is_no_error(files):
+    command = [sys.executable, "-m", "skrank", "evaluate", *files, "--per-query"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()

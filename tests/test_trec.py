@@ -1,0 +1,300 @@
+"""Runs and judgments of TREC: order, evaluation, and parity with trec_eval."""
+
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import trec
+from skrank._parallel import limit_threads
+
+PARITY = {
+    "map": "ap",
+    "map_cut_10": "ap@10",
+    "ndcg": "ndcg(gain=linear)",
+    "ndcg_cut_5": "ndcg(gain=linear)@5",
+    "ndcg_cut_20": "ndcg(gain=linear)@20",
+    "P_5": "precision@5",
+    "P_100": "precision@100",
+    "recall_10": "recall@10",
+    "success_5": "success@5",
+    "recip_rank": "rr",
+    "Rprec": "r_precision",
+    "bpref": "bpref",
+    "set_P": "precision",
+    "set_recall": "recall",
+}
+
+
+def collection(seed, n_queries=12, n_runs=3):
+    """Qrels as dicts, and runs with ties, unjudged, unretrieved and missing ones."""
+    rng = np.random.default_rng(seed)
+    pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}{'-x' * (i % 5)}" for i in range(300)]
+    qrels = {
+        f"q{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 60, replace=False)}
+        for q in range(n_queries)
+    }
+    qrels["q3"] = dict.fromkeys(qrels["q3"], 0)
+    qrels["q4"] = {**dict.fromkeys(qrels["q4"], -1), "d0": 0}
+    runs = {}
+    for r in range(n_runs):
+        queries = [f"q{q}" for q in range(n_queries + 2) if q != 5 + r]
+        runs[f"run{r}"] = {
+            q: {
+                d: float(np.round(rng.normal(), r))
+                for d in rng.choice(pool, rng.integers(1, 200), replace=False)
+            }
+            for q in queries
+        }
+    return qrels, runs
+
+
+def write_qrels(path, qrels):
+    lines = [f"{q} 0 {d} {label}" for q, docs in qrels.items() for d, label in docs.items()]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def write_run(path, run, tag, rng=None):
+    lines = [f"{q}\tQ0\t{d} 0  {s!r} {tag}" for q, docs in run.items() for d, s in docs.items()]
+    if rng is not None:
+        rng.shuffle(lines)
+    path.write_text("\r\n".join(lines))
+    return path
+
+
+def run_of(text):
+    return trec.read_run(io.StringIO(text))
+
+
+# parity
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_trec_eval(tmp_path, seed):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, runs = collection(seed)
+    rng = np.random.default_rng(seed)
+    paths = [write_run(tmp_path / name, run, name, rng) for name, run in runs.items()]
+    measures = {"map", "map_cut.10", "ndcg", "ndcg_cut.5,20", "P.5,100", "recall.10", "success.5"}
+    measures |= {"recip_rank", "Rprec", "bpref", "set_P", "set_recall"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures)
+    report = trec.evaluate(
+        write_qrels(tmp_path / "qrels", qrels),
+        paths,
+        list(PARITY.values()),
+        missing="skip",
+        empty=0,
+    )
+    for name, run in runs.items():
+        theirs = pd.DataFrame(evaluator.evaluate(run)).T[list(PARITY)]
+        ours = report.per_query.loc[name].dropna()
+        assert sorted(ours.index) == sorted(theirs.index)
+        np.testing.assert_allclose(ours.loc[theirs.index], theirs, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(report.mean.loc[name], theirs.mean(), rtol=0, atol=1e-12)
+
+
+def test_ties_are_ordered_by_name_descending_in_bytes():
+    run = run_of("1 Q0 a 1 2 t\n1 Q0 é 2 2.0 t\n1 Q0 B 3 2 t\n1 Q0 aa 4 2 t\n1 Q0 z 5 3 t\n")
+    assert run.documents.names() == ["z", "é", "aa", "a", "B"]
+
+
+def test_many_ties_are_ordered():
+    names = [f"d{i * 7919 % 5003}" for i in range(5003)]
+    run = trec.Run.from_arrays(["1"] * 5003, names, np.zeros(5003))
+    assert run.documents.names() == sorted(names, reverse=True)
+
+
+def test_precision_of_ties():
+    lines = "1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1 t\n"
+    assert run_of(lines).documents.names() == ["b", "a"]
+    double = trec.read_run(io.StringIO(lines), precision="double")
+    assert double.documents.names() == ["a", "b"]
+    assert double.scores.tolist() == [1.000000001, 1.0]
+    beyond = run_of("1 Q0 a 1 1e300 t\n1 Q0 b 2 1e200 t\n")
+    assert beyond.documents.names() == ["b", "a"]
+    with pytest.raises(ValueError, match="precision='half' is not a choice"):
+        trec.read_run(io.StringIO(lines), precision="half")
+
+
+def test_from_arrays_equals_reading(tmp_path):
+    qrels, runs = collection(0)
+    rows = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
+    made = trec.Qrels.from_arrays(*zip(*rows, strict=True))
+    read = trec.read_qrels(write_qrels(tmp_path / "qrels", qrels))
+    pd.testing.assert_frame_equal(made.to_frame(), read.to_frame())
+    rows = [(q, d, score) for q, docs in runs["run1"].items() for d, score in docs.items()]
+    run = trec.Run.from_arrays(*zip(*rows, strict=True), name="run1")
+    read_run = trec.read_run(write_run(tmp_path / "run", runs["run1"], "run1"))
+    pd.testing.assert_frame_equal(run.to_frame(), read_run.to_frame())
+    assert repr(run) == repr(read_run) == "Run 'run1': 13 queries, " + repr(run).split(", ")[1]
+
+
+# evaluation
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def qrels():
+    return trec.Qrels.from_arrays(
+        ["1", "1", "1", "2", "2", "3", "4"],
+        ["a", "b", "c", "a", "b", "a", "a"],
+        [2, 0, 1, 1, -1, 0, 1],
+    )
+
+
+@pytest.fixture
+def run():
+    return trec.Run.from_arrays(
+        ["1", "1", "2", "2", "3", "9"],
+        ["c", "x", "b", "a", "a", "a"],
+        [2, 1, 2, 1, 1, 1],
+        name="bm25",
+    )
+
+
+def test_equals_evaluate_on_rows(qrels, run):
+    report = trec.evaluate(qrels, run, ["gap", "ap", "ndcg@2"], missing="skip")
+    rows = skrank.evaluate(
+        [1, np.nan, 2, 0, np.nan, 1, 0],
+        [2, 1, -np.inf, -np.inf, 2, 1, 1],
+        groups=["1", "1", "1", "1", "2", "2", "3"],
+        metrics=["gap", "ap", "ndcg@2"],
+    )
+    ours = report.per_query.loc["bm25"]
+    np.testing.assert_array_equal(ours.loc[["1", "2", "3"]], rows.per_query)
+    assert ours.loc["4"].isna().all()
+    np.testing.assert_allclose(report.mean.loc["bm25"], rows.mean, rtol=1e-15)
+
+
+def test_what_a_run_has(qrels, run):
+    report = trec.evaluate(qrels, run, "ap", missing="skip")
+    assert report.runs.loc["bm25"].to_dict() == {
+        "queries": 3,
+        "missing": 1,
+        "ignored": 1,
+        "documents": 5,
+        "judged": 3 / 5,
+    }
+    assert report.empty.to_dict() == {"ap": 1}
+    assert report.to_frame().columns.tolist() == ["ap", *report.runs.columns]
+    assert "1 runs, 4 queries, up to 1 of them without a relevant document" in repr(report)
+    assert "0.5000" in report._repr_html_()
+
+
+def test_missing_queries(qrels, run):
+    lacks = r"run 'bm25' has no documents for 1 queries of the qrels \(4\)"
+    with pytest.warns(UserWarning, match=lacks + ".*nothing was retrieved"):
+        zero = trec.evaluate(qrels, run, "ap")
+    assert zero.per_query["ap"].to_list() == pytest.approx([0.5, 0.5, np.nan, 0], nan_ok=True)
+    assert zero.mean.loc["bm25", "ap"] == pytest.approx(1 / 3)
+    skip = trec.evaluate(qrels, run, "ap", missing="skip")
+    assert skip.mean.loc["bm25", "ap"] == pytest.approx(1 / 2)
+    with pytest.raises(ValueError, match=lacks + ": choose missing='zero' or 'skip'"):
+        trec.evaluate(qrels, run, "ap", missing="raise")
+    with pytest.raises(ValueError, match="missing='drop' is not a choice"):
+        trec.evaluate(qrels, run, "ap", missing="drop")
+
+
+def test_empty_queries(qrels, run):
+    def mean(empty):
+        return trec.evaluate(qrels, run, "ap", missing="skip", empty=empty).mean.iloc[0, 0]
+
+    assert mean(None) == mean("skip") == pytest.approx(1 / 2)
+    assert mean(0) == pytest.approx(1 / 3)
+    assert mean(1) == pytest.approx(2 / 3)
+    assert np.isnan(mean("nan"))
+    with pytest.raises(ValueError, match="query '3' has no relevant document"):
+        mean("raise")
+
+
+def test_averages_of_metrics(qrels, run):
+    names = ["precision(average=micro)", "ap(average=geometric)"]
+    report = trec.evaluate(qrels, run, names, missing="skip")
+    assert report.mean.loc["bm25"].to_list() == pytest.approx([2 / 4, 1 / 2])
+
+
+def test_max_grade(qrels, run):
+    low, high = (trec.evaluate(qrels, run, "err", missing="skip", max_grade=g) for g in (None, 4))
+    assert high.mean.iloc[0, 0] < low.mean.iloc[0, 0]
+
+
+def test_a_run_without_any_query_of_the_qrels(qrels):
+    run = trec.Run.from_arrays(["MB01"], ["a"], [1], name="odd")
+    message = "run 'odd' has no query of the qrels: its first is 'MB01', and that of the qrels '1'"
+    with pytest.raises(ValueError, match=message):
+        trec.evaluate(qrels, run, "ap")
+
+
+def test_names_of_runs(tmp_path, qrels, run):
+    one, two = (
+        write_run(tmp_path / name, {q: {"a": 1.0} for q in "1234"}, "same") for name in "ab"
+    )
+    other = write_run(tmp_path / "c", {q: {"a": 1.0} for q in "1234"}, "other")
+    report = trec.evaluate(qrels, [one, other, two], "ap")
+    assert report.mean.index.tolist() == [str(one), "other", str(two)]
+    assert report.per_query.index.names == ["run", "qid"]
+    report = trec.evaluate(qrels, {"x": one, "y": two}, "ap")
+    assert report.mean.index.tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="2 runs are called 'bm25': pass a dict"):
+        trec.evaluate(qrels, [run, run], "ap", missing="skip")
+    with pytest.raises(ValueError, match="runs is empty"):
+        trec.evaluate(qrels, [], "ap")
+
+
+def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
+    qrels, runs = collection(1, n_runs=7)
+    qrels = write_qrels(tmp_path / "qrels", qrels)
+    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
+    metrics = ["gap", "ndcg@10", "bpref"]
+    reports = [trec.evaluate(qrels, paths, metrics, missing="skip")]
+    monkeypatch.setattr(trec, "_ROWS_AT_ONCE", 3000)
+    for n_threads in (1, 4):
+        with limit_threads(n_threads):
+            reports.append(trec.evaluate(qrels, paths, metrics, missing="skip"))
+    for report in reports[1:]:
+        pd.testing.assert_frame_equal(report.per_query, reports[0].per_query, check_exact=True)
+        pd.testing.assert_frame_equal(report.to_frame(), reports[0].to_frame(), check_exact=True)
+
+
+def test_one_warning_for_many_runs(tmp_path):
+    qrels, runs = collection(2, n_runs=6)
+    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trec.evaluate(write_qrels(tmp_path / "qrels", qrels), paths, "ap")
+    assert len(caught) == 1
+    assert "and so on, 6 runs in all" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_an_error_in_one_file_of_many_names_it(tmp_path, qrels):
+    good = [write_run(tmp_path / str(i), {"1": {"a": 1.0}}, f"t{i}") for i in range(5)]
+    (tmp_path / "bad").write_text("1 Q0 a 1 2\n")
+    with pytest.raises(ValueError, match="bad, line 1: 5 columns"):
+        trec.evaluate(qrels, [*good, tmp_path / "bad"], "ap", missing="skip")
+
+
+def test_compare(tmp_path):
+    qrels, runs = collection(3)
+    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
+    report = trec.evaluate(
+        write_qrels(tmp_path / "qrels", qrels), paths, ["ap", "ndcg@5"], missing="skip"
+    )
+    table = report.compare(n_resamples=100).to_frame()
+    pairs = [("run0", "run1"), ("run0", "run2"), ("run1", "run2")]
+    assert list(zip(table["system"], table["other"], strict=True)) == 2 * pairs
+    for row in table.itertuples():
+        values = report.per_query[row.metric]
+        difference = (values.loc[row.system] - values.loc[row.other]).dropna()
+        assert row.queries == len(difference)
+        assert row.difference == pytest.approx(difference.mean(), abs=1e-12)
+        assert row.wins == (difference > 0).sum()
+    against = report.compare(baseline="run1", n_resamples=100).to_frame()
+    assert against["other"].unique().tolist() == ["run1"]
+    with pytest.raises(ValueError, match="at least two"):
+        trec.evaluate(tmp_path / "qrels", paths[:1], "ap", missing="skip").compare()

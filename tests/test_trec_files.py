@@ -1,0 +1,154 @@
+"""TREC files: what is read, and what is refused with the number of the line."""
+
+import gzip
+import io
+import lzma
+
+import numpy as np
+import pytest
+
+from skrank import trec
+from skrank._kernels import trec as kernels
+from skrank._trec_files import padded
+
+
+def run_of(text):
+    return trec.read_run(io.StringIO(text))
+
+
+def test_reads_plain_and_packed_files_and_file_objects(tmp_path):
+    text = "301 Q0 FT-1 1 2.5 bm25\n301 Q0 FT-2 2 1 bm25\n"
+    plain, gz, xz = (tmp_path / name for name in ("run.txt", "run.gz", "packed"))
+    plain.write_text(text)
+    gz.write_bytes(gzip.compress(text.encode()))
+    xz.write_bytes(lzma.compress(text.encode()))
+    sources = [plain, str(gz), xz, io.BytesIO(text.encode()), io.StringIO(text)]
+    sources.append(io.BytesIO(gzip.compress(text.encode())))
+    for source in sources:
+        run = trec.read_run(source)
+        assert run.name == "bm25"
+        assert run.to_frame().to_dict("list") == {
+            "qid": ["301", "301"],
+            "docid": ["FT-1", "FT-2"],
+            "score": [2.5, 1.0],
+        }
+    assert trec.read_run(plain, name="mine").name == "mine"
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n  \n"])
+@pytest.mark.parametrize("length", range(1, 18))
+def test_reads_any_line_ends_and_lengths(end, length):
+    name = "x" * length
+    text = f"\ufeff  1\t0 {name}  2\n\n\v1 0 y -1{end}"
+    frame = trec.read_qrels(io.StringIO(text)).to_frame()
+    assert frame["docid"].tolist() == [name, "y"]
+    np.testing.assert_array_equal(frame["label"], [2.0, np.nan])
+
+
+def test_comments_and_further_columns_are_passed_over():
+    lines = ["1 Q0 a 1 3 t with more", "# four words of comment", " # the same with six words x"]
+    for text in ("\n".join(lines), "\n".join(reversed(lines)), "# six words as in a\n" + lines[0]):
+        run = run_of(text)
+        assert (run.name, run.to_frame().to_numpy().tolist()) == ("t", [["1", "a", 3.0]])
+    assert trec.read_qrels(io.StringIO("# as in one\n1 0 a 1\n#\n")).documents.names() == ["a"]
+
+
+def test_rows_of_a_query_need_not_be_neighbours():
+    run = run_of("2 Q0 a 1 1 t\n1 Q0 b 1 3 t\n2 Q0 c 1 5 t\n1 Q0 a 1 4 t\n")
+    assert run.to_frame().to_numpy().tolist() == [
+        ["2", "c", 5.0],
+        ["2", "a", 1.0],
+        ["1", "a", 4.0],
+        ["1", "b", 3.0],
+    ]
+
+
+def test_numbers_are_the_nearest_doubles():
+    rng = np.random.default_rng(0)
+    words = ["-0", "+.5", "5.", "1e-3", "12345678901234567890", "0.1", "-1E5", "9007199254740993"]
+    words += ["0." + "0" * 30 + "1", "4503599627370496.5", "4503599627370497.5"]
+    for _ in range(20_000):
+        digits = "".join(map(str, rng.integers(0, 10, rng.integers(1, 20))))
+        point = rng.integers(0, len(digits) + 1)
+        words.append("-"[: rng.integers(2)] + digits[:point] + "." + digits[point:])
+    words += [repr(x) for x in rng.normal(size=20_000).tolist()]
+    lines = "".join(f"1 Q0 d{i} 1 {word} t\n" for i, word in enumerate(words))
+    run = run_of(lines)
+    number = dict(zip(run.documents.names(), run.scores.tolist(), strict=True))
+    assert [number[f"d{i}"] for i in range(len(words))] == [float(word) for word in words]
+
+
+def test_most_numbers_take_the_short_way():
+    words = [repr(x) for x in np.random.default_rng(0).uniform(0, 30, 1000).tolist()]
+    text = padded("\n".join(words).encode())
+    stop = np.cumsum([len(word) + 1 for word in words]) - 1
+    start = stop - [len(word) for word in words]
+    found = np.empty(len(words))
+    kernels.numbers(text, np.stack([start, stop], axis=1)[:, None], 0, found)
+    assert np.isnan(found).mean() < 0.01
+
+
+QRELS_ERRORS = {
+    "1 0 a 1\n1 0 b\n": r"file, line 2: 3 columns instead of 4 in '1 0 b'",
+    "1 0 a 1\n\n1 0 b 1 9\n": r"file, line 3: 5 columns instead of 4 in '1 0 b 1 9'",
+    "1 0 a 1 1 0 b\n1\n": r"file, line 1: 7 columns instead of 4",
+    "1 0 a\n1 1 0 b 1": r"file, line 1: 3 columns instead of 4",
+    "1 0 a 1\n1 0 b x1\n": r"file, line 2: label 'x1' is not a finite number",
+    "1 0 a 1\n1 0 b 1_0\n": r"file, line 2: label '1_0' is not a finite number",
+    "1 0 a 1\n1 0 b nan\n": r"file, line 2: label 'nan' is not a finite number",
+    "1 0 a 1\n2 0 a 1\n\n1 0 a 0\n": r"file, line 4: document 'a' occurs twice in query '1', "
+    r"first in line 1",
+    "": r"file is empty: a line of qrels is <query> <iteration> <document> <label>",
+    " \n\n": r"file is empty",
+    "# nothing\n": r"file is empty",
+    "\x00\xff": r"file, line 1: 1 columns instead of 4",
+}
+RUN_ERRORS = {
+    "1 Q0 a 1 2.5\n": r"file, line 1: 5 columns instead of 6 .*: a line of run is <query> <Q0> ",
+    "# a\n1 Q0 a 1 2.5 my run\n1 Q0 a 1\n": r"file, line 3: 4 columns instead of 6",
+    "1 Q0 a 1 2 t\n1 Q0 b 1 -- t\n": r"file, line 2: score '--' is not a finite number",
+    "1 Q0 a 1 2 t\n1 Q0 b 1 1.2.3 t\n": r"file, line 2: score '1.2.3' is not a finite number",
+    "1 Q0 a 1 2 t\n1 Q0 b 1 . t\n": r"file, line 2: score '.' is not a finite number",
+    "1 Q0 a 1 2 t\n1 Q0 b 1 NaN t\n": r"file, line 2: score 'NaN' is not a finite number",
+    "1 Q0 a 1 inf t\n": r"file, line 1: score 'inf' is not a finite number",
+    "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n1 Q0 a 3 0 t\n": r"file, line 3: document 'a' occurs twice in "
+    r"query '1', first in line 1",
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [(trec.read_qrels, *case) for case in QRELS_ERRORS.items()]
+    + [(trec.read_run, *case) for case in RUN_ERRORS.items()],
+)
+def test_errors_name_the_line(tmp_path, read, text, message):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / "file")
+    with pytest.raises(ValueError, match=message.replace("file", "<file>", 1)):
+        read(io.StringIO(text))
+
+
+def test_a_line_torn_in_two_is_found_anywhere():
+    good = "".join(f"1 0 d{i} 1\n" for i in range(9))
+    for text in ("1 0\nx 1\n" + good, good + "1 0\nx 1\n", good + "1 0\nx 1"):
+        with pytest.raises(ValueError, match="2 columns instead of 4"):
+            trec.read_qrels(io.StringIO(text))
+
+
+def test_damaged_and_missing_files(tmp_path):
+    packed = gzip.compress(b"1 0 a 1\n" * 100)
+    for data in (packed[:-9], packed[:5], packed[:-8] + b"12345678"):
+        (tmp_path / "qrels.gz").write_bytes(data)
+        with pytest.raises(ValueError, match=r"qrels\.gz cannot be unpacked"):
+            trec.read_qrels(tmp_path / "qrels.gz")
+    (tmp_path / "run.xz").write_bytes(lzma.compress(b"1 0 a 1\n" * 100)[:-5])
+    with pytest.raises(ValueError, match=r"run\.xz cannot be unpacked"):
+        trec.read_run(tmp_path / "run.xz")
+    with pytest.raises(FileNotFoundError):
+        trec.read_run(tmp_path / "none")
+
+
+def test_a_document_given_twice_in_memory():
+    with pytest.raises(ValueError, match="document 'a' occurs twice in query '1': keep one"):
+        trec.Qrels.from_arrays(["1", "2", "1"], ["a", "a", "a"], [1, 1, 1])
