@@ -1,8 +1,8 @@
 """Which objective trains the best ranker? A contest over the five folds of a LETOR collection.
 
-Every contestant is trained on the training part of each fold, stops early on the validation part, on the
-metric that it trains for, and is measured on the test part. Rows are shuffled first: in some collections
-the order of the rows tells the labels.
+Every contestant is trained on the training part of each fold, stops early on the validation part,
+on the metric that it trains for, and is measured on the test part. Rows are shuffled first: in some
+collections the order of the rows tells the labels.
 
     python examples/letor.py FOLDER [--seeds 3] [--rounds 500]
 

@@ -1,8 +1,8 @@
 """Tune, train and judge rankers on GAP, with LightGBM and with XGBoost, on data made on the spot.
 
-Each booster is tuned by scikit-learn's GridSearchCV over whole queries, once with its own nDCG objective
-and once with the GAP objective; both stop early on whole queries held out of the training part. The
-table compares the four on queries that none of them has seen.
+Each booster is tuned by scikit-learn's GridSearchCV over whole queries, once with its own nDCG
+objective and once with the GAP objective; both stop early on whole queries held out of the training
+part. The table compares the four on queries that none of them has seen.
 
     python examples/quickstart.py
 """

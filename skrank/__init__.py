@@ -19,6 +19,7 @@ from skrank.model_selection import RepeatedQueryKFold as RepeatedQueryKFold
 from skrank.model_selection import query_train_test_split as query_train_test_split
 from skrank.objectives import LambdaRank as LambdaRank
 from skrank.objectives import Objective as Objective
+from skrank.objectives import SoftRank as SoftRank
 from skrank.ranker import GroupedRanker as GroupedRanker
 from skrank.scoring import get_scorer as get_scorer
 from skrank.scoring import get_scorer_names as get_scorer_names

@@ -1,0 +1,236 @@
+"""SoftRank: the metric that is expected when scores are normal variables, and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._parallel import run_chunks
+from skrank.metrics.ap import AP
+from skrank.metrics.base import Metric, metric
+from skrank.metrics.dcg import DCG
+from skrank.metrics.gap import GAP
+from skrank.metrics.plan import Judgments, Plan, judge
+from skrank.objectives.base import Objective
+
+FORMS = ("moments", "distribution")
+_LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
+_SHIFTS: Mapping[Any, float] = {
+    "log2": 1.0,
+    "romip": 2.0,
+}  # of the smooth discounts 1 / log2(shift + rank)
+
+
+@dataclass(frozen=True)
+class SoftRank(Objective):
+    r"""One minus a smooth version of GAP, AP, DCG or nDCG.
+
+    The score of a document is taken as the mean of a normal variable, so that document i stands
+    above document j with probability :math:`\pi_{ij} = \Phi((s_i - s_j) / (\sqrt2 \sigma))`. The
+    metric becomes smooth in the scores, and as sigma goes to 0 it becomes the metric itself,
+    where no scores tie. Unlike `LambdaRank`, the gradient is that of a function: `value`.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        gap, ap, dcg or ndcg. A cut-off needs ``form="distribution"``.
+    sigma : float
+        Standard deviation of a score, from 1e-9 on. Small values are true to the metric, large ones
+        let documents learn from ranks that are far away.
+    relative : bool
+        Take sigma in units of the standard deviation of the scores of the query (which counts as
+        0.01 where it is less), so that scores of any scale are smoothed alike. The gradient takes
+        it as constant. A fixed sigma grows sharper as training drives the scores apart; one above
+        about 0.3 that is relative stays blunt.
+    form : {"moments", "distribution"}
+        What is taken of the rank of a document. "moments": its expectation in GAP and AP
+        (SoftGAP), its expectation and variance in DCG and nDCG; O(n^2) for n documents.
+        "distribution", for DCG and nDCG: all of it, by the recursion of the original SoftRank; with
+        any discount and cut-off, O(n^3).
+
+    Notes
+    -----
+    SoftGAP is, with the probabilities of relevance u and their sum D,
+
+    .. math::
+       \frac1D \sum_j \frac{u_j + \sum_{i \ne j} \pi_{ij} \min(u_i, u_j)}
+                           {1 + \sum_{i \ne j} \pi_{ij}},
+
+    a ratio of expectations rather than an expectation. The pivot itself counts once, without which
+    small sigma would not give GAP; the printed formula adds half of it twice.
+
+    The curvature belongs to a bound from above of the loss whose slopes along the
+    :math:`\pi_{ij}` are held fixed, as `LambdaRank` holds its deltas: each
+    :math:`-c \Phi(x)` is below :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is convex.
+    It is the sum over pairs of :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, x being
+    how far the pair stands in the right order, in units of :math:`\sqrt2 \sigma`; where variances
+    count, their own second derivative is added. So it is positive, Newton steps have the scale of
+    sigma, and boosting from constant scores by them alone gives scores in proportion to sigma and
+    the same ranking for any sigma: there sigma matters against the booster's own regularisation.
+
+    The moments of DCG and nDCG make a series to second order: it may exceed 1 by some thousandths.
+
+    References
+    ----------
+    M. Taylor, J. Guiver, S. Robertson, T. Minka, SoftRank: Optimizing Non-Smooth Rank Metrics, WSDM
+    2008. S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance
+    Judgments, SIGIR 2010, section 5.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> soft = skrank.objectives.SoftRank("gap", sigma=0.1)
+    >>> grad, hess = soft([0, 2, 1], [0.3, 0.2, 0.1])
+    >>> grad.round(2)
+    array([ 0.49, -0.55,  0.05])
+    >>> round(soft.value([0, 2, 1], [0.3, 0.2, 0.1]), 3)
+    0.592
+    >>> round(skrank.metric("gap")([0, 2, 1], [0.3, 0.2, 0.1]), 3)
+    0.556
+    """
+
+    metric: Metric
+    _: KW_ONLY
+    sigma: float = 1.0
+    relative: bool = False
+    form: str = "moments"
+
+    def __post_init__(self) -> None:
+        chosen = metric(self.metric)
+        normalised = {
+            "metric": chosen,
+            "sigma": check.check_number("sigma", self.sigma, _LEAST_SIGMA, 1e6),
+            "relative": check.check_flag("relative", self.relative),
+            "form": check.check_choice("form", self.form, FORMS),
+        }
+        for name, value in normalised.items():
+            object.__setattr__(self, name, value)
+        reason = _refusal(chosen, self.form)
+        if reason:
+            raise ValueError(f'SoftRank cannot train on {chosen} with form="{self.form}": {reason}')
+
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundSoftRank:
+        """The objective on judgments, with one weight per query."""
+        return BoundSoftRank(self, judgments, weights, max_grade)
+
+    def value(
+        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> float:
+        """The smooth metric, whose mean over queries training raises.
+
+        Parameters
+        ----------
+        relevance, scores, groups, sample_weight
+            As in a call.
+
+        Returns
+        -------
+        float
+            Mean over the queries with a relevant document; NaN if there is none.
+
+        Examples
+        --------
+        >>> import skrank
+        >>> soft = skrank.objectives.SoftRank("ndcg@2", sigma=0.01, form="distribution")
+        >>> round(soft.value([2, 0, 1], [3, 2, 1]), 3)
+        0.826
+        """
+        judgments = judge(relevance, groups)
+        queries = judgments.queries
+        bound = self.bind(judgments, check.query_weights(sample_weight, queries))
+        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        mass = bound.weight * ~bound.empty
+        return float(mass @ bound.values(vector) / mass.sum()) if mass.any() else float("nan")
+
+
+def _refusal(chosen: Metric, form: str) -> str | None:
+    """Why a metric has no such form, with what to do; else None."""
+    if chosen.condensed:
+        return "drop the training rows without a label instead of condensed=True."
+    if isinstance(chosen, (GAP, AP)):
+        if form == "distribution":
+            return f'only dcg and ndcg have it, {chosen.names[0]} has "moments".'
+        if chosen.k is not None:
+            return (
+                "its cut-off has no smooth form: train on "
+                f"{str(replace(chosen, k=None))!r} and evaluate {str(chosen)!r}, or use LambdaRank."
+            )
+    elif not isinstance(chosen, DCG):
+        return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
+    elif form == "moments" and (chosen.k is not None or chosen.discount not in _SHIFTS):
+        return 'cut-offs and discounts other than "log2" and "romip" need form="distribution".'
+    return None
+
+
+class BoundSoftRank:
+    """SoftRank on one data set: gains, discounts, normalisers, number of rounds."""
+
+    def __init__(
+        self,
+        objective: SoftRank,
+        judgments: Judgments,
+        weights: np.ndarray | None,
+        max_grade: int | None,
+    ) -> None:
+        chosen = objective.metric
+        plan = Plan(chosen, judgments, max_grade=max_grade)
+        self.objective = objective
+        self.queries = judgments.queries
+        self.indptr = judgments.indptr
+        self.codes = judgments.codes
+        self.gain = plan.tables.gain  # type: ignore[attr-defined]
+        self.discount = plan.tables.u  # type: ignore[attr-defined]
+        self.shift = _SHIFTS.get(chosen.discount, 0.0) if isinstance(chosen, DCG) else 0.0
+        self.inverse = plan.inverse * plan.slope()
+        self.empty = plan.empty
+        self.weight = np.ones(len(self.queries)) if weights is None else weights
+        self.round = 0
+
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Smooth value of each query; 0 without a relevant document."""
+        self._check(scores)
+        out = np.empty(len(self.inverse))
+        kernel, discount = self._kernel("values")
+        run_chunks(
+            kernel, self.indptr, self.codes, scores, self.gain, discount, self.inverse,
+            self.objective.sigma, self.objective.relative, out,
+        )  # fmt: skip
+        return out
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self._check(scores)
+        self.round += 1
+        kernel, discount = self._kernel("gradients")
+        run_chunks(
+            kernel, self.indptr, self.codes, scores, self.gain, discount, self.inverse,
+            self.weight, self.objective.sigma, self.objective.relative, grad, hess,
+        )  # fmt: skip
+
+    def _kernel(self, what: str) -> tuple[Callable[..., None], float | np.ndarray]:
+        """The kernel of the form, and the discount as it takes it."""
+        from skrank._kernels import softrank
+
+        if self.objective.form == "distribution":
+            return getattr(softrank, f"rank_{what}"), self.discount
+        return getattr(softrank, what), self.shift
+
+    def _check(self, scores: np.ndarray) -> None:
+        """Scores must be finite."""
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            row = self.queries.caller_row(int(bad[0]))
+            raise ValueError(
+                f"score of row {row} is {scores[bad[0]]}: SoftRank needs finite scores. Lower the "
+                "learning rate, or drop the documents that were not retrieved."
+            )
