@@ -24,11 +24,11 @@ class Pool:
 
     @classmethod
     def of(cls, qrels: Qrels) -> Pool:
-        """The codes of judgments, and one for documents without a label."""
+        """The codes of judgments, one for pooled documents without a label, one for others."""
         judged = Judgments(qrels.labels, qrels.queries)
-        if judged.unjudged is not None:
-            return cls(qrels, judged.codes, judged.labels, judged.unjudged)
-        return cls(qrels, judged.codes, np.append(judged.labels, 0.0), len(judged.labels))
+        unjudged = len(judged.labels) if judged.unjudged is None else judged.unjudged
+        labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
+        return cls(qrels, judged.codes, labels, unjudged)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,8 @@ PARITY = {
     "bpref": "bpref",
     "set_P": "precision",
     "set_recall": "recall",
+    "infAP": "infap",
+    "iprec_at_recall_0.50": "iprec(recall=0.5)",
 }
 
 
@@ -81,7 +83,7 @@ def test_equals_trec_eval(tmp_path, seed):
     rng = np.random.default_rng(seed)
     paths = [write_run(tmp_path / name, run, name, rng) for name, run in runs.items()]
     measures = {"map", "map_cut.10", "ndcg", "ndcg_cut.5,20", "P.5,100", "recall.10", "success.5"}
-    measures |= {"recip_rank", "Rprec", "bpref", "set_P", "set_recall"}
+    measures |= {"recip_rank", "Rprec", "bpref", "set_P", "set_recall", "infAP", "iprec_at_recall"}
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures)
     report = trec.evaluate(
         write_qrels(tmp_path / "qrels", qrels),

@@ -34,10 +34,9 @@ def count(first, last, indptr, codes, counts):
 
 
 @njit(**_options)
-def count_below(first, last, indptr, retrieved, ranked, counts):
-    """Number of documents of each code that were not retrieved, from ranked codes."""
+def count_unknown(first, last, indptr, retrieved, unjudged, ranked, counts):
+    """Number of documents that were neither retrieved nor judged, from ranked codes."""
     for q in range(first, last):
-        for code in range(counts.shape[1]):
-            counts[q, code] = 0
+        counts[q] = 0
         for row in range(indptr[q] + retrieved[q], indptr[q + 1]):
-            counts[q, ranked[row]] += 1
+            counts[q] += ranked[row] >= unjudged

@@ -52,14 +52,14 @@ def values(
         if divide_by == BY_FOUND:
             found = 0
             for row in range(start, end):
-                found += ranked[row] != unjudged and share[ranked[row]] == 0
+                found += ranked[row] < unjudged and share[ranked[row]] == 0
             whole = min(cap[q], float(found))
         above[:] = 0.0
         rank = 0
         low = start
         while low < end and inverse[q] != 0:
             high = low + 1
-            if ranked[low] == unjudged and (high == end or not tied[high]):
+            if ranked[low] >= unjudged and (high == end or not tied[high]):
                 low = high
                 continue
             while high < end and tied[high]:
@@ -67,7 +67,7 @@ def values(
             block[:] = 0.0
             size = 0
             for row in range(low, high):
-                if ranked[row] != unjudged:
+                if ranked[row] < unjudged:
                     block[ranked[row]] += 1.0
                     size += 1
             for c in range(n_codes):

@@ -230,25 +230,16 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
 
 @njit(**_options)
 def condense(
-    first,
-    last,
-    indptr,
-    unjudged,
-    ranked,
-    tied,
-    retrieved,
-    kept_ptr,
-    kept,
-    kept_tied,
-    kept_retrieved,
-):
+    first, last, indptr, unjudged, ranked, tied, retrieved,
+    kept_ptr, kept, kept_tied, kept_retrieved,
+):  # fmt: skip
     """Remove the documents without a label; the ranks close up."""
     for q in range(first, last):
         start, target = indptr[q], kept_ptr[q]
         out, found, open_block = target, 0, False
         for row in range(start, indptr[q + 1]):
             open_block = open_block and tied[row] == 1
-            if ranked[row] == unjudged:
+            if ranked[row] >= unjudged:
                 continue
             kept[out] = ranked[row]
             kept_tied[out] = open_block

@@ -43,7 +43,7 @@ def interpolated(
 def inferred(
     first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
 ):
-    """Inferred average precision; documents not judged are taken as pooled but not sampled."""
+    """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not."""
     for q in range(first, last):
         out[q] = 0.0
         start, end = indptr[q], indptr[q] + retrieved[q]
@@ -51,15 +51,15 @@ def inferred(
             continue
         if _mixed_tie(ranked, tied, start, end):
             return q
-        hits, others = 0, 0
+        hits, others, pooled = 0, 0, 0
         total = 0.0
         for row in range(start, end):
             if relevant[ranked[row]]:
-                above = row - start
                 precision = (hits + EPSILON) / (hits + others + 2 * EPSILON)
-                total += (1.0 + above * precision) / (above + 1.0) if above else 1.0
+                total += (1.0 + pooled * precision) / (row - start + 1.0)
                 hits += 1
-            elif ranked[row] != unjudged:
+            elif ranked[row] < unjudged:
                 others += 1
+            pooled += ranked[row] <= unjudged
         out[q] = total * inverse[q]
     return -1

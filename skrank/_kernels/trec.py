@@ -283,7 +283,7 @@ def join(
     slot_ptr, slots : tables of these documents
     query_of : query of the run for each judged query, or -1
     judged_ptr, judged, given : first rows of the judged queries, documents and codes
-    unjudged : code of documents without a label
+    unjudged : code of pooled documents without a label; the next code is for those not pooled
     codes : out, by judged query
     indptr : out, first row of each judged query in `codes`
 
@@ -297,12 +297,12 @@ def join(
             low, high = run_ptr[query_of[q]], run_ptr[query_of[q] + 1]
             mine = slots[slot_ptr[query_of[q]] : slot_ptr[query_of[q] + 1]]
         end += high - low
-        codes[base:end] = unjudged
+        codes[base:end] = unjudged + 1
         for row in range(judged_ptr[q], judged_ptr[q + 1]):
             place = mine[_find(mine, run, judged, row)] if high > low else -1
             if place >= 0:
                 codes[base + place - low] = given[row]
-                matched += given[row] != unjudged
+                matched += given[row] < unjudged
             else:
                 codes[end] = given[row]
                 end += 1

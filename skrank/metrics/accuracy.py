@@ -178,10 +178,7 @@ class Judged(SetMetric):
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Documents with a label."""
-        judged = np.ones(len(scale.labels), bool)
-        if scale.unjudged is not None:
-            judged[scale.unjudged] = False
-        return judged
+        return np.arange(len(scale.labels)) < scale.unjudged
 
     def ratio(self, hits: np.ndarray, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
         """Judged documents shown, of the documents shown."""

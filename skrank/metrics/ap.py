@@ -159,8 +159,8 @@ class InfAP(Metric):
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """Read by a kernel of its own."""
         needed = np.zeros(len(scale.judgments.queries), np.int64)
-        unjudged = -1 if scale.unjudged is None else scale.unjudged
-        return StrictTables("infap", "inferred", scale.labels >= self.rel, unjudged, needed)
+        found = scale.labels >= self.rel
+        return StrictTables("infap", "inferred", found, scale.unjudged, needed)
 
 
 def infap_score(

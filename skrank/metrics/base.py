@@ -43,9 +43,10 @@ class Scale:
     judgments: Judgments
 
     @property
-    def unjudged(self) -> int | None:
-        """Code of the documents that were not judged, if there are any."""
-        return self.judgments.unjudged
+    def unjudged(self) -> int:
+        """Least code of documents that were not judged."""
+        unjudged = self.judgments.unjudged
+        return len(self.labels) if unjudged is None else unjudged
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""

@@ -34,7 +34,7 @@ class PreferenceTables(Tables):
         Divide by `divisor`, by the rank in the list of judged documents, by that rank less one (the
         first is then worth nothing), or by the non-relevant documents of the list, up to `cap`.
     unjudged : int
-        Code that is passed over; -1 if there is none.
+        This code and higher ones are passed over.
     """
 
     share: np.ndarray
@@ -146,8 +146,7 @@ class BPref(_Preference):
         share = (scale.labels >= self.rel).astype(np.float64)
         check.check_few_labels(self.names[0], scale.labels)
         other = 1.0 - share
-        if scale.unjudged is not None:
-            other[scale.unjudged] = 0.0
+        other[scale.unjudged :] = 0.0
         relevant, rest = scale.totals(share), scale.totals(other)
         without = np.full(len(relevant), np.inf)
         cap, divisor = {
@@ -161,7 +160,7 @@ class BPref(_Preference):
         return PreferenceTables(
             share, np.outer(share, other), cap, divisor,
             divide_by={"relative": "above", "old": "found"}.get(self.variant, "total"),
-            unjudged=-1 if scale.unjudged is None else scale.unjudged,
+            unjudged=scale.unjudged,
         )  # fmt: skip
 
 
@@ -259,14 +258,13 @@ class RPref(_Preference):
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
         judged = np.ones(len(share))
-        if scale.unjudged is not None:
-            judged[scale.unjudged] = 0.0
+        judged[scale.unjudged :] = 0.0
         missing_gain = scale.totals((1 - share) * judged)
         without = np.full(len(missing_gain), np.inf)
         return PreferenceTables(
             share, lack * judged, without, missing_gain,
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
-            unjudged=-1 if scale.unjudged is None else scale.unjudged,
+            unjudged=scale.unjudged,
         )  # fmt: skip
 
 

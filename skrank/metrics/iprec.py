@@ -63,7 +63,7 @@ class InterpolatedPrecision(Metric):
         relevant = scale.totals(found)
         # 0.1 * 30 is above 3 in floating point, and would ask for a fourth document
         needed = np.ceil(self.recall * relevant - 1e-9).astype(np.int64)
-        return StrictTables("iprec", "interpolated", found, -1, needed)
+        return StrictTables("iprec", "interpolated", found, scale.unjudged, needed)
 
 
 def interpolated_precision_score(

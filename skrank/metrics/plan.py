@@ -37,7 +37,8 @@ class Judgments:
     labels : ndarray of shape (n_codes,)
         Label of each code, ascending; the code of documents not judged has label 0 and stands last.
     unjudged : int or None
-        Code of the documents not judged, if there are any.
+        Least code of the documents not judged, if there are any: pooled ones, as infAP takes it. A
+        subclass may have one more, for documents outside the pool.
     """
 
     def __init__(self, relevance: Any, queries: Queries) -> None:
@@ -94,14 +95,14 @@ class Judgments:
         """Share of the documents that were judged."""
         if self.unjudged is None:
             return 1.0
-        return 1.0 - float(np.mean(self.codes == self.unjudged))
+        return 1.0 - float(np.mean(self.codes >= self.unjudged))
 
     @cached_property
     def condensed_indptr(self) -> np.ndarray:
         """First rows when documents not judged are removed."""
         if self.unjudged is None:
             return self.indptr
-        judged = self.totals(np.arange(len(self.labels)) != self.unjudged)
+        judged = self.totals(np.arange(len(self.labels)) < self.unjudged)
         return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
 
 
@@ -180,10 +181,17 @@ class Ranking:
         everything = np.array_equal(self.retrieved, judgments.queries.sizes)
         if judgments.unjudged is None or everything:
             return np.zeros(len(self.retrieved), np.int64)
-        lost = np.empty((len(self.retrieved), len(judgments.labels)), np.int64)
+        lost = np.empty(len(self.retrieved), np.int64)
         ranked = self.codes("average", False)
-        run_chunks(labels.count_below, ranked.indptr, self.retrieved, ranked.codes, lost)
-        return lost[:, judgments.unjudged]
+        run_chunks(
+            labels.count_unknown,
+            ranked.indptr,
+            self.retrieved,
+            judgments.unjudged,
+            ranked.codes,
+            lost,
+        )
+        return lost
 
     def _settled(self, ties: str) -> RankedCodes:
         from skrank._kernels import ranking
@@ -199,7 +207,7 @@ class Ranking:
             return replace(average, tied=untied)
         worth = judgments.labels.copy()
         if judgments.unjudged is not None:
-            worth[judgments.unjudged] = -1.0
+            worth[judgments.unjudged :] = -1.0
         code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
         place = np.argsort(code_at)
         ranked = average.codes.copy()

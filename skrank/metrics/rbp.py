@@ -159,9 +159,7 @@ class RBPResidual(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum is the weight of the documents not judged."""
-        missing = np.zeros(len(scale.labels))
-        if scale.unjudged is not None:
-            missing[scale.unjudged] = 1.0
+        missing = (np.arange(len(scale.labels)) >= scale.unjudged).astype(np.float64)
         return QuadraticTables(missing, _geometric(self.p, scale.longest, k))
 
     def finish(self, sums: np.ndarray, lists: Lists) -> np.ndarray:

@@ -26,7 +26,7 @@ class StrictTables(Tables):
     found : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
-        Code of the documents not judged; -1 if there are none.
+        This code and higher ones are of documents not judged.
     needed : int64 ndarray (n_queries,)
         Relevant documents that must have been found.
     """

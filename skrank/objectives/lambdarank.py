@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIE_ORDERS = ("random", "stable")
+_SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
 
@@ -141,9 +142,7 @@ class BoundLambdaRank:
         """Order the scores, starting from last round's order, which they still resemble."""
         from skrank._kernels import ranking
 
-        rank_scores(
-            self.queries, scores, self.order, self.tied, self.retrieved, warm=self.warm
-        )
+        rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=self.warm)
         lost = np.flatnonzero(self.retrieved != self.queries.sizes)
         if len(lost):
             query = self.queries.name(int(lost[0]))
@@ -152,9 +151,10 @@ class BoundLambdaRank:
                 "Lower the learning rate, or drop the documents that were not retrieved."
             )
         if self.objective.tie_order == "random":
-            # seeded by the ranking too: callers that count no rounds get new draws as ranks change
-            ranks = zlib.crc32(self.order.data, zlib.crc32(self.tied.data))
-            seed = (self.objective.random_state * 2**32 + ranks + self.round) % 2**63
+            # seeded by the scores too: callers that count no rounds get new draws as scores change
+            drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
+            seed = self.objective.random_state * 2**32 + zlib.crc32(drawn.data) + self.round
+            seed %= 2**63
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
