@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-_CHUNKS_PER_THREAD = 8  # queries differ in length: small chunks even out the threads
+_CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
 _ROWS_WORTH_A_THREAD = 20_000
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)

@@ -40,3 +40,26 @@ def count_unknown(first, last, indptr, retrieved, unjudged, ranked, counts):
         counts[q] = 0
         for row in range(indptr[q] + retrieved[q], indptr[q + 1]):
             counts[q] += ranked[row] >= unjudged
+
+
+@njit(**_options)
+def arrange(first, last, indptr, counts, best_first, ranked):
+    """The codes of each query in the order `best_first`."""
+    for q in range(first, last):
+        row = indptr[q]
+        for code in best_first:
+            for _ in range(counts[q, code]):
+                ranked[row] = code
+                row += 1
+
+
+@njit(**_options)
+def blend(first, last, indptr, best, gain, beta, depth, weights):
+    """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        cumulated = 0.0
+        for row in range(start, stop):
+            cumulated += gain[best[row]]
+            rank = row - start + 1
+            weights[row] = 1.0 / (rank + beta * cumulated) if rank <= depth else 0.0

@@ -76,14 +76,13 @@ class Judgments:
 
     def best_lists(self, worth: np.ndarray) -> RankedCodes:
         """The codes of each query, those of the highest worth first."""
-        from skrank._kernels import ranking
+        from skrank._kernels import labels, ranking
 
         codes = np.empty_like(self.codes)
         tied, sizes = np.zeros(len(codes), np.uint8), self.queries.sizes
         if self.counts is not None:
             best_first = np.argsort(-worth, kind="stable")
-            each = np.tile(best_first.astype(codes.dtype), len(sizes))
-            codes = np.repeat(each, self.counts[:, best_first].ravel())
+            run_chunks(labels.arrange, self.indptr, self.counts, best_first, codes)
         else:
             order, spare = np.empty(len(codes), np.int32), np.empty(len(sizes), np.int64)
             rank_scores(self.queries, worth[self.codes], order, tied, spare)
@@ -292,7 +291,8 @@ class Plan:
         """One over the best sum of each query at a cut-off (1 if `cutoff` is 0); 0 if empty."""
         if cutoff == 0:
             return np.where(self.empty, 0.0, 1.0)
-        tables = self.metric.tables(self.scale, cutoff)
+        same = cutoff == self.metric.k
+        tables = self.tables if same else self.metric.tables(self.scale, cutoff)
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
 

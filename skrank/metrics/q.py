@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._parallel import run_chunks
 from skrank.metrics.base import Metric, Scale, discounts, register
 from skrank.metrics.dcg import Gain, check_gain, gain_per_code
 from skrank.metrics.quadratic import Pairs, QuadraticTables
-
-if TYPE_CHECKING:
-    from skrank.metrics.plan import Judgments
 
 
 @register("q")
@@ -75,15 +73,22 @@ class QMeasure(Metric):
         gain = gain_per_code(self.gain, scale.labels)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
-        rank, ideal = _ideal_gain(gain, scale.judgments)
-        weights = 1 / (rank + self.beta * ideal)
-        if k is not None:
-            weights[rank > k] = 0.0
+        weights = self._weights(gain, scale, k)
         pairs = Pairs(weights, blend, found, np.multiply)
         best = (found, discounts(np.ones_like, scale.longest, k))
         return QuadraticTables(
             blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best
         )
+
+    def _weights(self, gain: np.ndarray, scale: Scale, k: int | None) -> np.ndarray:
+        """Weight of each rank of each query: one over the denominator of the definition."""
+        from skrank._kernels import labels
+
+        best = scale.judgments.best_lists(gain)
+        weights = np.empty(len(best.codes))
+        depth = scale.longest if k is None else k
+        run_chunks(labels.blend, best.indptr, best.codes, gain, self.beta, depth, weights)
+        return weights
 
 
 def q_measure_score(
@@ -133,11 +138,3 @@ def q_measure_score(
         average=average,
     )
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
-
-
-def _ideal_gain(gain: np.ndarray, judgments: Judgments) -> tuple[np.ndarray, np.ndarray]:
-    """Rank and cumulated gain of each row of the ideal lists."""
-    best = judgments.best_lists(gain)
-    first = np.repeat(best.indptr[:-1], best.retrieved)
-    total = np.concatenate(([0.0], np.cumsum(gain[best.codes])))
-    return np.arange(1.0, len(first) + 1) - first, total[1:] - total[first]
