@@ -12,7 +12,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._queries import require_groups
 from skrank.evaluation import DEFAULT_METRICS, unique_metrics
-from skrank.metrics.base import Metric
+from skrank.metrics.base import Metric, metric
 from skrank.metrics.plan import Judgments, Plan, Ranking, judge
 
 if TYPE_CHECKING:
@@ -294,9 +294,11 @@ def _tabulate(
 
     first, second = (columns[numbers] for numbers in effects.pairs.T)
     p_holm = stats.holm(p_values[test])
+    names = first.get_level_values("metric")
+    rises = np.array([metric(name).greater_is_better for name in names], dtype=bool)
     return pd.DataFrame(
         {
-            "metric": first.get_level_values("metric"),
+            "metric": names,
             "system": first.get_level_values("system"),
             "other": second.get_level_values("system"),
             "difference": effects.difference,
@@ -306,9 +308,9 @@ def _tabulate(
             "p_holm": p_holm,
             "significant": p_holm < alpha,
             "effect_size": effects.cohen_d,
-            "wins": effects.wins,
+            "wins": np.where(rises, effects.wins, effects.losses),
             "ties": effects.ties,
-            "losses": effects.losses,
+            "losses": np.where(rises, effects.losses, effects.wins),
             "queries": effects.n_topics,
         }
     )

@@ -188,3 +188,13 @@ def test_errors_name_the_system(data):
 def test_a_metric_without_queries():
     with pytest.raises(ValueError, match=r"gap is defined on 1 of 2 queries for system 'a'"):
         compare({"a": [1, 2], "b": [2, 1]}, [1, 0], groups=["p", "q"], metrics="gap")
+
+
+def test_wins_follow_the_direction_of_the_metric():
+    relevance = skrank.with_groups([1, 0] * 4, np.repeat(range(4), 2))
+    good, bad = [2, 1] * 4, [1, 2] * 4
+    found = skrank.compare({"good": good, "bad": bad}, relevance, metrics=["p@1", "error@1"])
+    table = found.to_frame().set_index("metric")
+    assert table["wins"].tolist() == [4, 4]
+    assert table["losses"].tolist() == [0, 0]
+    assert np.sign(table["difference"]).tolist() == [1, -1]
