@@ -6,6 +6,7 @@ the rows, nor on the version of scikit-learn.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -85,8 +86,9 @@ class _QuerySplitter(BaseCrossValidator):
         codes, ids = query_codes(require_groups(groups, y, X, who=type(self).__name__))
         return self._splits(codes, ids, y)
 
+    @abstractmethod
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
-        raise NotImplementedError
+        """The splits of queries, given the number of each row's query."""
 
     def __repr__(self) -> str:
         defaults = type(self)().__dict__

@@ -124,7 +124,7 @@ class Tables(ABC):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(ABC):
     """A measure of the worth of a ranking: data that a kernel interprets.
 
     Parameters
@@ -171,9 +171,9 @@ class Metric:
 
     # what a metric defines
 
+    @abstractmethod
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
-        raise NotImplementedError(f"{type(self).__name__} does not define tables.")
 
     @property
     def ideal_cutoff(self) -> int | None:

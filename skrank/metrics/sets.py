@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,18 +19,18 @@ class SetMetric(Metric):
 
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
 
+    @abstractmethod
     def hits(self, scale: Scale) -> np.ndarray:
         """Whether documents of each code are counted."""
-        raise NotImplementedError(f"{type(self).__name__} does not define hits.")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum counts the hits shown."""
         counted = self.hits(scale).astype(np.float64)
         return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
 
+    @abstractmethod
     def ratio(self, hits: np.ndarray, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
         """Numerator and denominator, from the number of hits shown."""
-        raise NotImplementedError(f"{type(self).__name__} does not define a ratio.")
 
     def finish(self, sums: np.ndarray, lists: Lists) -> np.ndarray:
         """The ratio, 0 where nothing is shown."""
