@@ -14,8 +14,6 @@ from skrank import _validation as check
 from skrank._parts import count_queries, draw_parts, query_codes, strata_of
 from skrank._queries import Queries
 
-UNJUDGED = ("raise", "drop", "zero")
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._queries import require_groups
 from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import _FLOOR, Plan, Ranking, judge
+from skrank.metrics.plan import GEOMETRIC_FLOOR, Plan, Ranking, judge
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ def evaluate(
         plan = Plan(one, judgments, max_grade=max_grade)
         values[name] = plan.values(ranking)
         weight[name] = plan.mass(ranking) * (1.0 if weights is None else weights)
-        mean[name] = plan.mean(ranking, values[name], weights)
+        mean[name] = plan.average(values[name], weight[name])
         empty[name] = int(plan.empty.sum())
     index = pd.Index(queries.ids, name="qid")
     return Report(
@@ -220,7 +220,7 @@ def mean_intervals(
     bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
     if len(names):
         geometric = [name for name in names if metric(name).average == "geometric"]
-        values[geometric] = np.log(np.maximum(values[geometric], _FLOOR))
+        values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
         found = bootstrap_interval(values[names], weights=weights[names], confidence=confidence)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])

@@ -184,7 +184,7 @@ class RankingScorer:
         weights = check.query_weights(sample_weight, queries)
         warn_of_feature(_chain(estimator)[-1])
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
-        top = self.max_grade or max(_trained_grade(estimator), judgments.max_grade)
+        top = self.max_grade or max(trained_grade(estimator), judgments.max_grade)
         values = {}
         for one in self.metrics:
             plan = Plan(one, judgments, max_grade=top)
@@ -391,7 +391,7 @@ def _chain(estimator: Any) -> list[Any]:
     return chain
 
 
-def _trained_grade(estimator: Any) -> int:
+def trained_grade(estimator: Any) -> int:
     """Highest grade that a model was trained on; 1, the least, if it does not say."""
     grades = (getattr(one, "max_grade_", None) for one in _chain(estimator))
     return next((int(grade) for grade in grades if grade is not None), 1)

@@ -17,7 +17,7 @@ from skrank.metrics.base import Lists, Metric, RankedCodes, Scale
 if TYPE_CHECKING:
     import pandas as pd
 
-_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
+GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _MOST_COUNTED = 64  # codes; a table of queries and codes stays small
 _FEW_LABELS = 32  # whole labels below this are their own codes
 
@@ -354,7 +354,7 @@ class Plan:
             )
             return float("nan")
         if self.metric.average == "geometric":
-            return float(np.exp(mass @ np.log(np.maximum(values, _FLOOR)) / mass.sum()))
+            return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
         return float(mass @ values / mass.sum())
 
 

@@ -19,8 +19,8 @@ from skrank.metrics.quadratic import Pairs, QuadraticTables
 class QMeasure(Metric):
     r"""Q-measure: average precision whose precision is blended with cumulated gain.
 
-    .. math:: Q = \frac1R \sum_{r: g_r > 0} \frac{\beta\, cg(r) + \text{count}(r)}{\beta\, cg^*(r) +
-    r}
+    .. math:: Q = \frac1R \sum_{r: g_r > 0}
+              \frac{\beta\, cg(r) + \text{count}(r)}{\beta\, cg^*(r) + r}
 
     cg and count are gain and relevant documents down to rank r, cg* the gain of the ideal list.
 

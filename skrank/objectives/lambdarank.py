@@ -121,7 +121,7 @@ class BoundLambdaRank:
         self.queries = judgments.queries
         self.indptr = judgments.indptr
         self.codes = judgments.codes
-        self.tables = plan.tables
+        self.kernel, self.arrays = plan.tables.lambda_kernel(n_queries)
         self.truncation = objective.truncation_level or plan.scale.longest
         self.inverse = plan.inverse_ideal(self._ideal_cutoff()) * plan.slope()
         self.weight = np.ones(n_queries) if weights is None else weights
@@ -163,9 +163,9 @@ class BoundLambdaRank:
         self.warm = True
         self.round += 1
         objective = self.objective
-        kernel, arrays = self.tables.lambda_kernel(len(self.inverse))
         run_chunks(
-            kernel, self.indptr, self.codes, self.order, scores, *arrays, self.inverse, self.weight,
+            self.kernel, self.indptr, self.codes, self.order, scores, *self.arrays,
+            self.inverse, self.weight,
             objective.sigmoid, self.truncation, objective.norm, objective.norm,
             _WIDEST[grad.dtype.type], grad, hess,
         )  # fmt: skip

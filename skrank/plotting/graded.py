@@ -13,7 +13,7 @@ from skrank.metrics.base import RankedCodes
 from skrank.metrics.gap import GAP
 from skrank.metrics.plan import Plan, Ranking, judge
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots, legend_entry
-from skrank.scoring import _trained_grade
+from skrank.scoring import trained_grade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -242,7 +242,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         """
         ids, scores = cls._predict(estimator, X, y, groups, response_method)
         if thresholds is None and max_grade is None:
-            max_grade = max(_trained_grade(estimator), judge(y, ids).max_grade)
+            max_grade = max(trained_grade(estimator), judge(y, ids).max_grade)
         return cls.from_predictions(
             y,
             scores,
