@@ -1,10 +1,12 @@
-"""How long does one round of gradients take, against LightGBM's own lambdarank?
+"""How long does one round of gradients take, against the boosters' own ranking objectives?
 
-LightGBM computes its gradients inside ``Booster.update``; their time is that of a round with the
-objective less that of the same round with constant gradients. Both sides see scores that move from
-round to round as in training: the sort starts from the order of the round before.
+Boosters compute their gradients inside a round of boosting; their time is that of a round with the
+objective less that of the same round with constant gradients (LightGBM, XGBoost) or with squared
+error (CatBoost, which trains several rounds at a time). All see scores that move from round to
+round as in training: the sort starts from the order of the round before.
 
     python benchmarks/lambdas.py [--queries 30000] [--documents 120] [--threads 2] [--rounds 8]
+                                 [--peers lightgbm xgboost catboost]
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--documents", type=int, default=120)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--peers", nargs="*", default=["lightgbm", "xgboost", "catboost"])
     parser.add_argument("--metrics", nargs="+", default=["gap", "ap", "ndcg", "err", "rr", "q"])
     return parser.parse_args()
 
@@ -68,6 +71,50 @@ class LightGBMRounds:
             self.booster.update(fobj=lambda scores, data: self.gradients)
 
 
+class XGBoostRounds:
+    """Rounds of XGBoost with its own objective, or with constant gradients."""
+
+    def __init__(self, X: np.ndarray, relevance: np.ndarray, sizes: np.ndarray, truncation: int):
+        import xgboost as xgb
+
+        self.own = truncation > 0
+        parameters = {"max_depth": 3, "max_bin": 63, "nthread": options.threads, "verbosity": 0}
+        if self.own:
+            parameters |= {
+                "objective": "rank:ndcg",
+                "lambdarank_pair_method": "topk",
+                "lambdarank_num_pair_per_sample": truncation,
+            }
+        self.data = xgb.QuantileDMatrix(X, relevance, group=sizes, max_bin=63)
+        self.booster = xgb.Booster(parameters, [self.data])
+        constant = np.random.default_rng(0).standard_normal(len(relevance)).astype(np.float32)
+        self.gradients = constant, np.ones_like(constant)
+        self.round = 0
+
+    def __call__(self) -> None:
+        if self.own:
+            self.booster.update(self.data, self.round)
+        else:
+            self.booster.update(self.data, self.round, fobj=lambda scores, data: self.gradients)
+        self.round += 1
+
+
+def catboost_seconds(X: np.ndarray, relevance: np.ndarray, sizes: np.ndarray, loss: str) -> float:
+    """Time of a round of CatBoost: trainings of two lengths apart."""
+    import catboost
+
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    data = catboost.Pool(X, relevance, group_id=groups)
+    fixed = {"depth": 3, "border_count": 63, "thread_count": options.threads, "verbose": False}
+    times = []
+    for rounds in (2, 2 + options.rounds):
+        model = catboost.CatBoost(fixed | {"loss_function": loss, "iterations": rounds})
+        start = time.perf_counter()
+        model.fit(data)
+        times.append(time.perf_counter() - start)
+    return (times[1] - times[0]) / options.rounds
+
+
 class SkrankRounds:
     """Rounds of gradients on scores that move as in boosting."""
 
@@ -87,7 +134,7 @@ class SkrankRounds:
         self.bound.gradient(self.scores, self.grad, self.hess)
 
 
-def seconds(rounds: LightGBMRounds | SkrankRounds) -> float:
+def seconds(rounds: LightGBMRounds | XGBoostRounds | SkrankRounds) -> float:
     """Best time of a round; the first one warms up."""
     times = []
     for _ in range(options.rounds):
@@ -99,24 +146,43 @@ def seconds(rounds: LightGBMRounds | SkrankRounds) -> float:
     return min(times[1:])
 
 
+LEVELS = ((10_000, None), (30, 30))  # truncation of peers and of skrank
+
+
+def peers(*data: np.ndarray) -> dict[str, list[float]]:
+    """Time of gradients on full lists and at truncation 30."""
+    found = {}
+    for name, rounds in (("lightgbm", LightGBMRounds), ("xgboost", XGBoostRounds)):
+        if name in options.peers:
+            trees = seconds(rounds(*data, 0))
+            found[name] = [seconds(rounds(*data, level)) - trees for level, _ in LEVELS]
+    if "catboost" in options.peers:
+        own = catboost_seconds(*data, "YetiRank") - catboost_seconds(*data, "RMSE")
+        found["catboost"] = [own, own]
+    return found
+
+
 def main() -> None:
     X, relevance, sizes = make_data(np.random.default_rng(0))
     judgments = Judgments(relevance, Queries.from_sizes(sizes))
     print(
         f"{options.queries} queries x {options.documents} documents, {options.threads} threads, "
-        f"best of {options.rounds - 1} rounds"
+        f"best of {options.rounds - 1} rounds; share of the time of each peer"
     )
-    trees = seconds(LightGBMRounds(X, relevance, sizes, 0))
-    print(f"{'':24}{'full lists':>20}{'truncation 30':>20}")
-    levels = ((10_000, None), (30, 30))
-    own = [seconds(LightGBMRounds(X, relevance, sizes, level)) - trees for level, _ in levels]
-    print(f"{'LightGBM lambdarank':24}" + "".join(f"{1e3 * each:>17.0f} ms" for each in own))
+    others = peers(X, relevance, sizes)
+    width = 10 + 9 * len(others)
+    print(f"{'':20}{'full lists':>{width}}{'truncation 30':>{width}}")
+    names = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
+    for name, times in others.items():
+        label = f"{name} {names[name]}"
+        print(f"{label:20}" + "".join(f"{1e3 * each:>{width - 3}.0f} ms" for each in times))
     for metric in options.metrics:
-        cells = []
-        for (_, truncation), peer in zip(levels, own, strict=True):
+        line = f"{'skrank ' + metric:20}"
+        for column, (_, truncation) in enumerate(LEVELS):
             mine = seconds(SkrankRounds(metric, judgments, truncation))
-            cells.append(f"{1e3 * mine:>8.0f} ms  1/{peer / mine:<6.1f}")
-        print(f"{'skrank ' + metric:24}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+            shares = "".join(f"  1/{times[column] / mine:<5.1f}" for times in others.values())
+            line += f"{f'{1e3 * mine:.0f} ms{shares}':>{width}}"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

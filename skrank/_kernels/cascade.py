@@ -166,12 +166,13 @@ def _sweep_wide(tile, scores, rho, phi, score, sigma, base, slope, zero, one):
 @njit(**_options)
 def lambdas(
     first, last, indptr, codes, order, scores, stop, phi, depth, inverse, weight,
-    sigma, truncation, score_norm, sum_norm, widest, grad, hess,
+    sigma, truncation, score_norm, sum_norm, widest, grad, hess, totals,
 ):  # fmt: skip
     """LambdaRank gradient and curvature of each row.
 
     The upper documents of the pairs stand in a tile; each lower document sweeps it once, which also
-    carries every upper document's S and P on to the next rank.
+    carries every upper document's S and P on to the next rank. `totals` takes twice the sum of all
+    pulls of a query, before weights and `sum_norm`.
     """
     longest = 0
     for q in range(first, last):
@@ -188,11 +189,14 @@ def lambdas(
     for q in range(first, last):
         begin, end = indptr[q], indptr[q + 1]
         n = end - begin
+        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
             grad[begin:end] = 0
             hess[begin:end] = 0
             continue
-        best, worst = scores[begin + order[begin]], scores[begin + order[end - 1]]
+        best, worst = -np.inf, np.inf
+        for row in range(begin, end):
+            best, worst = max(best, scores[row]), min(worst, scores[row])
         middle = 0.5 * (best + worst)
         wide = sigma * (best - worst) > widest
         passing = inverse[q]
@@ -249,10 +253,24 @@ def lambdas(
                 pull[low + lane] += tile[t + _GRAD]
                 curve[low + lane] += tile[t + _HESS]
         scale = weight[q]
-        total *= 2.0 * sigma
+        totals[q] = 2.0 * sigma * total
         if sum_norm and total > 0:
-            scale *= np.log2(1.0 + total) / total
+            scale *= np.log2(1.0 + totals[q]) / totals[q]
         for r in range(n):
             row = begin + order[begin + r]
             grad[row] = scale * sigma * pull[r]
             hess[row] = scale * sigma * sigma * curve[r]
+
+
+@njit(**_options)
+def adjacent_deltas(first, last, indptr, codes, order, stop, phi, depth, inverse, truncation, lead):
+    """Worth of putting the better document first, for neighbours in the order: see `lambdarank`."""
+    for q in range(first, last):
+        start, n = indptr[q], indptr[q + 1] - indptr[q]
+        lead[start : start + n] = 0
+        alive = inverse[q]
+        for r in range(min(n - 1, truncation, depth)):
+            row = start + r
+            rho, other = stop[codes[start + order[row]]], stop[codes[start + order[row + 1]]]
+            lead[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
+            alive *= 1.0 - rho

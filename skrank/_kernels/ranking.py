@@ -186,6 +186,17 @@ def shuffle_ties(first, last, indptr, tied, seed, order):
 
 
 @njit(**_options)
+def add_noise(first, last, indptr, scores, temperature, seed, noisy):
+    """Scores plus Gumbel noise, which depends on `seed` and the row only."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    origin = _mix(np.uint64(seed))
+    for row in range(indptr[first], indptr[last]):
+        draw = _mix(origin + golden * np.uint64(row + 1)) >> np.uint64(11)
+        uniform = (np.float64(draw) + 0.5) * 2.0**-53
+        noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
+
+
+@njit(**_options)
 def gather(first, last, indptr, codes, order, ranked):
     """Codes in rank order."""
     for q in range(first, last):

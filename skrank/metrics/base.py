@@ -82,6 +82,28 @@ class RankedCodes:
     retrieved: np.ndarray
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class LambdaKernels:
+    """What a family contributes to LambdaRank.
+
+    Attributes
+    ----------
+    gradients : compiled function
+        Gradients from all pairs.
+    neighbours : compiled function
+        Changes of the metric when neighbours in the order swap.
+    codes : ndarray (n_rows,)
+        What both read for the label of a row.
+    arrays : tuple
+        What else both take.
+    """
+
+    gradients: Callable[..., None]
+    neighbours: Callable[..., None]
+    codes: np.ndarray
+    arrays: tuple[Any, ...]
+
+
 class Tables(ABC):
     """Arrays that define a sum over a ranked list, and the kernels of their family."""
 
@@ -118,8 +140,8 @@ class Tables(ABC):
         out[upper, lower] = sums[:-1] - sums[-1]
         return out
 
-    def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        """The kernel of LambdaRank gradients and the arrays that it takes from here."""
+    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
+        """What LambdaRank takes from here."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._parallel import run_chunks
-from skrank.metrics.base import RankedCodes, Tables
+from skrank.metrics.base import LambdaKernels, RankedCodes, Tables
 
 if TYPE_CHECKING:
     from skrank.metrics.plan import Judgments
@@ -66,8 +65,9 @@ class CascadeTables(Tables):
         cascade.deltas(codes, self.stop, self.phi, out)
         return out
 
-    def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        """The kernel of LambdaRank gradients and the arrays that it takes from here."""
+    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
+        """What LambdaRank takes from here."""
         from skrank._kernels import cascade
 
-        return cascade.lambdas, (self.stop, self.phi, self.depth)
+        arrays = (self.stop, self.phi, self.depth)
+        return LambdaKernels(cascade.lambdas, cascade.adjacent_deltas, judgments.codes, arrays)

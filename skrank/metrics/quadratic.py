@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._parallel import run_chunks
-from skrank.metrics.base import RankedCodes, Tables
+from skrank.metrics.base import LambdaKernels, RankedCodes, Tables
 
 if TYPE_CHECKING:
     from skrank.metrics.plan import Judgments
@@ -149,9 +148,14 @@ class QuadraticTables(Tables):
         )
         return out
 
-    def lambda_kernel(self, n_queries: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        """The kernel of LambdaRank gradients and the arrays that it takes from here."""
-        from skrank._kernels import quadratic
+    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
+        """What LambdaRank takes from here."""
+        from skrank._kernels import quadratic, quadratic_lambdas
 
-        weights = (self.u, self._pair_weights, self._starts(n_queries))
-        return quadratic.lambdas, (self.gain, *self._all_classes(), *weights)
+        classes, worth = self._all_classes()
+        first, _ = self._classes
+        ordered = np.array_equal(classes, np.arange(len(classes)))  # then codes say the class
+        rows = judgments.codes if ordered else classes.astype(np.uint8)[judgments.codes]
+        weights = (self.u, self._pair_weights, self._starts(len(judgments.queries)))
+        arrays = (self.gain[first], worth, *weights)
+        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, arrays)

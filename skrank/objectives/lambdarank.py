@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIE_ORDERS = ("random", "stable")
+PAIRS = ("all", "adjacent")
 _SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
@@ -42,8 +43,23 @@ class LambdaRank(Objective):
         Only pairs with a document within this rank count, and ideal values are taken there.
         Default: all pairs; LightGBM uses 30, XGBoost 32.
     norm : bool
-        Divide the delta of a pair by 0.01 + |s_i - s_j|, and scale the gradients of a query to the
-        logarithm of their sum, as LightGBM and XGBoost do.
+        Both normalisations below, as in LightGBM and by default in XGBoost, or neither.
+    score_norm : bool, optional
+        Divide the delta of a pair by 0.01 + |s_i - s_j|, in queries whose scores differ. Default:
+        as `norm`.
+    sum_norm : bool, optional
+        Scale the gradients of a query from their sum S, twice that of its pairs, to log2(1 + S).
+        Default: as `norm`.
+    perturbations : int, optional
+        Average the deltas over so many orders, drawn anew each round by adding Gumbel noise to the
+        scores: ties and the first rounds are explored, as in YetiRank. A round takes so many times
+        as long. Default: the one order of the scores.
+    temperature : float
+        Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
+        a Plackett-Luce model of the scores.
+    pairs : {"all", "adjacent"}
+        Pairs of documents that count: all, or neighbours in the order, which is faster and, as in
+        YetiRank, goes with perturbations.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, drawn anew each round, or by row, as in
         LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
@@ -55,6 +71,8 @@ class LambdaRank(Objective):
     ----------
     C. Burges, R. Ragno, Q. V. Le, Learning to Rank with Nonsmooth Cost Functions, NIPS 2006.
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82.
+    A. Gulin, I. Kuralenok, D. Pavlov, Winning The Transfer Learning Track of Yahoo!'s Learning To
+    Rank Challenge with YetiRank, JMLR W&CP 14, 2011.
 
     Examples
     --------
@@ -69,13 +87,20 @@ class LambdaRank(Objective):
     sigmoid: float = 1.0
     truncation_level: int | None = None
     norm: bool = True
+    score_norm: bool | None = None
+    sum_norm: bool | None = None
+    perturbations: int | None = None
+    temperature: float = 1.0
+    pairs: str = "all"
     tie_order: str = "random"
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        level = self.truncation_level
+        level, orders = self.truncation_level, self.perturbations
         if level is not None:
             level = check.check_count("truncation_level", level, "the rank that pairs must reach")
+        if orders is not None:
+            orders = check.check_count("perturbations", orders, "the number of orders")
         chosen = metric(self.metric)
         if chosen.untrainable:
             raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
@@ -88,6 +113,13 @@ class LambdaRank(Objective):
             "sigmoid": check.check_number("sigmoid", self.sigmoid, 0, 1e6, open_low=True),
             "truncation_level": level,
             "norm": check.check_flag("norm", self.norm),
+            "score_norm": _switch("score_norm", self.score_norm),
+            "sum_norm": _switch("sum_norm", self.sum_norm),
+            "perturbations": orders,
+            "temperature": check.check_number(
+                "temperature", self.temperature, 0, 1e6, open_low=True
+            ),
+            "pairs": check.check_choice("pairs", self.pairs, PAIRS),
             "tie_order": check.check_choice("tie_order", self.tie_order, TIE_ORDERS),
             "random_state": check.check_seed("random_state", self.random_state),
         }
@@ -105,8 +137,18 @@ class LambdaRank(Objective):
         return BoundLambdaRank(self, judgments, weights, max_grade)
 
 
+def _switch(name: str, value: bool | None) -> bool | None:
+    return None if value is None else check.check_flag(name, value)
+
+
 class BoundLambdaRank:
-    """LambdaRank on one data set: tables, normalisers, last round's order, number of rounds."""
+    """LambdaRank on one data set: tables, normalisers, last round's order, number of rounds.
+
+    Attributes
+    ----------
+    totals : float64 ndarray (n_queries,)
+        Of the last round: S of each query, before weights and `sum_norm`.
+    """
 
     def __init__(
         self,
@@ -120,14 +162,16 @@ class BoundLambdaRank:
         self.objective = objective
         self.queries = judgments.queries
         self.indptr = judgments.indptr
-        self.codes = judgments.codes
-        self.kernel, self.arrays = plan.tables.lambda_kernel(n_queries)
+        self.kernels = plan.tables.lambda_kernels(judgments)
         self.truncation = objective.truncation_level or plan.scale.longest
         self.inverse = plan.inverse_ideal(self._ideal_cutoff()) * plan.slope()
         self.weight = np.ones(n_queries) if weights is None else weights
+        self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
+        self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
         self.order = np.empty(n_rows, np.int32)
         self.tied = np.empty(n_rows, np.uint8)
         self.retrieved = np.empty(n_queries, np.int64)
+        self.totals = np.empty(n_queries)
         self.warm = False  # whether `order` holds that of an earlier round
         self.round = 0
 
@@ -138,11 +182,16 @@ class BoundLambdaRank:
         levels = (self.objective.metric.k, self.objective.truncation_level)
         return min((level for level in levels if level is not None), default=None)
 
-    def _rank(self, scores: np.ndarray) -> None:
-        """Order the scores, starting from last round's order, which they still resemble."""
+    def _seed(self, scores: np.ndarray) -> int:
+        """Seed of a round; by the scores too, for callers that count no rounds."""
+        drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
+        return (self.objective.random_state * 2**32 + zlib.crc32(drawn.data) + self.round) % 2**63
+
+    def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
+        """Order the scores; `warm` starts from the last order, if they still resemble it."""
         from skrank._kernels import ranking
 
-        rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=self.warm)
+        rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
         lost = np.flatnonzero(self.retrieved != self.queries.sizes)
         if len(lost):
             query = self.queries.name(int(lost[0]))
@@ -151,21 +200,60 @@ class BoundLambdaRank:
                 "Lower the learning rate, or drop the documents that were not retrieved."
             )
         if self.objective.tie_order == "random":
-            # seeded by the scores too: callers that count no rounds get new draws as scores change
-            drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
-            seed = self.objective.random_state * 2**32 + zlib.crc32(drawn.data) + self.round
-            seed %= 2**63
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self._rank(scores)
+        seed = self._seed(scores)
+        if self.objective.perturbations:
+            self._perturbed_gradient(scores, seed, grad, hess)
+        else:
+            self._rank(scores, seed, warm=self.warm)
+            self._pull(scores, self.sum_norm, grad, hess)
         self.warm = True
         self.round += 1
-        objective = self.objective
+
+    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Gradient and curvature in the present order."""
+        from skrank._kernels import lambdarank
+
+        kernels, sigmoid = self.kernels, self.objective.sigmoid
+        lists = (self.indptr, kernels.codes, self.order)
+        norms, out = (self.score_norm, sum_norm), (grad, hess, self.totals)
+        if self.objective.pairs == "all":
+            run_chunks(
+                kernels.gradients, *lists, scores, *kernels.arrays, self.inverse, self.weight,
+                sigmoid, self.truncation, *norms, _WIDEST[grad.dtype.type], *out,
+            )  # fmt: skip
+            return
+        lead = np.empty_like(scores)
+        run_chunks(kernels.neighbours, *lists, *kernels.arrays, self.inverse, self.truncation, lead)
         run_chunks(
-            self.kernel, self.indptr, self.codes, self.order, scores, *self.arrays,
-            self.inverse, self.weight,
-            objective.sigmoid, self.truncation, objective.norm, objective.norm,
-            _WIDEST[grad.dtype.type], grad, hess,
+            lambdarank.neighbours, self.indptr, self.order, scores, lead, self.weight,
+            sigmoid, *norms, *out,
         )  # fmt: skip
+
+    def _perturbed_gradient(
+        self, scores: np.ndarray, seed: int, grad: np.ndarray, hess: np.ndarray
+    ) -> None:
+        """Means over the orders of noisy scores."""
+        from skrank._kernels import lambdarank, ranking
+
+        n_orders = self.objective.perturbations or 0
+        noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
+        totals = np.zeros_like(self.totals)
+        grad[:] = 0
+        hess[:] = 0
+        for seed_of_order in range(seed, seed + n_orders):
+            arguments = (scores, self.objective.temperature, seed_of_order, noisy)
+            run_chunks(ranking.add_noise, self.indptr, *arguments)
+            self._rank(noisy, seed_of_order, warm=False)
+            self._pull(scores, False, one_grad, one_hess)
+            grad += one_grad
+            hess += one_hess
+            totals += self.totals
+        grad /= n_orders
+        hess /= n_orders
+        self.totals = totals / n_orders
+        if self.sum_norm:
+            run_chunks(lambdarank.normalise, self.indptr, self.totals, grad, hess)

@@ -1,0 +1,100 @@
+"""What long training does to an objective: memory per row, and drift over a thousand rounds.
+
+Memory is what numpy and Python hold on behalf of the objective beside the arrays that the booster
+itself owns (labels, scores), at rest between rounds and at the peak of a round. Drift is looked for
+in scores that move by small steps: NaN, gradients of a query that do not sum to zero, and an order
+that, carried on from round to round, differs from one sorted anew.
+
+    python benchmarks/endurance.py [--rows 1000000] [--documents 100] [--rounds 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tracemalloc
+
+import lightgbm as lgb
+import numpy as np
+
+import skrank
+import skrank.lightgbm
+from skrank._queries import Queries
+from skrank.metrics.plan import Judgments
+
+GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--documents", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--metrics", nargs="+", default=["gap", "ndcg@10", "err"])
+    return parser.parse_args()
+
+
+def memory(name: str, labels: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+    """Bytes per row between rounds and at the peak of a round, as LightGBM calls the objective."""
+    X = np.zeros((len(labels), 1), np.float32)
+    data = lgb.Dataset(X, labels, group=sizes, params={"verbose": -1}).construct()
+    objective = skrank.lightgbm.objective(name)
+    scores = np.random.default_rng(0).standard_normal(len(labels))
+    objective(scores, data)  # compiles, and allocates what stays
+    objective = skrank.lightgbm.objective(name)
+    tracemalloc.start()
+    objective(scores, data)
+    tracemalloc.reset_peak()
+    gradients = objective(scores, data)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    held -= sum(each.nbytes for each in gradients)
+    return held / len(labels), peak / len(labels)
+
+
+def drift(name: str, judgments: Judgments, rounds: int) -> tuple[int, float, bool]:
+    """NaNs, largest sum of a query against its gradients, and whether the order is still right."""
+    rng = np.random.default_rng(0)
+    objective = skrank.LambdaRank(name, tie_order="stable")
+    bound, n_rows = objective.bind(judgments), judgments.queries.n_rows
+    grad, hess = np.empty((2, n_rows), np.float32)
+    scores, lost, unbalanced = np.zeros(n_rows), 0, 0.0
+    starts = judgments.indptr[:-1]
+    for i in range(rounds):
+        bound.gradient(scores, grad, hess)
+        lost += int(np.isnan(grad).sum() + np.isnan(hess).sum())
+        sums = np.abs(np.add.reduceat(grad, starts, dtype=np.float64))
+        sizes = np.add.reduceat(np.abs(grad), starts, dtype=np.float64)
+        unbalanced = max(unbalanced, float((sums / np.maximum(sizes, 1e-30)).max()))
+        noise = rng.standard_normal(n_rows, dtype=np.float32)
+        scores += 0.01 * (noise - grad / (hess + 0.01))
+        if (i + 1) % 100 == 0:
+            print(f"  {name}: round {i + 1}", flush=True)
+    bound.gradient(scores, grad, hess)
+    again = objective.bind(judgments)
+    again.gradient(scores, *np.empty((2, n_rows), np.float32))
+    return lost, unbalanced, bool(np.array_equal(bound.order, again.order))
+
+
+def main() -> None:
+    options = parse()
+    rng = np.random.default_rng(0)
+    n_queries = options.rows // options.documents
+    sizes = np.full(n_queries, options.documents)
+    n_rows = int(sizes.sum())
+    labels = rng.choice(len(GRADES), size=n_rows, p=GRADES).astype(np.float32)
+    print(f"{n_rows} rows, {n_queries} queries\n\nbytes per row     at rest    peak")
+    for name in options.metrics:
+        rest, peak = memory(name, labels, sizes)
+        print(f"{name:16}{rest:9.1f}{peak:8.1f}")
+    print(f"\ndrift over {options.rounds} rounds")
+    judgments = Judgments(labels, Queries.from_sizes(sizes))
+    for name in options.metrics:
+        lost, unbalanced, same = drift(name, judgments, options.rounds)
+        print(
+            f"{name:16} NaN {lost}, largest |sum| / sum of |gradients| {unbalanced:.1e}, "
+            f"order {'equal to' if same else 'DIFFERENT from'} that sorted anew"
+        )
+
+
+if __name__ == "__main__":
+    main()
