@@ -1,10 +1,11 @@
-"""Write the page of metrics from the registry; a test keeps it current."""
+"""Write the page of metrics from the registry, and the other pages; a test keeps them current."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import skrank.metrics
@@ -23,6 +24,9 @@ A metric is named by a string, `skrank.metric("ndcg(gain=linear)@10")`, made fro
 there is one), `condensed`, `empty`, `ties` and `average`. All are the exact mean over the orders of
 tied documents but those marked "strict", which have no closed form and refuse ties of documents
 with different labels.
+
+Weighted sums of metrics are metrics: `skrank.metric("0.7*gap+0.3*ndcg@10")`, see
+[mixtures.md](mixtures.md).
 
 The 11-point matrix that ROMIP lists as its own, beside TREC's, is defined in none of its editions.
 There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TREC's.
@@ -94,3 +98,4 @@ def page() -> str:
 if __name__ == "__main__":
     PAGE.write_text(page())
     print(f"wrote {PAGE}")
+    runpy.run_path(str(PAGE.with_name("scikit_learn.py")), run_name="__main__")

@@ -4,9 +4,11 @@ Every contestant is trained on the training part of each fold, stops early on th
 on the metric that it trains for, and is measured on the test part. Rows are shuffled first: in some
 collections the order of the rows tells the labels.
 
-    python examples/letor.py FOLDER [--seeds 3] [--rounds 500]
+    python examples/letor.py FOLDER [--seeds 3] [--rounds 500] [--only NAME ...]
+        [--metric "0.5*gap+0.5*ndcg@10" ...] [--squared-error 0.1 ...]
 
-FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
+The last two add contestants: LightGBM on a metric, and LightGBM on GAP with a share of squared
+error. FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ import skrank
 from skrank.datasets import load_letor
 
 METRICS = ["ndcg@10", "ap", "precision@10", "gap"]
-# name: (booster, objective, metric to stop on); None is the booster's own nDCG objective
-CONTESTANTS = {
+# booster, objective, metric to stop on; None is the booster's own nDCG objective
+Contestant = tuple[str, str | skrank.Objective | None, str]
+CONTESTANTS: dict[str, Contestant] = {
     "LightGBM lambdarank (nDCG)": ("lightgbm", None, "ndcg@10"),
     "LightGBM skrank nDCG": ("lightgbm", "ndcg", "ndcg@10"),
     "LightGBM skrank AP": ("lightgbm", "ap", "ap"),
@@ -38,8 +41,19 @@ CONTESTANTS = {
 }
 
 
+def extra(metrics: list[str], shares: list[float]) -> dict[str, Contestant]:
+    """Contestants that the command line adds."""
+    found: dict[str, Contestant] = {
+        f"LightGBM skrank {skrank.metric(name)}": ("lightgbm", name, name) for name in metrics
+    }
+    for share in shares:
+        objective = (1 - share) * skrank.LambdaRank("gap") + share * skrank.SquaredError()
+        found[f"LightGBM skrank GAP, {share:g} error"] = ("lightgbm", objective, "gap")
+    return found
+
+
 def make_ranker(
-    booster: str, objective: str | None, stop_on: str, rounds: int, seed: int
+    booster: str, objective: str | skrank.Objective | None, stop_on: str, rounds: int, seed: int
 ) -> skrank.GroupedRanker:
     """A ranker with the same settings for every objective."""
     shared = {"n_estimators": rounds, "learning_rate": 0.05, "random_state": seed}
@@ -65,13 +79,15 @@ def shuffled(part, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series]:
     return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
 
 
-def values(folder: str, rounds: int, seeds: int) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def values(
+    folder: str, rounds: int, seeds: int, contestants: dict[str, Contestant]
+) -> Iterator[tuple[str, int, pd.DataFrame]]:
     """Values of the test queries, by contestant, seed and fold."""
     for number, fold in enumerate(load_letor(folder).folds, start=1):
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
             (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
-            for name, (booster, objective, stop_on) in CONTESTANTS.items():
+            for name, (booster, objective, stop_on) in contestants.items():
                 start = time.perf_counter()
                 ranker = make_ranker(booster, objective, stop_on, rounds, seed)
                 ranker.fit(X, y, X_val=X_val, y_val=y_val)
@@ -94,9 +110,19 @@ def main() -> None:
     parser.add_argument("folder")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=500, help="most rounds of boosting")
+    parser.add_argument("--metric", action="append", default=[], help="train LightGBM on it too")
+    parser.add_argument("--squared-error", action="append", type=float, default=[], metavar="SHARE")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants with it in the name")
     options = parser.parse_args()
+    contestants = CONTESTANTS | extra(options.metric, options.squared_error)
+    if options.only:
+        contestants = {
+            name: how
+            for name, how in contestants.items()
+            if any(part in name for part in options.only)
+        }
     found: dict[str, dict[int, list[pd.DataFrame]]] = defaultdict(lambda: defaultdict(list))
-    for name, seed, per_query in values(options.folder, options.rounds, options.seeds):
+    for name, seed, per_query in values(options.folder, options.rounds, options.seeds, contestants):
         found[name][seed].append(per_query)
 
     means = {
@@ -105,11 +131,12 @@ def main() -> None:
     }
     print(f"\nMean over the test queries of five folds and {options.seeds} seeds; in brackets the")
     print("standard deviation over seeds. Queries without a relevant document are left out.\n")
-    print(f"{'':28}" + "".join(f"{metric:>18}" for metric in METRICS))
+    width = max(map(len, means))
+    print(f"{'':{width}}" + "".join(f"{metric:>18}" for metric in METRICS))
     for name, by_seed in means.items():
         spread = by_seed.std(ddof=1) if len(by_seed) > 1 else by_seed.mean() * np.nan
         cells = [f"{by_seed[m].mean():.4f} ({spread[m]:.4f})" for m in METRICS]
-        print(f"{name:28}" + "".join(f"{cell:>18}" for cell in cells))
+        print(f"{name:{width}}" + "".join(f"{cell:>18}" for cell in cells))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@ STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
 
 
-def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Number of each row's query among the sorted query ids, and these ids.
 
     Parameters
     ----------
     groups : ndarray of shape (n_rows,)
+    sort : bool, default=True
+        Otherwise the ids come in the order of their first rows, and may be of several types.
 
     Returns
     -------
@@ -30,7 +32,7 @@ def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # one entry per run of equal ids: far fewer than rows where queries are contiguous
     starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
     try:
-        codes, ids = pd.factorize(groups[starts], sort=True)
+        codes, ids = pd.factorize(groups[starts], sort=sort)
     except TypeError:
         raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
     runs = np.diff(np.append(starts, len(groups)))

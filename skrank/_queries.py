@@ -14,6 +14,37 @@ if TYPE_CHECKING:
 LEVEL = "qid"  # name of the index level (or column) that carries the groups
 
 
+class WholeLevel(str):
+    """The name "qid" of an index level, that knows how many rows each query has in all.
+
+    Slices of labels share the name of their index, so that parts of the same labels know each other
+    (`is`) and what they are parts of. A copy in another process is a plain name.
+    """
+
+    ids: np.ndarray
+
+    def __new__(cls, ids: np.ndarray) -> WholeLevel:
+        name = super().__new__(cls, LEVEL)
+        name.ids = ids
+        return name
+
+    def sizes_of(self, ids: np.ndarray) -> np.ndarray:
+        """Rows of queries in all."""
+        if self._counts is None:
+            import pandas as pd
+
+            self._counts = pd.Series(self.ids).value_counts()
+        return self._counts.reindex(ids, fill_value=0).to_numpy()
+
+    _counts: pd.Series | None = None
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (LEVEL,)
+
+    def __deepcopy__(self, _: Any) -> WholeLevel:
+        return self
+
+
 def with_groups(relevance: Any, qid: Any) -> pd.Series:
     """Put the query of each row on the index of the labels.
 
@@ -55,7 +86,7 @@ def with_groups(relevance: Any, qid: Any) -> pd.Series:
     ids = check_ids(qid, len(values), "qid")
     return pd.Series(
         values,
-        index=pd.Index(ids, name=LEVEL),
+        index=pd.Index(ids, name=WholeLevel(ids)),
         name=getattr(relevance, "name", None) or "relevance",
     )
 
@@ -95,6 +126,12 @@ def _index_level(data: Any) -> Any:
     if LEVEL in (getattr(index, "names", None) or ()):
         return index.get_level_values(LEVEL)
     return None
+
+
+def whole_of(y: Any) -> WholeLevel | None:
+    """What labels are a part of, if `with_groups` in this process gave them their groups."""
+    names = getattr(getattr(y, "index", None), "names", None) or ()
+    return next((name for name in names if isinstance(name, WholeLevel)), None)
 
 
 def _column(X: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import skrank
 from skrank import trec
+from skrank._trec.measure import MISSING_CHOICES
 from skrank.evaluation import DEFAULT_METRICS
 from skrank.metrics.base import Metric, metric
 
@@ -30,6 +31,7 @@ examples:
   skrank evaluate qrels.txt new.txt old.txt -m gap -m err@20 --compare
 
 Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
+or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
 trec_eval's map, ndcg_cut_10, P_5 and recip_rank are ap, ndcg(gain=linear)@10, precision@5 and rr,
 all with --empty 0, and with --missing skip where trec_eval runs without -c.
 
@@ -119,6 +121,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--per-query", action="store_true", help="show one row per run and query, not per run"
     )
     shown.add_argument(
+        "--intervals",
+        action="store_true",
+        help="show one row per run and metric: the mean with its 95%% bootstrap interval",
+    )
+    shown.add_argument(
         "--compare",
         action="store_true",
         help="show one row per metric and pair of runs: difference with its 95%% interval, "
@@ -127,7 +134,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=_FORMATS, default="table", help="of the output (default: table)")
     add(
         "--missing",
-        choices=trec.MISSING_CHOICES,
+        choices=MISSING_CHOICES,
         default="zero",
         help="queries that a run lacks count as nothing retrieved, are skipped, or are an error "
         "(default: zero)",
@@ -165,6 +172,8 @@ def _evaluate(arguments: argparse.Namespace) -> str:
     )
     if arguments.compare:
         frame = report.compare().to_frame()
+    elif arguments.intervals:
+        frame = report.intervals().reset_index()
     else:
         frame = (report.per_query if arguments.per_query else report.to_frame()).reset_index()
     return _FORMATS[arguments.format](frame)

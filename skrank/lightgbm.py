@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._adapters import (
+from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
     Supplied,
@@ -17,12 +16,14 @@ from skrank._adapters import (
     highest_grade,
     import_booster,
 )
+from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
+from skrank._boosters.lightgbm_calls import Asking
+from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._queries import Queries
 from skrank.metrics.base import Metric
 from skrank.metrics.plan import Judgments
 from skrank.objectives import Objective, as_objective
-
-_NEARBY = 8  # calls between LightGBM's Booster and a callable, with room for wrappers of users
+from skrank.objectives.position import PositionObjective
 
 
 def objective(x: str | Metric | Objective, **lambdarank_options: Any) -> _LightGBMObjective:
@@ -47,18 +48,22 @@ def objective(x: str | Metric | Objective, **lambdarank_options: Any) -> _LightG
         If LightGBM is not installed.
     ValueError
         If `x` or an option is unknown. In training: if the data has no groups, labels are negative,
-        weights vary inside a query, a subset tears queries apart, the Dataset has positions, or
-        ``bagging_by_query`` would leave nothing to train on.
+        weights vary inside a query, a subset tears queries apart, the Dataset has positions that
+        `x` does not correct for, or ``bagging_by_query`` would leave nothing to train on.
 
     Notes
     -----
     * Give ``metric="None"``: `LGBMRanker` evaluates its own nDCG otherwise, which stops training
       early and refuses labels that are not integers.
-    * `lightgbm.cv` tears queries apart unless it is given scikit-learn's ``folds=GroupKFold(5)``.
+    * `lightgbm.cv` tears queries apart unless it is given scikit-learn's ``folds=GroupKFold(5)``:
+      `skrank.lightgbm.cv` keeps them whole.
     * Weights are per row in LightGBM: give all rows of a query the same.
     * LightGBM keeps labels as float32 and turns NaN into 0.
-    * The scale of grades is that of the training labels. A worker of Dask sees only its own: give
-      ``skrank.metric("gap", max_grade=4)``.
+    * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
+      ``position_bias_`` of the callable tells what was learned about positions. `LGBMRanker` passes
+      no positions on: there they are the order of the rows inside their query.
+    * The scale of grades is that of the training labels. A worker of Dask sees only its own: there,
+      ``skrank.metric("gap", max_grade=4)`` must fix it.
 
     Examples
     --------
@@ -74,13 +79,15 @@ def objective(x: str | Metric | Objective, **lambdarank_options: Any) -> _LightG
     return _LightGBMObjective(as_objective(x, **lambdarank_options))
 
 
-def eval_metric(*metrics: str | Metric) -> _LightGBMMetric:
+def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _LightGBMMetric:
     """The eval metric of `lightgbm.train` (``feval=``), `lightgbm.cv` and `LGBMRanker.fit`.
 
     Parameters
     ----------
     *metrics : str or Metric
         One or more. The first decides on early stopping with ``first_metric_only=True``.
+    per_query : QueryLog, optional
+        Where to write the values of every query in every round.
 
     Returns
     -------
@@ -93,7 +100,8 @@ def eval_metric(*metrics: str | Metric) -> _LightGBMMetric:
     ImportError
         If LightGBM is not installed.
     ValueError
-        If a metric is unknown or there is none. In training: as `objective`.
+        If a metric is unknown or there is none. In training: as `objective`; on several machines,
+        which see their own queries only.
 
     Notes
     -----
@@ -117,7 +125,135 @@ def eval_metric(*metrics: str | Metric) -> _LightGBMMetric:
     {'gap@2': 0.833, 'err': 0.902}
     """
     import_booster("lightgbm")
-    return _LightGBMMetric(*metrics)
+    return _LightGBMMetric(metrics, per_query)
+
+
+def cv(
+    params: Mapping[str, Any],
+    train_set: Any,
+    num_boost_round: int = 100,
+    *,
+    objective: str | Metric | Objective | None = None,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    folds: Any = 5,
+    groups: Any = None,
+    early_stopping_rounds: int | None = None,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+    per_query: QueryLog | None = None,
+    eval_train_metric: bool = False,
+    seed: int = 0,
+    return_cvbooster: bool = False,
+) -> dict[str, Any]:
+    """Cross-validate LightGBM over folds of whole queries: `lightgbm.cv` with the right folds.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters of `lightgbm.train`.
+    train_set : lightgbm.Dataset
+        With queries (``group``).
+    num_boost_round : int, default=100
+        Most rounds.
+    objective : str, Metric or Objective, optional
+        What to train on, as in `skrank.lightgbm.objective`. Default: ``params["objective"]``, such
+        as ``"lambdarank"``.
+    metrics : str, Metric or sequence of them, optional
+        What to evaluate; the first decides on early stopping. Default: the metric of `objective`.
+    folds : int, splitter or iterable of (train, test), default=5
+        Number of random folds of queries; or a splitter of skrank or scikit-learn, which gets the
+        labels and the query of each row; or rows of each fold.
+    groups : array-like of shape (n_rows,), optional
+        Query ids for splitters. The default, the place of a query in `train_set`, makes the folds
+        depend on the order of the queries.
+    early_stopping_rounds : int, optional
+        Rounds without improvement of the mean over folds after which training stops.
+    callbacks : sequence of callables, optional
+        Callbacks of LightGBM.
+    per_query : QueryLog, optional
+        Where to write the values of every query: one data set per fold, or two, the training part
+        first, with `eval_train_metric`.
+    eval_train_metric : bool, default=False
+        Evaluate the training parts as well.
+    seed : int, default=0
+        Seed of the folds, if `folds` is a number.
+    return_cvbooster : bool, default=False
+        Return the boosters as well.
+
+    Returns
+    -------
+    dict
+        As `lightgbm.cv`: values per round, up to the best one if training stopped early, under
+        names such as ``"valid gap@10-mean"`` and ``"valid gap@10-stdv"`` over the folds; the
+        `lightgbm.CVBooster` under ``"cvbooster"``.
+
+    Raises
+    ------
+    ImportError
+        If LightGBM is not installed.
+    ValueError
+        If there is no objective or metric, or two; if the Dataset has no queries; if a fold tears a
+        query apart, or has it on both sides.
+
+    Notes
+    -----
+    The scale of grades is that of all labels.
+
+    Examples
+    --------
+    >>> import lightgbm, numpy, skrank.lightgbm
+    >>> X, y = numpy.arange(160.0).reshape(-1, 1) % 4, numpy.arange(160) % 4
+    >>> data = lightgbm.Dataset(X, y, group=[4] * 40)
+    >>> result = skrank.lightgbm.cv(
+    ...     {"verbosity": -1}, data, 3, objective="gap", metrics="gap@10", folds=2
+    ... )
+    >>> list(result)
+    ['valid gap@10-mean', 'valid gap@10-stdv']
+    """
+    lightgbm = import_booster("lightgbm")
+    settings = dict(params)
+    check.refuse_params(settings, _OWN_METRICS, "metrics= to skrank.lightgbm.cv")
+    check.refuse_params(settings, _OWN_STOP, "early_stopping_rounds= to skrank.lightgbm.cv")
+    given = [settings.pop(name) for name in _OWN_OBJECTIVE if name in settings]
+    trained_on = chosen_objective(objective, given[0] if given else None)
+    chosen = chosen_metrics(metrics, trained_on)
+    called = list(callbacks or ())
+    if early_stopping_rounds is not None:
+        rounds = check.check_count("early_stopping_rounds", early_stopping_rounds, _STOP)
+        called.append(lightgbm.early_stopping(rounds, first_metric_only=True, verbose=False))
+    settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
+    return lightgbm.cv(
+        settings | {"metric": "None"},
+        train_set,
+        num_boost_round,
+        folds=_Folds(folds, train_set, groups, seed),
+        feval=_LightGBMMetric(chosen, per_query),
+        callbacks=called,
+        eval_train_metric=eval_train_metric,
+        return_cvbooster=return_cvbooster,
+    )
+
+
+# LightGBM's names for what the arguments of cv say
+_OWN_OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
+_OWN_METRICS = ("metric", "metrics", "metric_types")
+_OWN_STOP = (
+    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+)  # fmt: skip
+_STOP = "rounds without improvement before the stop"
+
+
+class _Folds:
+    """A splitter for `lightgbm.cv`, which asks for the folds when the Dataset is constructed."""
+
+    def __init__(self, folds: Any, train_set: Any, groups: Any, seed: int) -> None:
+        self.folds, self.train_set, self.groups, self.seed = folds, train_set, groups, seed
+
+    def split(self, X: Any, y: Any, groups: Any) -> list[Split]:
+        """Rows of each fold; the groups of LightGBM cannot tell one query from none."""
+        source = "the lightgbm.Dataset"
+        sizes = check.check_group_sizes(self.train_set.get_group(), len(X), source)
+        labels = as_written(np.asarray(y))
+        return row_folds(self.folds, labels, sizes, self.groups, self.seed)
 
 
 # Names and number of parameters are LightGBM's: its scikit-learn estimators count them.
@@ -130,9 +266,14 @@ class _LightGBMObjective(GradientCallable):
         self, y_true_or_preds: Any, preds_or_dataset: Any, weight: Any = None, group: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
-        check.check_bagging(_booster_params())
-        scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        return self._gradient(data, scores, _judge_for_training)
+        with Asking() as asking:
+            _check_training(asking, self.objective)
+            scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
+            if not isinstance(self.objective, PositionObjective):
+                check.check_no_positions(data.positions)
+            elif self.objective.max_position is not None:
+                check.check_shown_order(data.positions, data.sizes)
+            return self._gradient(data, scores, _judge)
 
 
 class _LightGBMMetric(MetricCallable):
@@ -142,8 +283,11 @@ class _LightGBMMetric(MetricCallable):
         self, y_true_or_preds: Any, preds_or_dataset: Any, weight: Any = None, group: Any = None
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """Name, value and direction, or a list of them."""
+        with Asking() as asking:
+            if asking.machines > 1:
+                check.refuse_distributed_metric()
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._plan(data, _judge).means(scores)
+        means = self._means(self._plan(data, _judge), data.owner, scores)
         results = [
             (str(one), mean, one.greater_is_better)
             for one, mean in zip(self.metrics, means, strict=True)
@@ -158,7 +302,8 @@ def _read(first: Any, second: Any, weight: Any, group: Any) -> tuple[Any, Suppli
         return second, Supplied(labels, labels, _array(group), _array(weight))
     labels = np.asarray(second.get_label())
     sizes, weights = _array(second.get_group()), _array(second.get_weight())
-    return first, Supplied(second, labels, sizes, weights, _top_grade(second))
+    found = _top_grade(second), _positions(second)
+    return first, Supplied(second, labels, sizes, weights, *found)
 
 
 def _is_dataset(x: Any) -> bool:
@@ -167,6 +312,14 @@ def _is_dataset(x: Any) -> bool:
 
 def _array(values: Any) -> np.ndarray | None:
     return None if values is None else np.asarray(values)
+
+
+def _positions(dataset: Any) -> np.ndarray | None:
+    """Positions of a Dataset; LightGBM forgets those of a subset."""
+    if dataset.used_indices is None:
+        return _array(dataset.get_position())
+    whole = _array(dataset.reference.get_position())
+    return None if whole is None else whole[dataset.used_indices]
 
 
 def _top_grade(dataset: Any) -> int:
@@ -189,12 +342,6 @@ def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     return Judgments(as_written(data.labels), queries), weights, data.max_grade
 
 
-def _judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    if _is_dataset(data.owner):
-        check.check_no_positions(data.owner.get_position())
-    return _judge(data)
-
-
 def _check_subset(dataset: Any) -> None:
     """Refuse rows of torn queries, which LightGBM silently groups anew."""
     whole = dataset.reference
@@ -202,20 +349,24 @@ def _check_subset(dataset: Any) -> None:
         check.check_whole_queries(whole.get_group(), dataset.used_indices)
 
 
-def _booster_params() -> dict[str, Any]:
-    """Parameters of the Booster that asks for gradients, found among the callers.
-
-    LightGBM tells no callable its parameters, and `bagging_by_query` must not pass unnoticed.
-    """
-    booster_class = sys.modules["lightgbm"].Booster if "lightgbm" in sys.modules else ()
-    frame: FrameType | None = sys._getframe(1)
-    for _ in range(_NEARBY):
-        if frame is None:
-            break
-        # the name first: to look at the variables of a frame keeps them alive
-        if frame.f_code.co_name == "update" and isinstance(
-            booster := frame.f_locals.get("self"), booster_class
-        ):
-            return booster.params
-        frame = frame.f_back
-    return {}
+def _check_training(asking: Asking, objective: Objective) -> None:
+    """Refuse trainings in which a callable objective trains nothing, or not what is asked."""
+    check.check_bagging(asking.params)
+    if asking.machines == 1:
+        return
+    # before the first tree, on all machines at once
+    for _, part in objective.terms:
+        if isinstance(part, PositionObjective):
+            check.refuse_distributed_positions()
+        check.refuse_distributed_scale(part)
+        if hasattr(part, "metric"):
+            for _, one in part.metric.terms:
+                check.refuse_distributed_scale(one)
+    stop = type(import_booster("lightgbm").early_stopping(1, verbose=False))
+    if any(isinstance(one, stop) for one in asking.argument("callbacks")) or any(
+        int(asking.params.get(name) or 0) > 0 for name in _OWN_STOP
+    ):
+        check.refuse_distributed_stop()
+    metrics = (getattr(one, "func", one) for one in asking.argument("feval"))
+    if any(isinstance(one, _LightGBMMetric) for one in metrics):
+        check.refuse_distributed_metric()

@@ -8,19 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import RegressorTags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._adapters import highest_grade
-from skrank._boosting import VALIDATION, Backend, Fitted, Task, backend_of
+from skrank._backends.checks import check_fit_params, check_lists, check_parameters
+from skrank._backends.estimators import Backend, backend_of
+from skrank._backends.rows import Part, Rows, features
+from skrank._backends.training import VALIDATION, Fitted, Task
+from skrank._boosters.adapters import highest_grade
+from skrank._guards import TrainedOn, warn_of_feature, warn_of_split
 from skrank._queries import require_groups
-from skrank._rows import Part, Rows, features
 from skrank.evaluation import unique_metrics
 from skrank.metrics.base import Metric, metric
-from skrank.objectives import Objective, as_objective
-from skrank.scoring import predicted_scores, scorer, warn_of_feature
+from skrank.metrics.mixture import Mixture
+from skrank.objectives import AdditivePositionBias, Objective, ObjectiveMixture, as_objective
+from skrank.scoring import predicted_scores, scorer
 
 _OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
 
@@ -42,9 +46,10 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         What LGBMRanker and XGBRanker train on, such as ``"gap"``, instead of their own objective.
     eval_metric : str, Metric or a sequence of them, optional
         What early stopping follows, and what `score` measures; of several, the first. For LightGBM,
-        XGBoost and HistGradientBoosting, regressors included. Default: the metric of `objective`;
-        without one, nDCG@10 for LGBMRanker and XGBRanker unless they have a metric of their own,
-        and the metric of the estimator for all others.
+        XGBoost, CatBoost and HistGradientBoosting, regressors included. Default: the metric of
+        `objective`, in a mixture of objectives that of the first which has one; without one,
+        nDCG@10 for LGBMRanker and XGBRanker unless they have a metric of their own, and the metric
+        of the estimator for all others.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping, alike in their numbers of
         relevant documents. Default: none, and no early stopping unless `fit` gets `X_val`.
@@ -77,6 +82,8 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         one scale.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Of `estimator_`, if it has them.
+    coef_ : ndarray
+        Of `estimator_`, if it is linear.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         If `X` has names that are all strings.
@@ -89,7 +96,8 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     * HistGradientBoosting is trained once more for as many rounds as were best, for it predicts
       with all its rounds. Its own hold-out of rows, which tears queries apart, is switched off.
     * Tools that cut or draw rows tear queries apart: use `max_queries` in place of `learning_curve`
-      and of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`.
+      and of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
+      `skrank.CutQueryWarning`.
 
     Examples
     --------
@@ -183,16 +191,25 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         if y is None:
             raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
         backend = backend_of(self.estimator)
-        self._check_parameters(backend, X_val, y_val)
-        X = features(X)
+        check_parameters(self, backend, X_val, y_val)
+        validates = X_val is not None or self.validation_fraction is not None
+        check_fit_params(fit_params, backend, validates)
+        X = features(X, polars=backend.rounds is None)
         validate_data(self, X, skip_check_array=True)
-        warn_of_feature(self)
+        warn_of_feature([self])
         check_consistent_length(X, y)
         rows = self._rows(backend, X, y, groups if qid is None else qid, sample_weight, fit_params)
+        trained_on = None
+        if backend.ranks:
+            check_lists(rows)
+        if rows.codes is not None:
+            trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         train, held_out = self._choose(rows)
         valid = None if held_out is None else rows.part(held_out)
         if X_val is not None:
             valid = self._external(backend, X_val, y_val, groups_val)
+            if trained_on is not None and valid.known is not None:
+                trained_on.warn_of(y_val, valid.queries, "validated on")
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
         self.max_grade_ = highest_grade(labels.astype(np.float64))
         task = self._task(backend)
@@ -205,6 +222,7 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         self.best_iteration_ = fitted.best_iteration
         evals = {name: list(map(float, values)) for name, values in fitted.evals.items()}
         self.evals_result_ = {VALIDATION: evals} if evals else {}
+        self._trained_on = trained_on
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -251,11 +269,25 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features, if the estimator is linear."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.coef_
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().items()
+        # what the ranker was trained on tells of labels in this process
+        return {name: value for name, value in state if name != "_trained_on"}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # ensembles take it for what it is to them: one number per row, the higher the better
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
         try:
-            tags.input_tags = get_tags(self.estimator).input_tags
+            tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         except (AttributeError, TypeError):  # an estimator from before scikit-learn's tags
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
@@ -263,49 +295,26 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     def _checked(self, X: Any) -> Any:
         """Rows to score, with the features that the ranker was trained on."""
         check_is_fitted(self, "estimator_")
-        X = features(X)
+        X = features(X, polars=backend_of(self.estimator).rounds is None)
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _check_parameters(self, backend: Backend, X_val: Any, y_val: Any) -> None:
-        name = type(self.estimator).__name__
-        if self.objective is not None and not backend.trains_objective:
-            raise ValueError(
-                f"{name} cannot train on objective={self.objective!r}: "
-                "LGBMRanker and XGBRanker can."
-            )
-        if self.eval_metric is not None and not backend.takes_metrics:
-            raise ValueError(
-                f"{name} cannot follow eval_metric={self.eval_metric!r}: leave it unset, and "
-                "measure with skrank.scorer. LightGBM, XGBoost and HistGradientBoosting can."
-            )
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both, or none.")
-        if self.validation_fraction is not None:
-            check.check_share("validation_fraction", self.validation_fraction)
-            if X_val is not None:
-                raise ValueError("there are X_val and validation_fraction: set one of the two.")
-        if backend.rounds is None and (X_val is not None or self.validation_fraction is not None):
-            raise ValueError(
-                f"{name} does not train in rounds, so there is nothing to stop early: leave "
-                "validation_fraction and X_val unset."
-            )
-        if self.early_stopping_rounds is not None:
-            check.check_count("early_stopping_rounds", self.early_stopping_rounds, "see its docs")
-        if self.max_queries is not None:
-            check.check_count("max_queries", self.max_queries, "training queries to use")
-
     def _rows(
         self, backend: Backend, X: Any, y: Any, groups: Any, weight: Any, params: dict[str, Any]
     ) -> Rows:
         cuts = self.validation_fraction is not None or self.max_queries is not None
-        ids = None
+        ids, self._split_seen = None, False
         if backend.ranks or cuts:
             ids = require_groups(groups, y, X, who="GroupedRanker.fit")
+            self._split_seen = warn_of_split(ids)
         graded = backend.ranks or self.eval_metric is not None
-        return Rows(X, y, weight, params, groups=ids, unjudged=self.unjudged, graded=graded)
+        rows = Rows(X, y, weight, params, groups=ids, unjudged=self.unjudged, graded=graded)
+        objective = self._objective()
+        if objective is not None and objective.takes_positions:
+            check.check_rows_shown(rows.kept)
+        return rows
 
     def _choose(self, rows: Rows) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Queries to train and to validate on; None: all, or none."""
@@ -320,6 +329,7 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         ids = None
         if backend.ranks or self.eval_metric is not None:
             ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
+        X_val = features(X_val, polars=backend.rounds is None)
         return Rows(X_val, y_val, groups=ids, unjudged=self.unjudged).part()
 
     def _objective(self) -> Objective | None:
@@ -329,7 +339,9 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         """The metrics that were asked for, by name."""
         chosen: Any = self.eval_metric
         if chosen is None:
-            chosen = getattr(self._objective(), "metric", None)
+            objective = self._objective()
+            terms = () if objective is None else objective.terms
+            chosen = next((one.metric for _, one in terms if hasattr(one, "metric")), None)
         if chosen is None:
             return {}
         return unique_metrics([chosen] if isinstance(chosen, (str, Metric)) else chosen)
@@ -338,11 +350,10 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         """What to train on; the scale of grades is that of all labels, whichever part has them."""
         objective = self._objective()
         metrics = self._named_metrics()
-        if not metrics and backend.ranks and backend.takes_metrics and not self._has_own_metric():
+        if not metrics and backend.trains_objective and not self._has_own_metric():
             metrics = {_OWN_METRIC: metric(_OWN_METRIC)}
-        if objective is not None and hasattr(objective, "metric"):
-            scaled = with_max_grade(objective.metric, self.max_grade_)
-            objective = replace(objective, metric=scaled)  # type: ignore[call-arg]
+        if objective is not None:
+            objective = _on_scale(objective, self.max_grade_)
         metrics = {name: with_max_grade(one, self.max_grade_) for name, one in metrics.items()}
         return Task(objective, metrics, self.early_stopping_rounds)
 
@@ -368,7 +379,21 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
 
 def with_max_grade(one: Metric, max_grade: int) -> Metric:
     """A metric with its scale of grades fixed, if it has one and leaves it open."""
+    if isinstance(one, Mixture):
+        return one.map(lambda part: with_max_grade(part, max_grade))
     scales = any(field.name == "max_grade" for field in fields(one))
     if not scales or getattr(one, "max_grade", None) or getattr(one, "thresholds", None):
         return one
     return replace(one, max_grade=max_grade)  # type: ignore[call-arg]
+
+
+def _on_scale(objective: Objective, max_grade: int) -> Objective:
+    """An objective with its scale of grades fixed where it leaves it open."""
+    if isinstance(objective, (ObjectiveMixture, AdditivePositionBias)):
+        return objective.map(lambda part: _on_scale(part, max_grade))
+    changes: dict[str, Any] = {}
+    if hasattr(objective, "metric"):
+        changes["metric"] = with_max_grade(objective.metric, max_grade)
+    if getattr(objective, "max_grade", max_grade) is None:
+        changes["max_grade"] = max_grade
+    return replace(objective, **changes) if changes else objective

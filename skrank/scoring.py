@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import LEVEL, Queries, require_groups
+from skrank._backends.rows import plain
+from skrank._guards import warn_of_feature, warn_of_scored
+from skrank._queries import Queries, require_groups
 from skrank.evaluation import unique_metrics
 from skrank.metrics.base import Metric, metric, registered
 from skrank.metrics.plan import Judgments, Plan, Ranking
@@ -179,10 +180,13 @@ class RankingScorer:
         ValueError
             If groups are missing, of the wrong length, or disagree.
         """
-        queries = Queries.from_groups(self._groups(groups, X, y))
-        judgments = Judgments(y, queries)
+        groups = self._groups(groups, X, y)
+        queries = Queries.from_groups(groups)
+        judgments = Judgments(plain(y), queries)
         weights = check.query_weights(sample_weight, queries)
-        warn_of_feature(_chain(estimator)[-1])
+        models = _chain(estimator)
+        warn_of_feature(models)
+        warn_of_scored(models, groups, y, queries)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
         top = self.max_grade or max(trained_grade(estimator), judgments.max_grade)
         values = {}
@@ -395,15 +399,3 @@ def trained_grade(estimator: Any) -> int:
     """Highest grade that a model was trained on; 1, the least, if it does not say."""
     grades = (getattr(one, "max_grade_", None) for one in _chain(estimator))
     return next((int(grade) for grade in grades if grade is not None), 1)
-
-
-def warn_of_feature(estimator: Any) -> None:
-    """Warn if the column of the queries is a feature of a model."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and LEVEL in list(names):
-        warnings.warn(
-            'the column "qid" of X is a feature of the model: move the queries to the index, '
-            "X.set_index('qid'), or use skrank.with_groups(y, qid) and drop the column.",
-            UserWarning,
-            stacklevel=3,
-        )

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import limit_threads, thread_count
-from skrank._trec_data import Qrels, Run, read_qrels, read_run
-from skrank._trec_files import Source, source_name
-from skrank._trec_join import Joined, JoinedJudgments, JoinedRanking, Pool, join
-from skrank.evaluation import DEFAULT_METRICS, unique_metrics
+from skrank._trec.data import Qrels, Run, read_qrels, read_run
+from skrank._trec.files import Source
+from skrank._trec.join import Pool
+from skrank._trec.measure import (
+    MISSING_CHOICES,
+    AnyRuns,
+    Measured,
+    Runs,
+    measure_all,
+    warn_missing,
+)
+from skrank.evaluation import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics.base import Metric
-from skrank.metrics.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,13 +30,6 @@ if TYPE_CHECKING:
     from skrank.comparison import Comparison
 
 __all__ = ["Qrels", "Run", "TrecReport", "evaluate", "read_qrels", "read_run"]
-
-MISSING_CHOICES = ("zero", "skip", "raise")
-_ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
-
-AnyRun = Run | Source
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,12 +49,15 @@ class TrecReport:
         of these documents.
     empty : Series of shape (n_metrics,)
         Number of queries of the qrels without a relevant document, by metric.
+    weights : DataFrame of the shape and index of `per_query`
+        Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
     per_query: pd.DataFrame
     mean: pd.DataFrame
     runs: pd.DataFrame
     empty: pd.Series
+    weights: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the means, and what `runs` says.
@@ -69,6 +67,33 @@ class TrecReport:
         DataFrame of shape (n_runs, n_metrics + 5)
         """
         return self.mean.join(self.runs)
+
+    def intervals(self, confidence: float = 0.95) -> pd.DataFrame:
+        """How sure the means are: one row per run and metric.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
+            (`skrank.stats.bootstrap_interval`).
+
+        Returns
+        -------
+        DataFrame with columns "mean", "low", "high", indexed by run and metric
+            "low" and "high" are NaN where fewer than two queries count. The intervals of two runs
+            may overlap although the runs differ: `compare` tests differences.
+        """
+        import pandas as pd
+
+        bounds = {
+            run: mean_intervals(self.per_query.loc[run], self.weights.loc[run], confidence)
+            for run in self.mean.index
+        }
+        frames = {
+            run: pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
+            for run, (low, high) in bounds.items()
+        }
+        return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
         """Test the differences between runs, with Holm's correction over all of them.
@@ -119,7 +144,7 @@ class TrecReport:
 
 def evaluate(
     qrels: Qrels | Source,
-    runs: AnyRun | Sequence[AnyRun] | Mapping[str, AnyRun],
+    runs: AnyRuns,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
     missing: str = "zero",
@@ -175,19 +200,10 @@ def evaluate(
     chosen = _metrics(metrics, empty)
     top = check.check_max_grade(max_grade)
     pool = Pool.of(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
-    ids = pool.qrels.queries.ids
-    named, sources = _named(runs)
-    joined = _ahead(lambda source: join(pool, _run(source)), sources)
-    parts = [
-        _measure(pool, part, chosen.values(), missing, top) for part in _parts(joined, ids, missing)
-    ]
-    _warn_missing(parts)
-    names = named or _names([name for part in parts for name in part.names], sources)
-    return _report(ids, names, chosen, parts)
-
-
-def _run(source: AnyRun) -> Run:
-    return source if isinstance(source, Run) else read_run(source)
+    sources = Runs.of(runs)
+    found = measure_all(pool, sources.parts(pool, missing), chosen.values(), missing, top)
+    warn_missing(found.lacks)
+    return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
 
 
 def _metrics(
@@ -199,143 +215,19 @@ def _metrics(
     return unique_metrics([dataclasses.replace(one, empty=empty) for one in chosen.values()])
 
 
-def _named(
-    runs: AnyRun | Sequence[AnyRun] | Mapping[str, AnyRun],
-) -> tuple[list[str] | None, list[AnyRun]]:
-    """Names of runs, if they are given, and the runs."""
-    if isinstance(runs, Mapping):
-        names, sources = list(runs), list(runs.values())
-    else:
-        names = None
-        alone = isinstance(runs, (Run, str, os.PathLike)) or hasattr(runs, "read")
-        sources = [runs] if alone else list(runs)  # type: ignore[list-item, arg-type]
-    if not sources:
-        raise ValueError("runs is empty: pass at least one.")
-    return names, sources
-
-
-def _names(tags: list[str], sources: list[AnyRun]) -> list[str]:
-    """A name per run: its tag, or its path where runs share a tag."""
-    count = Counter(tags)
-    names = [
-        tag if count[tag] == 1 or isinstance(source, Run) else source_name(source)
-        for tag, source in zip(tags, sources, strict=True)
-    ]
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
-    return names
-
-
-def _ahead(work: Callable[[_T], _R], items: Sequence[_T]) -> Iterator[_R]:
-    """``work(item)`` of each item in order, some items ahead in threads."""
-    n_threads = min(thread_count(), len(items))
-    if n_threads == 1:
-        yield from map(work, items)
-        return
-
-    def alone(item: _T) -> _R:
-        with limit_threads(1):
-            return work(item)
-
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
-        waiting: deque[Future[_R]] = deque()
-        for item in items:
-            waiting.append(pool.submit(alone, item))
-            if len(waiting) > n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _parts(joined: Iterable[Joined], ids: np.ndarray, missing: str) -> Iterator[list[Joined]]:
-    """Runs in lists of bounded size."""
-    part: list[Joined] = []
-    for one in joined:
-        if missing == "raise" and not one.present.all():
-            lacks = _lacks(one.name, ids[~one.present])
-            raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
-        part.append(one)
-        if sum(len(other.codes) for other in part) >= _ROWS_AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _lacks(name: str, queries: np.ndarray) -> str:
-    some = ", ".join(queries[:3]) + ", ..." * (len(queries) > 3)
-    return f"run {name!r} has no documents for {len(queries)} queries of the qrels ({some})"
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """Values of some runs: of each run, query and metric, and their means over queries."""
-
-    names: list[str]
-    values: np.ndarray
-    mean: np.ndarray
-    empty: np.ndarray
-    facts: list[dict[str, float]]
-    lacks: list[str]
-
-
-def _measure(
-    pool: Pool, part: list[Joined], metrics: Iterable[Metric], missing: str, max_grade: int | None
-) -> _Measured:
-    """All metrics of some runs."""
-    judgments = JoinedJudgments(pool, part)
-    ranking = JoinedRanking(judgments, part)
-    present = np.stack([one.present for one in part])
-    n_runs, n_queries = present.shape
-    counted = present if missing == "skip" else np.ones_like(present)
-    values, means, empty = [], [], []
-    for one in metrics:
-        plan = Plan(one, judgments, max_grade=max_grade)
-        found = plan.values(ranking).reshape(n_runs, n_queries)
-        mass = plan.mass(ranking).reshape(n_runs, n_queries) * counted
-        means.append([plan.average(*run) for run in zip(found, mass, strict=True)])
-        values.append(np.where(counted, found, np.nan))
-        empty.append(int(plan.empty[:n_queries].sum()))
-    return _Measured(
-        [one.name for one in part],
-        np.stack(values, axis=-1),
-        np.stack(means, axis=-1),
-        np.array(empty),
-        [one.facts for one in part],
-        [
-            _lacks(one.name, pool.qrels.queries.ids[~one.present])
-            for one in part
-            if not one.present.all() and missing == "zero"
-        ],
-    )
-
-
-def _report(
-    ids: np.ndarray, names: list[str], metrics: Iterable[str], parts: list[_Measured]
-) -> TrecReport:
+def _report(ids: np.ndarray, names: list[str], columns: list[str], found: Measured) -> TrecReport:
     import pandas as pd
 
-    columns = list(metrics)
-    values = np.concatenate([part.values for part in parts])
     index = pd.Index(names, name="run")
     cells = pd.MultiIndex.from_product([names, ids], names=["run", "qid"])
-    facts = pd.DataFrame([facts for part in parts for facts in part.facts], index=index)
-    return TrecReport(
-        per_query=pd.DataFrame(values.reshape(-1, len(columns)), index=cells, columns=columns),
-        mean=pd.DataFrame(np.concatenate([part.mean for part in parts]), index, columns),
-        runs=facts,
-        empty=pd.Series(parts[0].empty, columns, name="empty"),
+    values, weights = (
+        pd.DataFrame(cube.reshape(-1, len(columns)), index=cells, columns=columns)
+        for cube in (found.values, found.weights)
     )
-
-
-def _warn_missing(parts: list[_Measured]) -> None:
-    lacks = [text for part in parts for text in part.lacks]
-    if lacks:
-        more = f"; and so on, {len(lacks)} runs in all" * (len(lacks) > 3)
-        warnings.warn(
-            f"{'; '.join(lacks[:3])}{more}: they count as queries for which nothing was retrieved. "
-            "missing='skip' leaves them out.",
-            UserWarning,
-            stacklevel=3,
-        )
+    return TrecReport(
+        per_query=values,
+        mean=pd.DataFrame(found.mean, index, columns),
+        runs=pd.DataFrame(found.facts, index=index),
+        empty=pd.Series(found.empty, columns, name="empty"),
+        weights=weights,
+    )

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._adapters import (
-    EvalPlan,
+from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
     Supplied,
     as_written,
     import_booster,
 )
+from skrank._boosters.folds import chosen_metrics, chosen_objective
+from skrank._boosters.query_log import QueryLog as QueryLog
+from skrank._boosters.xgboost_parts import Parts, keep_boosters
+from skrank._boosters.xgboost_workers import (
+    is_absent,
+    join,
+    join_training,
+    mean_weight,
+    means_of_workers,
+    n_workers,
+    settle,
+)
 from skrank._queries import Queries
 from skrank.metrics.base import Metric, metric
 from skrank.metrics.plan import Judgments
 from skrank.objectives import Objective, as_objective
+from skrank.objectives.position import PositionObjective
 
 
 def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:
@@ -56,7 +69,12 @@ def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:
     * Give ``disable_default_eval_metric=1``: XGBoost evaluates RMSE otherwise.
     * Predictions start at ``base_score``, 0.5 unless given, which changes no order.
     * Weights are per query in XGBoost; `xgboost.cv` drops them.
+    * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
+      ``position_bias_`` of the callable tells what was learned about positions, which are the order
+      of the rows inside their query.
     * The scale of grades is that of the training labels, of all workers in distributed training.
+      There, the order in which tied documents are drawn depends on how queries are numbered on a
+      worker: ``tie_order="stable"`` gives the same model however they are spread.
 
     Examples
     --------
@@ -73,13 +91,15 @@ def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:
     return _XGBoostObjective(as_objective(x, **options))
 
 
-def eval_metric(*metrics: str | Metric) -> _XGBoostMetric:
+def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _XGBoostMetric:
     """The eval metric of `xgboost.train` and `xgboost.cv` (``custom_metric=``).
 
     Parameters
     ----------
     *metrics : str or Metric
         One or more.
+    per_query : QueryLog, optional
+        Where to write the values of every query in every round.
 
     Returns
     -------
@@ -114,7 +134,7 @@ def eval_metric(*metrics: str | Metric) -> _XGBoostMetric:
     [('rr', 0.75), ('gap@1', 0.5)]
     """
     import_booster("xgboost")
-    return _XGBoostMetric(*metrics)
+    return _XGBoostMetric(metrics, per_query)
 
 
 def early_stopping(metric: str | Metric, rounds: int, **kwargs: Any) -> Any:
@@ -170,6 +190,12 @@ class _XGBoostObjective(GradientCallable):
     def __call__(self, preds: Any, dtrain: Any) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         data = _read(dtrain, "skrank.xgboost.objective")
+        learns = any(isinstance(part, PositionObjective) for _, part in self.objective.terms)
+        if learns and n_workers() > 1:
+            check.refuse_distributed_positions()
+        if is_absent(data):
+            self._absent.get(data.at_least(self.max_grade), join_training)
+            return np.empty(0, np.float32), np.empty(0, np.float32)
         grad, hess = self._gradient(data, _host(preds), _judge_for_training)
         hess *= 2
         return grad, hess
@@ -182,8 +208,15 @@ class _XGBoostMetric(MetricCallable):
 
     def __call__(self, preds: Any, dmatrix: Any) -> tuple[str, float] | list[tuple[str, float]]:
         """Name and value, or a list of them."""
-        plan = self._plan(_read(dmatrix, "skrank.xgboost.eval_metric"), _judge)
-        means = _means(plan, _host(preds))
+        data = _read(dmatrix, "skrank.xgboost.eval_metric")
+        if is_absent(data):
+            self._absent.get(data.at_least(self.max_grade), join)
+            means = means_of_workers(np.zeros((len(self.metrics), 2)))
+        elif n_workers() == 1:
+            means = self._means(self._plan(data, _judge), dmatrix, _host(preds))
+        else:
+            check.check_no_query_log(self.per_query)
+            means = means_of_workers(self._plan(data, _judge).sums(_host(preds)))
         results = [(_log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
         return results if len(results) > 1 else results[0]
 
@@ -209,6 +242,16 @@ def _host(values: Any) -> np.ndarray:
 
 def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     """Judgments, weights per query and the highest grade of what XGBoost supplies."""
+    try:
+        judgments, weights = _judge_own(data)
+    except Exception as error:
+        settle(1, error)
+        raise
+    return judgments, weights, settle(max(judgments.max_grade, data.max_grade or 1))
+
+
+def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
+    """Judgments and weights per query of this worker."""
     remedy = "qid= (a query id per row, ascending)"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
     queries = Queries.from_sizes(sizes)
@@ -216,30 +259,123 @@ def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     if data.weights is not None and data.sizes is not None:
         weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
         weights = check.check_weights(weights, queries)
-    judgments = Judgments(as_written(data.labels), queries)
-    return judgments, weights, _highest_of_workers(judgments.max_grade)
+    return Judgments(as_written(data.labels), queries), weights
 
 
 def _judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     judgments, weights, top = _judge(data)
-    return judgments, None if weights is None else weights / weights.mean(), top
+    given = np.ones(len(judgments.queries)) if weights is None else weights
+    mean = mean_weight(given)
+    return judgments, None if weights is None else weights / mean, top
 
 
-# Distributed training: XGBoost would average the means of workers, however many queries they hold.
+# Cross-validation: xgboost.cv drops weights of queries, and refuses folds of them.
 
 
-def _highest_of_workers(grade: int) -> int:
-    collective = import_booster("xgboost").collective
-    if collective.get_world_size() == 1:
-        return grade
-    return int(collective.allreduce(np.array([grade]), collective.Op.MAX)[0])
+def cv(
+    params: Mapping[str, Any] | Iterable[tuple[str, Any]],
+    dtrain: Any,
+    num_boost_round: int = 10,
+    *,
+    objective: str | Metric | Objective | None = None,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    folds: Any = 5,
+    groups: Any = None,
+    early_stopping_rounds: int | None = None,
+    callbacks: Sequence[Any] | None = None,
+    per_query: QueryLog | None = None,
+    verbose_eval: int | bool | None = None,
+    seed: int = 0,
+    return_boosters: bool = False,
+) -> Any:
+    """Cross-validate XGBoost over folds of whole queries, with their weights.
 
+    Parameters
+    ----------
+    params : dict or list of pairs
+        Parameters of `xgboost.train`.
+    dtrain : xgboost.DMatrix
+        With queries (``qid``), and one weight per query if it has any.
+    num_boost_round : int, default=10
+        Most rounds.
+    objective : str, Metric or Objective, optional
+        What to train on, as in `skrank.xgboost.objective`. Default: ``params["objective"]``, such
+        as ``"rank:ndcg"``.
+    metrics : str, Metric or sequence of them, optional
+        What to evaluate; the first decides on early stopping. Default: the metric of `objective`.
+    folds : int, splitter or iterable of (train, test), default=5
+        Number of random folds of queries; or a splitter of skrank or scikit-learn, which gets the
+        labels and the query of each row; or rows of each fold.
+    groups : array-like of shape (n_rows,), optional
+        Query ids for splitters. The default, the place of a query in `dtrain`, makes the folds
+        depend on the order of the queries.
+    early_stopping_rounds : int, optional
+        Rounds without improvement of the mean over folds after which training stops.
+    callbacks : sequence of xgboost.callback.TrainingCallback, optional
+    per_query : QueryLog, optional
+        Where to write the values of every query: data sets 0 and 1 are the training and the test
+        part of the first fold, and so on.
+    verbose_eval : int or bool, optional
+        Whether, or every how many rounds, to print.
+    seed : int, default=0
+        Seed of the folds, if `folds` is a number.
+    return_boosters : bool, default=False
+        Return also the Booster of each fold.
 
-def _means(plan: EvalPlan, scores: np.ndarray) -> list[float]:
-    """Means over the queries of all workers."""
-    collective = import_booster("xgboost").collective
-    if collective.get_world_size() == 1:
-        return plan.means(scores)
-    both = collective.allreduce(plan.sums(scores), collective.Op.SUM)
-    sums, masses = both.reshape(-1, 2).T  # XGBoost flattens them
-    return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
+    Returns
+    -------
+    DataFrame
+        As `xgboost.cv`: per round, up to the best one if training stopped early, columns such as
+        ``test-gap@10-mean`` and ``test-gap@10-std`` over the folds.
+    list of Booster
+        Only with `return_boosters`. They hold all rounds; ``best_iteration`` says where to cut.
+
+    Raises
+    ------
+    ImportError
+        If XGBoost is not installed.
+    TypeError
+        If `dtrain` is a QuantileDMatrix, which XGBoost cannot split.
+    ValueError
+        If there is no objective or metric, or two; if `dtrain` has no queries, or a weight per row;
+        if a fold tears a query apart, or has it on both sides.
+
+    Notes
+    -----
+    Of a round, XGBoost logs six decimals per fold. The scale of grades is that of all labels.
+
+    Examples
+    --------
+    >>> import numpy, skrank.xgboost, xgboost
+    >>> X, y = numpy.arange(80.0).reshape(-1, 1) % 4, numpy.arange(80) % 4
+    >>> data = xgboost.DMatrix(X, y, qid=numpy.arange(80) // 4)
+    >>> result = skrank.xgboost.cv({}, data, 3, objective="gap", metrics="gap@10", folds=2)
+    >>> list(result.columns)[2:]
+    ['test-gap@10-mean', 'test-gap@10-std']
+    """
+    xgboost = import_booster("xgboost")
+    settings = dict(params)
+    check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
+    trained_on = chosen_objective(objective, settings.get("objective"))
+    chosen = chosen_metrics(metrics, trained_on)
+    parts = Parts(_read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
+    boosters: list[Any] = []
+    called = [*(callbacks or ()), keep_boosters(boosters)]
+    if early_stopping_rounds is not None:
+        called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
+    if trained_on is not None:
+        settings.pop("objective", None)
+    # xgboost.cv asks fpreproc for the parts of each fold in turn: the rows that it deals itself,
+    # of data without queries, are never used
+    result = xgboost.cv(
+        settings | {"disable_default_eval_metric": 1},
+        xgboost.DMatrix(np.zeros((1, 1))),
+        num_boost_round,
+        folds=[([0], [0])] * len(parts),
+        obj=None if trained_on is None else _XGBoostObjective(trained_on, parts.max_grade),
+        custom_metric=_XGBoostMetric(chosen, per_query, parts.max_grade),
+        fpreproc=parts.next,
+        callbacks=called,
+        verbose_eval=verbose_eval,
+    )
+    return (result, boosters) if return_boosters else result

@@ -134,6 +134,41 @@ def at(text: str, literal: Callable, **parameters: Any) -> Point:
     return Point(text, literal, parameters)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class MixturePoint(Point):
+    """A weighted sum of points."""
+
+    parts: tuple[tuple[float, Point], ...]
+
+    def value(self, ranked, unretrieved=(), max_grade: int = 3) -> float | None:
+        values = [part.value(ranked, unretrieved, max_grade) for _, part in self.parts]
+        if None in values:
+            return None
+        return sum(weight * value for (weight, _), value in zip(self.parts, values, strict=True))
+
+    def objective(self, labels, truncation_level: int | None, max_grade: int = 3):
+        """Each part over its own normaliser."""
+        parts = [
+            (weight, *part.objective(labels, truncation_level, max_grade))
+            for weight, part in self.parts
+        ]
+
+        def worth(ranked):
+            return sum(weight * literal(ranked) / best for weight, literal, best in parts if best)
+
+        return worth, 1.0
+
+    @property
+    def name(self) -> str:
+        return "mixture"
+
+
+def mix(*parts: tuple[float, Point]) -> MixturePoint:
+    text = "+".join(f"{weight}*{point}" for weight, point in parts)
+    condensed = {"condensed": parts[0][1].parameters.get("condensed", False)}
+    return MixturePoint(text, ref.gap, condensed, parts)
+
+
 # no closed form for the mean over the orders of ties
 STRICT = ("iprec", "infap")
 
@@ -242,7 +277,23 @@ CATALOGUE = [
     at("judged", judged),
     at("judged@3", judged, k=3),
 ]
-every_point = pytest.mark.parametrize("point", CATALOGUE, ids=repr)
+MIXTURES = [
+    mix((1.0, at("gap(max_grade=3)", ref.gap, max_grade=3))),
+    mix((0.7, at("gap(max_grade=3)", ref.gap, max_grade=3)), (0.3, at("ndcg@3", ref.ndcg, k=3))),
+    mix((0.25, at("ap(rel=2)", ref.ap, rel=2)), (0.75, at("rr@3", ref.rr, k=3))),
+    mix(
+        (0.5, at("err(max_grade=4)@3", ref.err, max_grade=4, k=3)),
+        (0.3, at("precision@2", ref.precision, k=2)),
+        (0.2, at("recall(rel=2)@2", ref.recall, rel=2, k=2)),
+    ),
+    mix((0.6, at("error@3", ref.error, k=3)), (0.4, at("error(rel=2)@1", ref.error, rel=2, k=1))),
+    mix(
+        (0.5, at("ap(rel=2.5,condensed=True)", ref.ap, rel=2.5, condensed=True)),
+        (0.5, at("ndcg(condensed=True)@2", ref.ndcg, k=2, condensed=True)),
+    ),
+]
+every_single_point = pytest.mark.parametrize("point", CATALOGUE, ids=repr)
+every_point = pytest.mark.parametrize("point", [*CATALOGUE, *MIXTURES], ids=repr)
 
 
 def trainable(point: Point) -> bool:

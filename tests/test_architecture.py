@@ -22,11 +22,14 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # of skrank. Modules in no layer stand on all of them; no layer imports such a module.
 LAYERS = [
     ("skrank._kernels",),
-    ("skrank._queries", "skrank._validation", "skrank._parallel"),
+    (
+        "skrank._queries", "skrank._validation", "skrank._parallel", "skrank._parts",
+        "skrank.model_selection",
+    ),
     ("skrank.metrics",),
     ("skrank.objectives",),
-    ("skrank._adapters", "skrank.lightgbm", "skrank.xgboost", "skrank.torch"),
-]
+    ("skrank._boosters", "skrank.lightgbm", "skrank.xgboost"),
+]  # fmt: skip
 TOP = len(LAYERS)
 
 
@@ -191,7 +194,7 @@ NAMESPACES = [
     for name in (
         "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
         "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
-        "skrank.informativeness", "skrank.plotting",
+        "skrank.incompleteness", "skrank.informativeness", "skrank.plotting",
     )
     if PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()
     or (PACKAGE.joinpath(*name.split(".")[1:]) / "__init__.py").exists()

@@ -33,6 +33,13 @@ for name in {objectives}:
         bound.gradient(scores, *np.empty((2, 40), np.float32))
     bound = skrank.LambdaRank(name, truncation_level=3, tie_order="stable", norm=False, sigmoid=2)
     bound.bind(judgments).gradient(scores, *np.empty((2, 40), np.float32))
+    for pairs in ("all", "adjacent"):
+        bound = skrank.LambdaRank(name, perturbations=2, pairs=pairs).bind(judgments)
+        bound.gradient(scores, *np.empty((2, 40), np.float32))
+for name, options in {others}:
+    bound = getattr(skrank, name)(**options).bind(judgments)
+    for _ in range(2):
+        bound.gradient(scores, *np.empty((2, 40), np.float32))
 
 hits = misses = 0
 for module in pkgutil.iter_modules(skrank._kernels.__path__, "skrank._kernels."):
@@ -48,7 +55,7 @@ print(json.dumps([hits, misses]))
 def run(folder, **names):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     code = WORK
-    for key, value in names.items():
+    for key, value in ({"others": []} | names).items():
         code = code.replace("{" + key + "}", repr(value))
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -63,8 +70,18 @@ def run(folder, **names):
     [
         {"metrics": ["gap@3", "ndcg", "gap(condensed=True)"], "objectives": ["gap", "ndcg@3"]},
         {"metrics": ["err", "rr@2"], "objectives": ["err"]},
+        {
+            "metrics": [],
+            "objectives": [],
+            "others": [
+                ("LambdaLoss", {"metric": "ndcg@3"}),
+                ("SoftRank", {"metric": "gap"}),
+                ("SoftRank", {"metric": "ndcg", "form": "distribution"}),
+                ("UnbiasedLambdaRank", {"metric": "ndcg@3"}),
+            ],
+        },
     ],
-    ids=["quadratic", "cascade"],
+    ids=["quadratic", "cascade", "other objectives"],
 )
 def test_a_second_process_compiles_nothing(tmp_path, names):
     hits, misses = run(tmp_path, **names)

@@ -78,6 +78,14 @@ def test_options_reach_the_metrics(capsys, files):
     assert value("-m", "err") > value("-m", "err", "--max-grade", "4")
 
 
+def test_intervals(capsys, files):
+    options = ["-m", "ap", "-m", "rr", "--missing", "skip", "--intervals", "--format", "csv"]
+    _, out, _ = run(capsys, *files, *options)
+    expected = trec.evaluate("qrels", files[1:], ["ap", "rr"], missing="skip").intervals()
+    found = pd.read_csv(io.StringIO(out)).set_index(["run", "metric"])
+    pd.testing.assert_frame_equal(found, expected)
+
+
 def test_compare(capsys, files):
     options = ["-m", "ap", "-m", "rr", "--empty", "0", "--missing", "skip", "--compare"]
     status, out, _ = run(capsys, *files, *options, "--format", "json")

@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 import pytest
 import reference as ref
-from catalogue import CATALOGUE, every_point, lists
+from catalogue import CATALOGUE, every_single_point, lists
 
 from skrank import metrics
 from skrank.metrics import Metric, registered
@@ -109,7 +109,7 @@ def test_docstring_names_every_parameter(name):
         assert f"{section}\n-" in own, section
 
 
-@every_point
+@every_single_point
 def test_functions_pass_every_parameter_on(point):
     function = FUNCTION_OF[type(point.metric)]
     data = lists(31, levels=3, n_queries=20)

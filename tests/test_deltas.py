@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference as ref
-from catalogue import CATALOGUE, every_point
+from catalogue import CATALOGUE, every_single_point
 from numpy.testing import assert_allclose
 
 import skrank
@@ -34,7 +34,7 @@ def brute_force(point, labels, max_grade):
     return out
 
 
-@every_point
+@every_single_point
 def test_deltas_are_those_of_exchanging_two_documents(point):
     rng = np.random.default_rng(0)
     unjudged = [] if point.parameters.get("condensed") else [None]
@@ -73,7 +73,7 @@ def test_deltas_of_long_lists(name):
         assert deltas[a - 1, b - 1] == pytest.approx(expected, abs=1e-10)
 
 
-@every_point
+@every_single_point
 def test_swaps_that_do_not_count_change_nothing(point):
     labels = [0, 3, 0, 3, 1, 1, 0, 3]
     deltas = swaps(Plan(point.metric, judge(labels)))

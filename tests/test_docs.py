@@ -3,11 +3,14 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 BUILD = Path(__file__).resolve().parents[1] / "docs" / "build.py"
 
 
-def test_page_of_metrics_is_current():
-    built = runpy.run_path(str(BUILD))
+@pytest.mark.parametrize("name", ["build.py", "scikit_learn.py"])
+def test_pages_are_current(name):
+    built = runpy.run_path(str(BUILD.with_name(name)))
     assert built["PAGE"].read_text() == built["page"](), "run python docs/build.py"
 
 

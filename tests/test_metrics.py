@@ -145,6 +145,8 @@ def scaled(metric):
 
 
 def normalised(metric):
+    if isinstance(metric, skrank.metrics.Mixture):
+        return all(normalised(one) for _, one in metric.parts)
     cut_by_all = getattr(metric, "normalize", "ideal") == "all" and metric.k is not None
     first_is_left_out = getattr(metric, "variant", None) == "relative"
     smoothed = metric.names[0] == "infap"

@@ -194,7 +194,7 @@ def test_unknown_parameter_suggests_the_nearest(text, nearest):
 
 MALFORMED = [
     "", " ", "@10", "gap@", "gap@@10", "gap@10@5", "gap(", "gap)", "gap(10)", "gap(k=)",
-    "gap(k=1", "10", "gap-10", "gap.k", "gap[10]", "gap+ap", "(gap, ap)", "gap; ap", "gap(**{})",
+    "gap(k=1", "10", "gap-10", "gap.k", "gap[10]", "gap+", "(gap, ap)", "gap; ap", "gap(**{})",
     "gap(k=__import__('os'))", "gap(thresholds=[x for x in y])", "lambda: gap", "gap\x00",
     "gap@1 0",
 ]  # fmt: skip

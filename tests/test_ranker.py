@@ -3,6 +3,7 @@
 import copy
 import functools
 import pickle
+import sys
 import warnings
 
 import catboost
@@ -338,6 +339,19 @@ def test_values_in_the_log_are_those_of_the_metric(data, y):
             assert logged == pytest.approx(expected[name], abs=1e-5)
 
 
+@pytest.mark.parametrize("estimator", STOPPING_HISTS)
+def test_training_rows_with_the_same_labels_are_not_taken_for_validation(estimator, data, y):
+    X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
+    y_val = skrank.with_groups(data.relevance, data.qid)
+    stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
+    ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y_val)
+    values, rounds = ranker.evals_result_["validation"]["gap@10"], ranker.best_iteration_
+    staged = ranker.estimator_.staged_predict(X_val)
+    expected = [gap_score(y_val, scores, k=10, max_grade=4) for scores in staged]
+    np.testing.assert_allclose(values[:rounds], expected)
+    assert np.argmax(values) + 1 == rounds
+
+
 def test_external_validation_needs_its_groups(data, y):
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")
@@ -594,16 +608,10 @@ def test_containers(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     for estimator in (lgbm(), xgb(), hist()):
         expected = GroupedRanker(estimator).fit(data.X, y).predict(data.X)
-        polar = (
-            []
-            if isinstance(estimator, xgboost.XGBRanker)
-            else [pl.DataFrame(frame.to_dict("list"))]
-        )
-        for X in (frame, *polar):  # XGBoost reads polars by way of pyarrow
+        for X in (frame, pl.DataFrame(data.X, data.feature_names)):
             model = GroupedRanker(estimator).fit(X, y)
             assert model.predict(X) == pytest.approx(expected)
-            if X is frame or SKLEARN >= (1, 8):  # scikit-learn knows names of polars since then
-                assert model.feature_names_in_.tolist() == data.feature_names
+            assert model.feature_names_in_.tolist() == data.feature_names
             assert model.n_features_in_ == 8
     relevance, qid = pl.Series(data.relevance), pl.Series(data.qid)
     model = GroupedRanker(lgbm()).fit(pl.DataFrame(data.X), relevance, qid)
@@ -632,6 +640,27 @@ def test_categories_pass_through(data, y):
         metric = None if "Hist" in repr(estimator) else "gap"
         ranker = GroupedRanker(estimator, objective=metric, eval_metric="gap", **STOP)
         assert ranker.fit(frame, y).score(frame, y) > 0.6
+
+
+@pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
+def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    kinds = np.array(["a", "b", "c"])[data.qid % 3]
+    some = pl.Series([None if row % 7 == 0 else row for row in range(len(y))])
+    columns = {"flag": data.X[:, 0] > 0, "some": some, "kind": pl.Series(kinds, dtype=pl.String)}
+    frame = pl.DataFrame(data.X, data.feature_names).with_columns(**columns)
+    enum = frame.with_columns(kind=frame["kind"].cast(pl.Enum(["c", "a", "b", "d"])))
+    ranker = GroupedRanker(make(**{"enable_categorical": True} if make is xgb else {}))
+    ranker.set_params(eval_metric="gap", **STOP).fit(enum, y)
+    same = {"flag": columns["flag"], "some": 0}
+    known = pd.DataFrame(data.X, columns=data.feature_names).assign(**same)
+    known["some"] = some.to_numpy()
+    known["kind"] = pd.Categorical(kinds, categories=["c", "a", "b", "d"])
+    again = clone(ranker).fit(known, y)
+    assert ranker.predict(enum).tolist() == again.predict(known).tolist()
+    assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
+    with pytest.raises(ValueError, match=r"'kind' is a Categorical.*polars\.Enum"):
+        ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
 
 
 # groups and errors --------------------------------------------------------------------------------
@@ -687,10 +716,10 @@ def test_bad_labels_raise(data):
     ("estimator", "parameters", "message"),
     [
         (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
-        (cat(), {"objective": "gap"}, "cannot train on"),
+        (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
         (lightgbm.LGBMRegressor(), {"objective": "gap"}, "LGBMRanker and XGBRanker can"),
         (Ridge(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
-        (cat(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
+        (cat(catboost.CatBoostClassifier), {"eval_metric": "gap"}, "cannot follow eval_metric"),
         (Ridge(), {"validation_fraction": 0.2}, "does not train in rounds"),
         (lgbm(), {"validation_fraction": 1.0}, "leaves nothing to train on"),
         (lgbm(), {"validation_fraction": 2}, "number in"),
@@ -792,6 +821,11 @@ class OneQuery(GroupedRanker):
 
     def score(self, X, y, groups=None, sample_weight=None):
         return super().score(X, y, np.zeros(len(y), int), sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
+        return tags
 
 
 NO_GROUPS = "a ranking cannot be scored without groups"

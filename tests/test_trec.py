@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skrank
-from skrank import trec
+from skrank import stats, trec
 from skrank._parallel import limit_threads
 
 PARITY = {
@@ -248,13 +248,39 @@ def test_names_of_runs(tmp_path, qrels, run):
         trec.evaluate(qrels, [], "ap")
 
 
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_intervals_are_those_of_an_evaluation(missing):
+    """The bootstrap sees the queries that count in the mean of each run and metric."""
+    qrels, runs = collection(2)
+    frame = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
+    judged = trec.Qrels.from_arrays(*zip(*frame, strict=True))
+    given = {}
+    for name, run in runs.items():
+        rows = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
+        given[name] = trec.Run.from_arrays(*zip(*rows, strict=True))
+    metrics = ["ap", "ndcg(empty=0)", "ap(average=geometric)"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        report = trec.evaluate(judged, given, metrics, missing=missing)
+    found = report.intervals(0.9)
+    assert found.index.tolist() == [(r, m) for r in runs for m in report.mean.columns]
+    for (run, metric), row in found.iterrows():
+        values = report.per_query.loc[run, metric].dropna()
+        geometric = "geometric" in metric
+        expected = stats.bootstrap_interval(
+            np.log(np.maximum(values, 1e-5)) if geometric else values, confidence=0.9
+        )
+        bounds = [expected.mean, expected.low, expected.high]
+        np.testing.assert_allclose(row, np.exp(bounds) if geometric else bounds, rtol=1e-9)
+
+
 def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
     qrels, runs = collection(1, n_runs=7)
     qrels = write_qrels(tmp_path / "qrels", qrels)
     paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
     metrics = ["gap", "ndcg@10", "bpref"]
     reports = [trec.evaluate(qrels, paths, metrics, missing="skip")]
-    monkeypatch.setattr(trec, "_ROWS_AT_ONCE", 3000)
+    monkeypatch.setattr("skrank._trec.measure._ROWS_AT_ONCE", 3000)
     for n_threads in (1, 4):
         with limit_threads(n_threads):
             reports.append(trec.evaluate(qrels, paths, metrics, missing="skip"))

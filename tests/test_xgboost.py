@@ -390,6 +390,27 @@ def test_two_workers_train_and_evaluate_as_one(train):
         assert log[name][-1] == pytest.approx(expected, abs=6e-7)
 
 
+def test_weights_are_scaled_by_the_mean_of_all_workers(train):
+    scores = np.random.default_rng(0).normal(size=len(train.y)).astype(np.float32)
+    objective = skrank.xgboost.objective("gap", tie_order="stable")
+    expected = objective(scores, train.matrix(weighted=True))
+    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
+    tracker.start()
+
+    def work(first):
+        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
+            rows = (train.qid < 20) == first
+            weight = train.weight[:20] if first else train.weight[20:]
+            data = xgb.DMatrix(train.X[rows], train.y[rows], qid=train.qid[rows], weight=weight)
+            return copy.deepcopy(objective)(scores[rows], data)
+
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(work, [True, False]))
+    tracker.wait_for()
+    for found, whole in zip(map(np.concatenate, zip(*parts, strict=True)), expected, strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-7)
+
+
 def test_a_geometric_mean_is_not_summed_over_workers(train, monkeypatch):
     monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
     monkeypatch.setattr(xgb.collective, "allreduce", lambda values, op: values)

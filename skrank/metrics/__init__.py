@@ -46,6 +46,7 @@ from skrank.metrics.gap import GAP as GAP
 from skrank.metrics.gap import gap_score as gap_score
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
 from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
+from skrank.metrics.mixture import Mixture as Mixture
 from skrank.metrics.q import QMeasure as QMeasure
 from skrank.metrics.q import q_measure_score as q_measure_score
 from skrank.metrics.r_precision import RPrecision as RPrecision

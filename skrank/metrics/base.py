@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank.metrics._names import read
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.metrics.plan import Judgments
+    from skrank.metrics.mixture import Mixture
+    from skrank.metrics.plan import Judgments, Plan
 
 
 ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
@@ -166,6 +168,7 @@ class Metric(ABC):
         together.
     """
 
+    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
     names: ClassVar[tuple[str, ...]] = ()
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
     greater_is_better: ClassVar[bool] = True
@@ -248,9 +251,39 @@ class Metric(ABC):
 
         return values_per_query(self, relevance, scores, groups)
 
+    @property
+    def terms(self) -> tuple[tuple[float, Metric], ...]:
+        """The weights and metrics whose sum this is: itself, but for a mixture."""
+        return ((1.0, self),)
+
+    @property
+    def plan_class(self) -> type[Plan]:
+        """What binds this metric to judgments."""
+        from skrank.metrics.plan import Plan
+
+        return Plan
+
     def __matmul__(self, k: int) -> Metric:
         """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
         return dataclasses.replace(self, k=k)
+
+    def __mul__(self, weight: float) -> Mixture:
+        """The metric times a weight above 0, to be added to others: see `Mixture`."""
+        from skrank.metrics.mixture import Mixture
+
+        if not isinstance(weight, numbers.Real):
+            return NotImplemented
+        return Mixture(parts=((weight, self),))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Metric) -> Mixture:
+        """The sum of two metrics: see `Mixture`."""
+        from skrank.metrics.mixture import Mixture
+
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return Mixture(parts=((1.0, self), (1.0, other)))
 
     def __str__(self) -> str:
         fields = [field for field in dataclasses.fields(self) if field.name != "k"]
@@ -312,9 +345,10 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     Parameters
     ----------
     name : str or Metric
-        Name, parameters in brackets, cut-off behind @. A Metric is returned as it is.
+        Name, parameters in brackets, cut-off behind @; or a sum of weights times such names, see
+        `Mixture`. A Metric is returned as it is.
     **parameters
-        Parameters beyond those in the name.
+        Parameters beyond those in the name; those of a sum go to each of its metrics.
 
     Returns
     -------
@@ -333,18 +367,25 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     True
     >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
     'gap(thresholds=[0.3,0.7])@5'
+    >>> skrank.metric("0.7*gap + 0.3*ndcg@10") == 0.7 * skrank.metric("gap") + 0.3 * skrank.metric(
+    ...     "ndcg@10"
+    ... )
+    True
     """
     if isinstance(name, Metric):
         return _build(type(name), _fields(name) | parameters) if parameters else name
     if not isinstance(name, str):
         raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
-    base, inside = _parse(name)
-    if base not in _registry:
-        raise check.unknown_name("metric", base, _registry)
-    repeated = sorted(set(inside) & set(parameters))
-    if repeated:
-        raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
-    return _build(_registry[base], inside | parameters)
+
+    def named(base: str, inside: dict[str, Any]) -> Metric:
+        if base not in _registry:
+            raise check.unknown_name("metric", base, _registry)
+        repeated = sorted(set(inside) & set(parameters))
+        if repeated:
+            raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
+        return _build(_registry[base], inside | parameters)
+
+    return read(name, named)
 
 
 def _fields(instance: Metric) -> dict[str, Any]:
@@ -359,45 +400,8 @@ def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
     return cls(**parameters)
 
 
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a metric string, read as a Python expression."""
-    wrong = ValueError(
-        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
-        "such as 'gap@10' or 'ndcg(gain=linear)@10'."
-    )
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        raise wrong from None
-    parameters: dict[str, Any] = {}
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        parameters["k"] = _literal(node.right, wrong)
-        node = node.left
-    if isinstance(node, ast.Call):
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise wrong
-        for keyword in node.keywords:
-            if keyword.arg in parameters:
-                raise ValueError(f"{text!r} gives {keyword.arg} twice.")
-            parameters[str(keyword.arg)] = _literal(keyword.value, wrong)
-        node = node.func
-    if not isinstance(node, ast.Name):
-        raise wrong
-    return node.id, parameters
-
-
-def _literal(node: ast.expr, wrong: ValueError) -> Any:
-    """A Python literal, or a bare word as a string."""
-    if isinstance(node, ast.Name):
-        return node.id
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError):
-        raise wrong from None
-
-
 def format_value(value: Any) -> str:
-    """The text of a parameter, without spaces, as `_parse` reads it."""
+    """The text of a parameter, without spaces, as `metric` reads it."""
     if isinstance(value, tuple):
         if value and isinstance(value[0], tuple):
             return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"

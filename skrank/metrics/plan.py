@@ -262,6 +262,10 @@ class Plan:
         judgments.
     """
 
+    def __new__(cls, metric: Metric, *_: Any, **__: Any) -> Plan:
+        """A plan of the class that the metric asks for."""
+        return super().__new__(metric.plan_class if cls is Plan else cls)
+
     def __init__(
         self, metric: Metric, judgments: Judgments, *, max_grade: int | None = None
     ) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank.metrics.base import Metric
 from skrank.metrics.plan import Judgments, judge
+
+if TYPE_CHECKING:
+    from skrank.objectives.mixture import ObjectiveMixture
 
 
 class BoundObjective(Protocol):
@@ -25,6 +29,9 @@ class BoundObjective(Protocol):
 @dataclasses.dataclass(frozen=True)
 class Objective(ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
+
+    takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
+    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
 
     @abstractmethod
     def bind(
@@ -56,7 +63,8 @@ class Objective(ABC):
         Returns
         -------
         grad, hess : ndarrays of shape (n_rows,)
-            Gradients of a query sum to 0; better documents have negative ones. hess >= 0.
+            Training moves scores against `grad`; hess >= 0. Where only differences of scores
+            matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
         judgments = judge(relevance, groups)
         queries = judgments.queries
@@ -65,6 +73,29 @@ class Objective(ABC):
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         self.bind(judgments, weights).gradient(vector, grad, hess)
         return queries.scatter(grad), queries.scatter(hess)
+
+    @property
+    def terms(self) -> tuple[tuple[float, Objective], ...]:
+        """The weights and objectives whose sum this is: itself, but for a mixture."""
+        return ((1.0, self),)
+
+    def __mul__(self, weight: float) -> ObjectiveMixture:
+        """The objective times a weight above 0, to be added to others: see `ObjectiveMixture`."""
+        from skrank.objectives.mixture import ObjectiveMixture
+
+        if not isinstance(weight, numbers.Real):
+            return NotImplemented
+        return ObjectiveMixture(((weight, self),))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Objective) -> ObjectiveMixture:
+        """The sum of two objectives: see `ObjectiveMixture`."""
+        from skrank.objectives.mixture import ObjectiveMixture
+
+        if not isinstance(other, Objective):
+            return NotImplemented
+        return ObjectiveMixture(((1.0, self), (1.0, other)))
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:

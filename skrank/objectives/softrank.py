@@ -14,6 +14,7 @@ from skrank.metrics.ap import AP
 from skrank.metrics.base import Metric, metric
 from skrank.metrics.dcg import DCG
 from skrank.metrics.gap import GAP
+from skrank.metrics.mixture import Mixture
 from skrank.metrics.plan import Judgments, Plan, judge
 from skrank.objectives.base import Objective
 
@@ -155,6 +156,8 @@ class SoftRank(Objective):
 
 def _refusal(chosen: Metric, form: str) -> str | None:
     """Why a metric has no such form, with what to do; else None."""
+    if isinstance(chosen, Mixture):
+        return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
     if chosen.condensed:
         return "drop the training rows without a label instead of condensed=True."
     if isinstance(chosen, (GAP, AP)):

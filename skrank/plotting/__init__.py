@@ -1,9 +1,14 @@
-"""Plots in scikit-learn's convention: curves of precision over recall, and systems query by query.
+"""Plots in scikit-learn's convention: of rankings, of systems, and of metrics that judge them.
 
 A display keeps what it shows as attributes; `plot` draws it again, several on the same axes if they
 get the same `ax`. matplotlib is imported when something is drawn: ``pip install skrank[plot]``.
 """
 
+from skrank.plotting.agreement import MetricScatterDisplay as MetricScatterDisplay
+from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
+from skrank.plotting.asl import ASLCurveDisplay as ASLCurveDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
 from skrank.plotting.eleven_point import ElevenPointDisplay as ElevenPointDisplay
 from skrank.plotting.graded import GradedPrecisionRecallDisplay as GradedPrecisionRecallDisplay
+from skrank.plotting.informativeness import InformativenessDisplay as InformativenessDisplay
+from skrank.plotting.robustness import RobustnessDisplay as RobustnessDisplay

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._queries import require_groups
 from skrank.scoring import predicted_scores
 
@@ -45,24 +47,122 @@ class CurveDisplay(Display):
     name: str | None
     n_queries: int
     n_empty: int
+    _measure: ClassVar[str]  # of the value in the legend
+    _axes: ClassVar[tuple[str, str]]  # names of recall and precision
+
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+        """Recall, precision, the value in the legend, and how the line looks."""
+        raise NotImplementedError
 
     @classmethod
-    def _predict(
-        cls, estimator: Any, X: Any, y: Any, groups: Any, response_method: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Groups of the rows of X, and the scores that a fitted model gives them."""
-        ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
-        return ids, predicted_scores(estimator, X, response_method)
+    def _trained(
+        cls, estimator: Any, y: Any, ids: np.ndarray, given: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Parameters of `from_predictions`: the given ones, and what a fitted model knows."""
+        return given
 
-    def _draw(
-        self, ax: Axes | None, recall: np.ndarray, precision: np.ndarray, style: dict[str, Any]
-    ) -> Axes:
+    @classmethod
+    def from_predictions(
+        cls,
+        relevance: Any,
+        scores: Any,
+        *,
+        groups: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of scores."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        response_method: str = "auto",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
+        response_method : {"auto", "predict", "predict_proba", "decision_function"}
+            See `skrank.scorer`.
+        name : str, optional
+            Default: the class of the model.
+        **kwargs
+            Of `from_predictions`.
+
+        Returns
+        -------
+        The display
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or no query has a relevant document.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import skrank
+        >>> from skrank.datasets import make_ranking
+        >>> from skrank.plotting import ElevenPointDisplay, GradedPrecisionRecallDisplay
+        >>> from sklearn.linear_model import Ridge
+        >>> data = make_ranking(n_queries=50, random_state=0)
+        >>> y = skrank.with_groups(data.relevance, data.qid)
+        >>> model = Ridge().fit(data.X, y)
+        >>> display = ElevenPointDisplay.from_estimator(model, data.X, y)
+        >>> display.name
+        'Ridge'
+        >>> plt.close(display.figure_)
+        >>> display = GradedPrecisionRecallDisplay.from_estimator(model, data.X, y)
+        >>> bool(display.gap == skrank.scorer("gap")(model, data.X, y))
+        True
+        >>> plt.close(display.figure_)
+        """
+        ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
+        scores = predicted_scores(estimator, X, response_method)
+        options = cls._trained(estimator, y, ids, kwargs)
+        name = name or type(estimator).__name__
+        return cls.from_predictions(y, scores, groups=ids, name=name, **options)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        name : str, optional
+            Name of the system, for the legend. Default: that of the display.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        The display itself
+        """
+        recall, precision, value, style = self._curve()
+        label = legend_entry(self.name if name is None else name, self._measure, value)
         ax = self._open(ax)
-        (self.line_,) = ax.plot(recall, precision, **style)
-        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        (self.line_,) = ax.plot(recall, precision, **{"label": label, **style, **kwargs})
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
+        ax.set(xlabel=self._recall(self._axes[0]), ylabel=self._axes[1])
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="best")
-        return ax
+        return self
 
     def _recall(self, name: str) -> str:
         """The label of the axis of recall, with the number of queries behind the curve."""
@@ -71,6 +171,17 @@ class CurveDisplay(Display):
         text = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
         skipped = f"; {self.n_empty} without relevant documents skipped" if self.n_empty else ""
         return f"{name}\n{text}{skipped}"
+
+
+def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+    """The wanted names, each of which must be known; all known ones for None."""
+    names = list(known)
+    if wanted is None:
+        return names
+    for name in wanted:
+        if name not in names:
+            raise check.unknown_name(parameter, name, names)
+    return list(wanted)
 
 
 def legend_entry(name: str | None, measure: str, value: float | None) -> str | None:

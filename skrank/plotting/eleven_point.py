@@ -10,7 +10,7 @@ from skrank._queries import require_groups
 from skrank.metrics.curves import ELEVEN_LEVELS, eleven_point_curve
 from skrank.metrics.iprec import InterpolatedPrecision
 from skrank.metrics.plan import Plan, Ranking, judge
-from skrank.plotting._display import CurveDisplay, count_queries, draw_lots, legend_entry
+from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +55,9 @@ class ElevenPointDisplay(CurveDisplay):
     'bm25 (11-pt AP = 0.848)'
     >>> plt.close(display.figure_)
     """
+
+    _measure = "11-pt AP"
+    _axes = ("Recall", "Interpolated precision")
 
     def __init__(
         self,
@@ -145,88 +148,10 @@ class ElevenPointDisplay(CurveDisplay):
         display = cls(precision, n_queries=n_queries, n_empty=n_empty, name=name)
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        groups: Any = None,
-        response_method: str = "auto",
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the curve of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted model
-        X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Labels, at least 0; NaN = not judged.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
-        response_method : {"auto", "predict", "predict_proba", "decision_function"}
-            See `skrank.scorer`.
-        name : str, optional
-            Default: the class of the model.
-        **kwargs
-            Of `from_predictions`.
-
-        Returns
-        -------
-        ElevenPointDisplay
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, or no query has a relevant document.
-
-        Examples
-        --------
-        >>> import matplotlib.pyplot as plt
-        >>> import skrank
-        >>> from skrank.datasets import make_ranking
-        >>> from skrank.plotting import ElevenPointDisplay
-        >>> from sklearn.linear_model import Ridge
-        >>> data = make_ranking(n_queries=50, random_state=0)
-        >>> y = skrank.with_groups(data.relevance, data.qid)
-        >>> model = Ridge().fit(data.X, y)
-        >>> display = ElevenPointDisplay.from_estimator(model, data.X, y)
-        >>> display.name
-        'Ridge'
-        >>> plt.close(display.figure_)
-        """
-        ids, scores = cls._predict(estimator, X, y, groups, response_method)
-        name = name or type(estimator).__name__
-        return cls.from_predictions(y, scores, groups=ids, name=name, **kwargs)
-
     @property
     def average_precision(self) -> float:
         """Mean of the eleven points."""
         return float(np.mean(self.precision))
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        name : str, optional
-            Name of the system, for the legend. Default: that of the display.
-        **kwargs
-            Of `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        ElevenPointDisplay
-            The display itself.
-        """
-        name = self.name if name is None else name
-        label = legend_entry(name, "11-pt AP", self.average_precision)
-        style = {"marker": "o", "label": label}
-        ax = self._draw(ax, ELEVEN_LEVELS, self.precision, style | kwargs)
-        ax.set(xlabel=self._recall("Recall"), ylabel="Interpolated precision", xticks=ELEVEN_LEVELS)
-        return self
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+        return ELEVEN_LEVELS, self.precision, self.average_precision, {"marker": "o"}

@@ -12,7 +12,7 @@ from skrank._queries import require_groups
 from skrank.metrics.base import RankedCodes
 from skrank.metrics.gap import GAP
 from skrank.metrics.plan import Plan, Ranking, judge
-from skrank.plotting._display import CurveDisplay, count_queries, draw_lots, legend_entry
+from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 from skrank.scoring import trained_grade
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     those that have a relevant document, interpolated as TREC does: at each of `n_levels` levels of
     recall, evenly from 0 to 1, a query has its highest graded precision at any rank where graded
     recall has reached the level, and 0 if it never does. Interpolation lifts a curve: the area
-    under a mean is larger than GAP.
+    under a mean is larger than GAP. `from_estimator` takes for the highest grade, where neither
+    `thresholds` nor `max_grade` is given, the highest that the model was trained on or that is in
+    `y`, as `skrank.scorer` does.
 
     Parameters
     ----------
@@ -70,6 +72,9 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     'GAP = 0.889'
     >>> plt.close(display.figure_)
     """
+
+    _measure = "GAP"
+    _axes = ("Graded recall", "Graded precision")
 
     def __init__(
         self,
@@ -180,105 +185,17 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         return display.plot(ax, **kwargs)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        groups: Any = None,
-        response_method: str = "auto",
-        thresholds: Sequence[float] | None = None,
-        max_grade: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the curve of a fitted model.
+    def _trained(
+        cls, estimator: Any, y: Any, ids: np.ndarray, given: dict[str, Any]
+    ) -> dict[str, Any]:
+        if given.get("thresholds") is not None or given.get("max_grade") is not None:
+            return given
+        return given | {"max_grade": max(trained_grade(estimator), judge(y, ids).max_grade)}
 
-        Parameters
-        ----------
-        estimator : fitted model
-        X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Labels, at least 0; NaN = not judged.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
-        response_method : {"auto", "predict", "predict_proba", "decision_function"}
-            See `skrank.scorer`.
-        thresholds : sequence of float, optional
-            See `skrank.metrics.GAP`.
-        max_grade : int, optional
-            Highest grade of the collection. Default: the highest that the model was trained on or
-            that is in `y`, as in `skrank.scorer`.
-        name : str, optional
-            Default: the class of the model.
-        **kwargs
-            Of `from_predictions`.
-
-        Returns
-        -------
-        GradedPrecisionRecallDisplay
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, or no query has a relevant document.
-
-        Examples
-        --------
-        >>> import matplotlib.pyplot as plt
-        >>> import skrank
-        >>> from skrank.datasets import make_ranking
-        >>> from skrank.plotting import GradedPrecisionRecallDisplay
-        >>> from skrank.scoring import scorer
-        >>> from sklearn.linear_model import Ridge
-        >>> data = make_ranking(n_queries=50, random_state=0)
-        >>> y = skrank.with_groups(data.relevance, data.qid)
-        >>> model = Ridge().fit(data.X, y)
-        >>> display = GradedPrecisionRecallDisplay.from_estimator(model, data.X, y)
-        >>> bool(display.gap == scorer("gap")(model, data.X, y))
-        True
-        >>> plt.close(display.figure_)
-        """
-        ids, scores = cls._predict(estimator, X, y, groups, response_method)
-        if thresholds is None and max_grade is None:
-            max_grade = max(trained_grade(estimator), judge(y, ids).max_grade)
-        return cls.from_predictions(
-            y,
-            scores,
-            groups=ids,
-            thresholds=thresholds,
-            max_grade=max_grade,
-            name=name or type(estimator).__name__,
-            **kwargs,
-        )
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        name : str, optional
-            Name of the system, for the legend. Default: that of the display.
-        **kwargs
-            Of `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        GradedPrecisionRecallDisplay
-            The display itself.
-        """
-        name = self.name if name is None else name
-        style: dict[str, Any] = {"label": legend_entry(name, "GAP", self.gap)}
-        recall, precision = self.recall, self.precision
-        if self.n_queries == 1:
-            recall, precision = _steps(recall, precision)
-            style["drawstyle"] = "steps-pre"
-        ax = self._draw(ax, recall, precision, style | kwargs)
-        ax.set(xlabel=self._recall("Graded recall"), ylabel="Graded precision")
-        return self
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+        if self.n_queries > 1:
+            return self.recall, self.precision, self.gap, {}
+        return *_steps(self.recall, self.precision), self.gap, {"drawstyle": "steps-pre"}
 
 
 def _points(

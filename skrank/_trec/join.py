@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skrank._queries import Queries
-from skrank._trec_data import Qrels, Run
+from skrank._trec.data import Qrels, Run
 from skrank.metrics.base import RankedCodes
 from skrank.metrics.plan import Judgments, Ranking
 
@@ -29,6 +29,16 @@ class Pool:
         unjudged = len(judged.labels) if judged.unjudged is None else judged.unjudged
         labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
         return cls(qrels, judged.codes, labels, unjudged)
+
+    def numbered(self) -> Pool:
+        """Numbers of rows for codes: runs joined with them can be given codes of any reduction."""
+        n_rows = len(self.codes)
+        return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
+
+    def reduced(self, kept: np.ndarray) -> Pool:
+        """The judgments of some rows (a mask); the other documents stay in the pool, not judged."""
+        unjudged = self.codes.dtype.type(self.unjudged)
+        return replace(self, codes=np.where(kept, self.codes, unjudged))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,11 @@ class Joined:
     retrieved: np.ndarray
     present: np.ndarray
     facts: dict[str, float]
+
+    def coded(self, pool: Pool) -> Joined:
+        """With the codes of `pool`, if it was joined with the numbers of its rows."""
+        outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
+        return replace(self, codes=np.append(pool.codes, outside)[self.codes])
 
 
 def join(pool: Pool, run: Run) -> Joined:

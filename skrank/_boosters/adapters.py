@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._boosters.query_log import QueryLog
 from skrank.metrics.base import Metric, metric
 from skrank.metrics.plan import Judgments, Plan, Ranking
 from skrank.objectives.base import BoundObjective, Objective
+from skrank.objectives.position import BoundPositionObjective, PositionBias
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 
@@ -47,6 +52,8 @@ class Supplied:
         In the booster's own layout.
     max_grade : int, optional
         Highest grade of the collection, if more than these labels are known.
+    positions : ndarray of shape (n_rows,), optional
+        Where each document was shown, if the booster knows.
     """
 
     owner: Any
@@ -54,6 +61,7 @@ class Supplied:
     sizes: np.ndarray | None
     weights: np.ndarray | None
     max_grade: int | None = None
+    positions: np.ndarray | None = None
 
     def equals(self, other: Supplied) -> bool:
         """Whether nothing has changed that a plan depends on."""
@@ -61,14 +69,23 @@ class Supplied:
             self.max_grade == other.max_grade
             and _same(self.sizes, other.sizes)
             and _same(self.weights, other.weights)
+            and _same(self.positions, other.positions)
             and _same(self.labels, other.labels)
         )
 
+    def at_least(self, max_grade: int | None) -> Supplied:
+        """The same data of a collection whose highest grade is no lower than this."""
+        if max_grade is None or (self.max_grade or 0) >= max_grade:
+            return self
+        return replace(self, max_grade=max_grade)
+
     def snapshot(self) -> Supplied:
         """A copy that outlives changes and does not keep the owner alive."""
-        copies = (None if a is None else np.array(a) for a in (self.sizes, self.weights))
-        sizes, weights = copies
-        return replace(self, owner=None, labels=np.array(self.labels), sizes=sizes, weights=weights)
+        sizes, weights, positions = (
+            None if a is None else np.array(a) for a in (self.sizes, self.weights, self.positions)
+        )
+        labels = np.array(self.labels)
+        return Supplied(None, labels, sizes, weights, self.max_grade, positions)
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
@@ -138,13 +155,22 @@ Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
 class GradientCallable:
     """An objective as boosters call it; copies start without plans."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
+        self.max_grade = max_grade  # of the collection, where it is known
         self._bound: PerDataSet[BoundObjective] = PerDataSet()
+        self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
         self._lock = threading.Lock()  # what is bound has room for one call at a time
+        self._learned: dict[str, PositionBias] = {}  # shared with deep copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.objective,)
+        return type(self), (self.objective, self.max_grade)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GradientCallable:
+        # LightGBM trains with a deep copy: what it learns must be found in the original
+        copied = type(self)(self.objective, self.max_grade)
+        copied._learned = self._learned
+        return copied
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.objective({self.objective!r})"
@@ -154,15 +180,33 @@ class GradientCallable:
 
         def bind(data: Supplied) -> BoundObjective:
             judgments, weights, max_grade = judge(data)
-            return self.objective.bind(judgments, weights, max_grade=max_grade)
+            given = {} if data.positions is None else {"positions": data.positions}
+            return self.objective.bind(judgments, weights, max_grade=max_grade, **given)
 
+        data = data.at_least(self.max_grade)
         vector = check.as_vector("scores", scores, len(data.labels))
         grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
         with self._lock:
             bound = self._bound.get(data, bind)
             bound.round = 0  # boosters do not say when a training starts: no call knows of others
             bound.gradient(vector, grad, hess)
+            if isinstance(bound, BoundPositionObjective):
+                self._learned["bias"] = bound.position_bias
         return grad, hess
+
+    @property
+    def position_bias_(self) -> pd.DataFrame:
+        """What the latest training, by this callable or a deep copy, has learned about positions.
+
+        One line per position; columns as in the class of the objective. Only for objectives that
+        learn about positions, once they have trained.
+        """
+        if "bias" not in self._learned:
+            raise AttributeError(
+                "nothing was learned about positions: train with skrank.AdditivePositionBias or "
+                "skrank.UnbiasedLambdaRank."
+            )
+        return self._learned["bias"].frame()
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,19 +217,13 @@ class EvalPlan:
     weights: np.ndarray | None
     plans: tuple[Plan, ...]
 
-    def means(self, scores: Any) -> list[float]:
-        """Mean over queries of each metric."""
-        return [plan.average(*rest) for plan, *rest in self._measured(scores)]
-
     def sums(self, scores: Any) -> np.ndarray:
         """Sum over queries and their weight for each metric: both add up over parts."""
         check.check_arithmetic(plan.metric for plan in self.plans)
-        measured = [
-            (values[mass > 0], mass[mass > 0]) for _, values, mass in self._measured(scores)
-        ]
+        measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
         return np.array([(mass @ values, mass.sum()) for values, mass in measured])
 
-    def _measured(self, scores: Any) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
+    def measured(self, scores: Any) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
         """Each plan with the values of queries and their weights."""
         ranking = Ranking(self.judgments, scores)
         for plan in self.plans:
@@ -196,18 +234,33 @@ class EvalPlan:
 class MetricCallable:
     """Metrics as boosters call them; copies start without plans."""
 
-    def __init__(self, *metrics: str | Metric) -> None:
-        if not metrics:
-            raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
+    def __init__(
+        self,
+        metrics: Iterable[str | Metric],
+        per_query: QueryLog | None = None,
+        max_grade: int | None = None,
+    ) -> None:
         self.metrics = tuple(dict.fromkeys(metric(one) for one in metrics))
+        if not self.metrics:
+            raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
+        self.per_query = check.check_query_log(per_query, QueryLog)
+        self.max_grade = max_grade
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
+        self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.metrics
+        return type(self), (self.metrics, self.per_query, self.max_grade)
 
     def __repr__(self) -> str:
         names = ", ".join(repr(str(one)) for one in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
+
+    def _means(self, plan: EvalPlan, owner: Any, scores: Any) -> list[float]:
+        """Mean over queries of each metric, and a round in the log."""
+        measured = list(plan.measured(scores))
+        if self.per_query is not None:
+            self.per_query.add(owner, self.metrics, [values for _, values, _ in measured])
+        return [plan.average(values, mass) for plan, values, mass in measured]
 
     def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
         def bind(data: Supplied) -> EvalPlan:
@@ -215,4 +268,4 @@ class MetricCallable:
             plans = (Plan(one, judgments, max_grade=max_grade) for one in self.metrics)
             return EvalPlan(judgments, weights, tuple(plans))
 
-        return self._plans.get(data, bind)
+        return self._plans.get(data.at_least(self.max_grade), bind)

@@ -45,8 +45,18 @@ class Part:
         return check.query_weights(self.weights, self.queries)
 
 
-def features(X: Any) -> Any:
-    """Features in two dimensions, in a form that LightGBM, too, takes and predicts from."""
+def features(X: Any, *, polars: bool = True) -> Any:
+    """Features in two dimensions, in a form that LightGBM, too, takes and predicts from.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    polars : bool
+        Leave frames of polars as they are. Boosters get them as pandas: LightGBM and XGBoost know
+        names and categories then, and XGBoost reads polars through pyarrow only.
+    """
+    if not polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
+        X = _as_pandas(X)
     X = csr_matrix(X) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
@@ -56,6 +66,31 @@ def features(X: Any) -> Any:
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     return X
+
+
+def _as_pandas(X: Any) -> Any:
+    """A frame of polars as one of pandas; `to_pandas` of polars would need pyarrow."""
+    import pandas as pd
+
+    columns = {}
+    for column in X.iter_columns():
+        kind = type(column.dtype).__name__
+        if kind == "Categorical":
+            raise ValueError(
+                f"column {column.name!r} is a Categorical of polars, which may number its values "
+                "otherwise in other rows: cast it to polars.Enum, which lists them."
+            )
+        columns[column.name] = (
+            pd.Categorical(column.to_list(), categories=column.dtype.categories.to_list())
+            if kind == "Enum"
+            else column.to_numpy()
+        )
+    return pd.DataFrame(columns)
+
+
+def plain(y: Any) -> Any:
+    """Labels without their index, which numpy would hash to look for attributes of its own."""
+    return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 
 class Rows:
@@ -84,7 +119,7 @@ class Rows:
         unjudged: str = "raise",
         graded: bool = True,
     ) -> None:
-        self.y = column_or_1d(y, warn=True)
+        self.y = column_or_1d(plain(y), warn=True)
         judged = check.check_training_labels(self.y, unjudged, graded)
         if unjudged == "zero" and not judged.all():
             self.y = np.where(judged, self.y, 0.0)
@@ -152,9 +187,10 @@ class Rows:
             rows = rows[inside[self.codes[rows]]]
         queries = None
         if self.codes is not None:
-            codes, first = np.unique(self.codes[rows], return_index=True)
-            queries = Queries(self.ids[codes], np.append(first, len(rows)).astype(np.int64))
-        if len(rows) == len(self.y) and not np.any(np.diff(rows) != 1):
+            codes = self.codes[rows]  # ascending
+            first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+            queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
+        if len(rows) == len(self.y) and not np.any(rows[1:] < rows[:-1]):
             return Part(self.X, self.y, self.weights, self.params, queries)
         weights = None if self.weights is None else self.weights[rows]
         params = {name: self._take(value, rows) for name, value in self.params.items()}

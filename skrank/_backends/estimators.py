@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -11,42 +12,12 @@ import numpy as np
 from sklearn.base import clone
 
 from skrank import _validation as check
-from skrank._adapters import import_booster
-from skrank._rows import Part
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Judgments, Plan, Ranking
-from skrank.objectives import Objective
+from skrank._backends.catboost import fit_catboost
+from skrank._backends.rows import Part
+from skrank._backends.training import VALIDATION, Fitted, HeldOut, Task
+from skrank._boosters.adapters import import_booster
+from skrank._queries import LEVEL
 from skrank.scoring import predicted_scores
-
-VALIDATION = "validation"  # the name of the validation part in logs
-
-
-@dataclass(frozen=True)
-class Task:
-    """What to train and to validate on.
-
-    Attributes
-    ----------
-    objective : Objective or None
-        None: the estimator's own.
-    metrics : dict of str to Metric
-        By the name that the user gave; the first decides when to stop. Empty: the estimator's own.
-    rounds : int or None
-        Rounds without improvement before the stop; None: train to the end.
-    """
-
-    objective: Objective | None
-    metrics: dict[str, Metric]
-    rounds: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted estimator, the rounds that its predictions use, and its values per round."""
-
-    estimator: Any
-    best_iteration: int | None = None
-    evals: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,62 +60,14 @@ def backend_of(estimator: Any) -> Backend:
     if ("xgboost", "XGBModel") in names:
         return Backend(_fit_xgboost, "n_estimators", takes_metrics=regresses)
     if ("catboost", "CatBoostRanker") in names:
-        return Backend(_fit_catboost, "iterations", ranks=True)
+        ranked = partial(fit_catboost, ranks=True)
+        return Backend(ranked, "iterations", ranks=True, takes_metrics=True)
     if ("catboost", "CatBoost") in names:
-        return Backend(_fit_catboost, "iterations")
+        return Backend(fit_catboost, "iterations", takes_metrics=regresses)
     if ("sklearn", "BaseHistGradientBoosting") in names:
         return Backend(_fit_hist, "max_iter", takes_metrics=True)
     taken = _group_parameter(estimator)
     return Backend(_fit_other, ranks=taken is not None)
-
-
-# metrics on the validation part -------------------------------------------------------------------
-
-
-class HeldOut:
-    """Metrics on the validation part, one sort per round; LightGBM calls it as it is."""
-
-    def __init__(self, part: Part, metrics: dict[str, Metric]) -> None:
-        judgments = Judgments(part.y, part.queries)
-        self.weights = part.query_weights
-        self.plans = {name: Plan(one, judgments) for name, one in metrics.items()}
-        for name, plan in self.plans.items():
-            if plan.empty.all():
-                raise ValueError(
-                    f"no validation query has a relevant document, so {name} cannot decide when to "
-                    "stop: hold out more queries, or give others as X_val."
-                )
-        self.judgments = judgments
-
-    def means(self, scores: Any) -> dict[str, float]:
-        """Mean over queries of each metric, by name."""
-        ranking = Ranking(self.judgments, scores)
-        return {
-            name: plan.mean(ranking, plan.values(ranking), self.weights)
-            for name, plan in self.plans.items()
-        }
-
-    def __call__(self, y_true: Any, y_pred: Any) -> list[tuple[str, float, bool]]:
-        """Name, value and direction of each metric."""
-        means = self.means(y_pred)
-        return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]
-
-
-class _HeldOutScorer:
-    """The first metric as `scoring` of HistGradientBoosting, which also scores training rows."""
-
-    def __init__(self, held_out: HeldOut, y: np.ndarray) -> None:
-        self.held_out = held_out
-        self.y = y
-        self.log: dict[str, list[float]] = {name: [] for name in held_out.plans}
-
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        if len(y) != len(self.y) or not np.array_equal(y, self.y):
-            return 0.0  # training rows, whose score decides nothing
-        for name, value, _ in self.held_out(y, predicted_scores(estimator, X)):
-            self.log[name].append(value)
-        name, plan = next(iter(self.held_out.plans.items()))
-        return self.log[name][-1] * (1 if plan.metric.greater_is_better else -1)
 
 
 # LightGBM -----------------------------------------------------------------------------------------
@@ -198,10 +121,10 @@ def _lightgbm_validation(
 def _fit_xgboost(
     estimator: Any, train: Part, valid: Part | None, task: Task, params: dict[str, Any]
 ) -> Fitted:
-    if valid is None and estimator.early_stopping_rounds is not None:
+    if LEVEL in list(getattr(train.X, "columns", ())):
         raise ValueError(
-            f"early_stopping_rounds of {type(estimator).__name__} needs queries to validate on: "
-            "give validation_fraction to GroupedRanker, or X_val, y_val and groups_val to fit."
+            f'{type(estimator).__name__} takes a column "qid" of X for queries of its own: move it '
+            "to the index, X.set_index('qid'), or drop it and use skrank.with_groups(y, qid)."
         )
     params.setdefault("verbose", False)
     if task.objective is None and (valid is None or not task.metrics):
@@ -306,39 +229,32 @@ def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> 
     return xgboost.DMatrix(**fields)
 
 
-# CatBoost -----------------------------------------------------------------------------------------
-
-
-def _fit_catboost(
-    estimator: Any, train: Part, valid: Part | None, task: Task, params: dict[str, Any]
-) -> Fitted:
-    ranks = backend_of(estimator).ranks
-    if valid is not None:
-        params["eval_set"] = import_booster("catboost").Pool(
-            valid.X,
-            valid.y,
-            cat_features=params.get("cat_features") or estimator.get_params().get("cat_features"),
-            **_catboost_rows(valid, ranks, "weight"),
-        )
-        params["early_stopping_rounds"] = task.rounds
-    params |= _catboost_rows(train, ranks, "sample_weight")
-    estimator.fit(train.X, train.y, **params)
-    evals = estimator.get_evals_result().get(VALIDATION, {}) if valid is not None else {}
-    return Fitted(estimator, int(estimator.tree_count_), dict(evals))
-
-
-def _catboost_rows(part: Part, ranks: bool, weight: str) -> dict[str, Any]:
-    """Queries and weights of rows by CatBoost's names."""
-    if not ranks:
-        return {} if part.weights is None else {weight: part.weights}
-    added: dict[str, Any] = {"group_id": part.queries.row_query}
-    weights = part.query_weights
-    if weights is not None:
-        added["group_weight"] = np.repeat(weights, part.queries.sizes)
-    return added
-
-
 # scikit-learn -------------------------------------------------------------------------------------
+
+
+class _HeldOutScorer:
+    """The first metric as `scoring` of HistGradientBoosting, which also scores training rows."""
+
+    def __init__(self, held_out: HeldOut, y: np.ndarray) -> None:
+        self.held_out = held_out
+        self.y = y
+        self.log: dict[str, list[float]] = {name: [] for name in held_out.plans}
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        if len(y) != len(self.y) or not np.array_equal(y, self.y):
+            return 0.0  # training rows, whose score decides nothing
+        for name, value, _ in self.held_out(y, predicted_scores(estimator, X)):
+            self.log[name].append(value)
+        name, plan = next(iter(self.held_out.plans.items()))
+        return self.log[name][-1] * (1 if plan.metric.greater_is_better else -1)
+
+    def rounds(self, count: int) -> dict[str, list[float]]:
+        """Values of the rounds, without those from before the first.
+
+        Training rows with the labels of the validation rows are in the log too: before these.
+        """
+        log = self.log.items()
+        return {name: values[:: -(len(values) // count)][-2::-1] for name, values in log}
 
 
 def _fit_hist(
@@ -370,8 +286,7 @@ def _fit_hist(
     )  # fmt: skip
     scores = whole.validation_score_[1:]  # the first is from before the first round
     best = int(np.argmax(scores)) + 1
-    evals = {"loss": (-scores).tolist()} if scorer is None else scorer.log
-    evals = {name: values[-len(scores) :] for name, values in evals.items()}
+    evals = {"loss": (-scores).tolist()} if scorer is None else scorer.rounds(1 + len(scores))
     estimator.set_params(early_stopping=False, max_iter=best)
     estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
     return Fitted(estimator, best, evals)

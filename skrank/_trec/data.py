@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._parallel import run_chunks
 from skrank._queries import Queries
-from skrank._trec_files import QRELS, RUN, Documents, Slots, Source, Table, read_table
+from skrank._trec.files import QRELS, RUN, Documents, Slots, Source, Table, read_table
 from skrank.metrics.plan import rank_scores
 
 if TYPE_CHECKING:

@@ -1,0 +1,116 @@
+"""Train LightGBM and XGBoost on GAP with Dask worker processes, and compare with one machine.
+
+Whole queries go to two worker processes. XGBoost stops early on GAP, which is the mean over the
+queries of both workers; LightGBM trains a fixed number of rounds. The values that are logged or
+predicted on the workers are compared with those of the metric on one machine, and the models with
+those trained there.
+
+    python examples/dask_training.py
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+import xgboost.dask
+from distributed import Client, LocalCluster
+
+import skrank
+import skrank.dask
+import skrank.lightgbm
+import skrank.xgboost
+from skrank.datasets import make_ranking
+
+N_TRAIN, N_VALID = 200, 100
+GAP = skrank.metric("gap@10", max_grade=4)  # a worker of LightGBM sees the grades of its part only
+FIRM = {
+    "tie_order": "stable"
+}  # ties are drawn by the number of a query, which workers do not share
+
+
+class Part:
+    """Documents of whole queries."""
+
+    def __init__(self, data: Any, rows: np.ndarray) -> None:
+        self.X, self.y, self.qid = data.X[rows], data.relevance[rows], data.qid[rows]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Rows of each query."""
+        return np.unique(self.qid, return_counts=True)[1]
+
+    def gap(self, scores: np.ndarray) -> float:
+        """The metric on one machine."""
+        return GAP(self.y, scores, groups=self.qid)
+
+
+def with_xgboost(client: Client, train: Part, valid: Part) -> None:
+    """Early stopping on all workers, and on one machine."""
+    params = {"disable_default_eval_metric": 1, "learning_rate": 0.1, "tree_method": "hist"}
+    metric, rounds = skrank.xgboost.eval_metric(GAP), 300
+
+    def options() -> dict[str, Any]:
+        return {
+            "num_boost_round": rounds,
+            "obj": skrank.xgboost.objective(GAP, **FIRM),
+            "custom_metric": metric,
+            "callbacks": [skrank.xgboost.early_stopping(GAP, 20)],
+            "verbose_eval": False,
+        }
+
+    parts = [skrank.dask.partition_queries(one.X, one.y, one.qid) for one in (train, valid)]
+    dtrain, dvalid = (xgb.dask.DaskDMatrix(client, one.X, one.y, qid=one.qid) for one in parts)
+    found = xgb.dask.train(client, params, dtrain, evals=[(dvalid, "valid")], **options())
+    on_dask, logged = found["booster"], found["history"]["valid"][str(GAP)]
+    atrain, avalid = (xgb.DMatrix(one.X, one.y, qid=one.qid) for one in (train, valid))
+    alone = xgb.train(params, atrain, evals=[(avalid, "valid")], **options())
+
+    best = on_dask.best_iteration
+    scores = on_dask.predict(avalid, iteration_range=(0, best + 1))
+    same = valid.gap(scores)
+    print(f"XGBoost  best round {best} on two workers, {alone.best_iteration} on one machine")
+    print(f"         {GAP}: logged by the workers {logged[best]:.6f}, on one machine {same:.6f}")
+    print(f"         {GAP} of the model trained on one machine {alone.best_score:.6f}")
+
+
+def with_lightgbm(client: Client, train: Part, valid: Part) -> None:
+    """A fixed number of rounds on all workers, and on one machine."""
+    params = {"metric": "None", "n_estimators": 100, "num_leaves": 15, "verbosity": -1}
+    objective = skrank.lightgbm.objective(GAP, **FIRM)
+    parts = skrank.dask.partition_queries(train.X, train.y, train.qid)
+    on_dask = lgb.DaskLGBMRanker(client=client, objective=objective, **params)
+    on_dask.fit(parts.X, parts.y, group=parts.group)
+    alone = lgb.LGBMRanker(objective=objective, **params)
+    alone.fit(train.X, train.y, group=train.sizes)
+
+    held_out = skrank.dask.partition_queries(valid.X, valid.y, valid.qid)
+    by_workers = on_dask.predict(held_out.X).compute()
+    found = GAP(held_out.y.compute(), by_workers, groups=held_out.qid.compute())
+    same = valid.gap(on_dask.to_local().predict(valid.X))
+    by_one = valid.gap(alone.predict(valid.X))
+    print(f"LightGBM {GAP}: predicted by the workers {found:.6f}, on one machine {same:.6f}")
+    print(f"         {GAP} of the model trained on one machine {by_one:.6f}")
+
+
+def main() -> None:
+    data = make_ranking(N_TRAIN + N_VALID, random_state=0)
+    train, valid = Part(data, data.qid < N_TRAIN), Part(data, data.qid >= N_TRAIN)
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        with_xgboost(client, train, valid)
+        with_lightgbm(client, train, valid)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What is left of a comparison when fewer documents are judged? After Sakai, SIGIR 2007.
+
+    python examples/incompleteness.py QRELS FOLDER [-m gap -m bpref ...] [--repeats 5]
+
+FOLDER holds runs in TREC's format, one a file (also .gz and .xz). Judgments are taken away at
+random, the same part of the relevant and of the other documents of each topic, and all runs are
+measured anew. The tables say how the ranking of the systems correlates with that by all judgments,
+and how many pairs of systems are still told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from skrank.incompleteness import DEFAULT_METRICS, Robustness, robustness
+
+TABLES = {
+    "tau_b": "tau_b with the ranking by all judgments",
+    "tau_ap": "AP correlation with the ranking by all judgments",
+    "power": "discriminative power",
+    "required_difference": "difference of means that makes any pair significant",
+    "mean": "mean over systems",
+}
+
+
+def plot(found: Robustness, path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from skrank.plotting import RobustnessDisplay
+
+    figure, axes = plt.subplots(1, 3, figsize=(18, 6), layout="constrained")
+    for ax, column in zip(axes, ("mean", "tau_b", "power"), strict=True):
+        RobustnessDisplay(found).plot(ax, column=column)
+    figure.savefig(path, dpi=120)
+    print(f"\nfigures: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("qrels")
+    parser.add_argument("folder", help="folder of runs")
+    parser.add_argument(
+        "-m", "--metric", action="append", help=f"default: {', '.join(DEFAULT_METRICS)}"
+    )
+    parser.add_argument("--percents", type=int, nargs="+", default=[100, 80, 60, 40, 20])
+    parser.add_argument("--repeats", type=int, default=1, help="random reductions of each level")
+    parser.add_argument("--strata", choices=("relevance", "grade"), default="relevance")
+    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot", metavar="FILE", help="draw the study, with matplotlib installed")
+    options = parser.parse_args()
+
+    wall, cpu = time.perf_counter(), time.process_time()
+
+    def progress(text: str) -> None:
+        print(f"{text}: {time.perf_counter() - wall:.1f} s", flush=True)
+
+    runs = sorted(path for path in Path(options.folder).iterdir() if path.is_file())
+    found = robustness(
+        runs,
+        options.qrels,
+        options.metric or DEFAULT_METRICS,
+        options.percents,
+        seed=options.seed,
+        n_repeats=options.repeats,
+        strata=options.strata,
+        alpha=options.alpha,
+        n_resamples=options.resamples,
+        progress=progress,
+    )
+    print(f"{time.perf_counter() - wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU\n")
+    print(f"{len(runs)} runs, {found.n_queries} topics, judged documents (mean over repeats):")
+    counts = found.judgments.groupby("percent", sort=False)[["relevant", "other"]].mean()
+    print(counts.to_string(float_format="{:.0f}".format))
+    for column, title in TABLES.items():
+        at = f" at {options.alpha:g}" if column in ("power", "required_difference") else ""
+        print(f"\n{title}{at}, by percent of the judgments")
+        print(found.pivot(column).to_string(float_format="{:.3f}".format))
+    if options.plot:
+        plot(found, options.plot)
+
+
+if __name__ == "__main__":
+    main()

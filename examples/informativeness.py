@@ -1,0 +1,102 @@
+"""How much of a ranking does a metric tell? GAP against its thresholds, nDCG and others, on runs.
+
+    python examples/informativeness.py QRELS FOLDER [--condensed] [--depth 1000] [--plot FILE]
+
+FOLDER holds runs in TREC's format, one a file (also .gz and .xz). For each run and topic, all that
+is known is the value of a metric and the number of documents of each grade in the list; the most
+random list that fits them implies a precision-recall curve. The table shows the root mean square
+difference to the true curve, averaged over lists that hold enough documents of each grade. Smaller
+is more informative. Without arguments, the study runs on data made on the spot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+import skrank
+from skrank import informativeness, trec
+from skrank.datasets import make_ranking
+
+OTHERS = ["ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10"]
+
+
+def made_runs() -> tuple[list[trec.Run], trec.Qrels]:
+    """Ten systems of different quality on grades 0..2."""
+    data = make_ranking(40, n_docs=(80, 120), random_state=0)
+    random = np.random.default_rng(0)
+    grades = np.minimum(data.relevance, 2)
+    docid = np.arange(len(grades))
+    runs = [
+        trec.Run.from_arrays(
+            data.qid, docid, grades + noise * random.normal(size=len(grades)), name=f"noise {noise}"
+        )
+        for noise in np.round(np.geomspace(0.3, 5, 10), 2)
+    ]
+    return runs, trec.Qrels.from_arrays(data.qid, docid, grades)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("qrels", nargs="?")
+    parser.add_argument("folder", nargs="?", help="folder of runs")
+    parser.add_argument("--runs", type=int, help="take only so many of them")
+    parser.add_argument(
+        "--steps", type=int, default=10, help="thresholds are multiples of 1 / steps"
+    )
+    parser.add_argument("-m", "--metric", action="append", help=f"default: {', '.join(OTHERS)}")
+    parser.add_argument("--depth", type=int, default=1000, help="ranks of each list")
+    parser.add_argument("--condensed", action="store_true", help="without documents not judged")
+    parser.add_argument("--min-retrieved", type=int, default=5, help="documents of each grade")
+    parser.add_argument("--baseline", default="ndcg", help="what to compare with")
+    parser.add_argument("--plot", metavar="FILE", help="draw the errors, with matplotlib installed")
+    options = parser.parse_args()
+    if (options.qrels is None) != (options.folder is None):
+        parser.error("name a file of judgments and a folder of runs, or neither.")
+    if options.qrels is None:
+        runs, qrels = made_runs()
+    else:
+        runs = sorted(path for path in Path(options.folder).iterdir() if path.is_file())
+        qrels = trec.read_qrels(options.qrels)
+    runs = runs[: options.runs]
+    top = int(np.nanmax(qrels.labels))
+
+    others = [str(skrank.metric(name)) for name in options.metric or OTHERS]
+    baseline = str(skrank.metric(options.baseline))
+    others += [baseline] * (baseline not in others)
+    candidates = informativeness.threshold_grid(top, options.steps)
+    gaps = [skrank.metric("gap", thresholds=g) for g in candidates]
+    wall, cpu = time.perf_counter(), time.process_time()
+    study = informativeness.study(
+        runs, qrels, [*gaps, *others], depth=options.depth, condensed=options.condensed,
+        min_retrieved=options.min_retrieved, progress=lambda line: print(line, flush=True),
+    )  # fmt: skip
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(f"{wall:.1f} s, {cpu:.1f} s of processor time\n\n{study}")
+
+    criterion = study.mean.mean(axis=1)
+    names = [str(one) for one in gaps]
+    best = criterion[names].idxmin()
+    balanced = str(skrank.metric("gap", thresholds=[1 / top] * top))
+    print(f"\nsmallest mean over labels among GAP: {best}, {criterion[best]:.4f}")
+    print(f"smallest of all: {criterion.idxmin()}, {criterion.min():.4f}")
+    print(f"\ndifferences to {baseline}, 95 % intervals over topics")
+    shown = [name for name in dict.fromkeys([best, balanced, *others]) if name in study.metrics]
+    table = study.differences(baseline).loc[[name for name in shown if name != baseline]]
+    print(table.to_string(float_format="{:+.4f}".format))
+    if options.plot:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from skrank.plotting import InformativenessDisplay
+
+        display = InformativenessDisplay(study).plot(metrics=[baseline])
+        display.figure_.savefig(options.plot, dpi=120)
+        print(f"\nplot: {options.plot}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How GroupedRanker trains each kind of estimator."""

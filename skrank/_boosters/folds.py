@@ -1,0 +1,73 @@
+"""Folds of whole queries, as rows, for the cross-validation of boosters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.base import Metric, metric
+from skrank.model_selection import QueryKFold
+from skrank.objectives import Objective, as_objective
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def row_folds(
+    folds: Any, labels: np.ndarray, sizes: np.ndarray, groups: Any, seed: int
+) -> list[Split]:
+    """Ascending training and test rows of each fold, every query whole on one of the two sides.
+
+    Parameters
+    ----------
+    folds : int, splitter or iterable of (train, test)
+    labels : ndarray of shape (n_rows,)
+    sizes : ndarray of shape (n_queries,)
+        Rows of each query; queries are contiguous.
+    groups : array-like of shape (n_rows,) or None
+        Query ids for splitters. None: the numbers of the queries.
+    seed : int
+        Of the folds, if `folds` is a number.
+
+    Returns
+    -------
+    list of (train, test)
+    """
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    if groups is not None:
+        ids = check.check_group_ids(groups, sizes)
+    if isinstance(folds, Integral) and not isinstance(folds, bool):
+        folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
+    if hasattr(folds, "split") and not isinstance(folds, str):
+        folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
+    if isinstance(folds, str) or not isinstance(folds, Iterable):
+        raise ValueError(f"folds={folds!r} must be a number, a splitter, or (train, test) rows.")
+    found = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
+    if not found:
+        raise ValueError("folds is empty: give at least one (train, test).")
+    return found
+
+
+def chosen_objective(objective: str | Metric | Objective | None, given: Any) -> Objective | None:
+    """The objective of skrank, passed as such or in the parameters; None: the booster's own."""
+    if objective is not None and given is not None:
+        raise ValueError("there are two objectives: give objective=, or one in params.")
+    if objective is None and given is None:
+        raise ValueError(
+            "there is no objective: give one of skrank, such as objective='gap', or one of the "
+            "booster in params."
+        )
+    return getattr(given, "objective", None) if objective is None else as_objective(objective)
+
+
+def chosen_metrics(metrics: Any, objective: Objective | None) -> tuple[Metric, ...]:
+    """The metrics to evaluate: the given ones, or that of the objective."""
+    if metrics is None:
+        metrics = getattr(objective, "metric", None)
+    if metrics is None:
+        raise ValueError("there is no metric: give metrics=, such as metrics='gap@10'.")
+    several = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
+    return tuple(metric(one) for one in several)

@@ -1,0 +1,122 @@
+"""The values of each query in each round, for those who ask for them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank.metrics.base import Metric, metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_metric = metric  # a parameter below has this name
+
+
+class QueryLog:
+    """What every query was worth in every round: filled by ``eval_metric(..., per_query=log)``.
+
+    It holds one number per round, query, metric and data set. Copies of the eval metric, which
+    LightGBM makes, write to the same log; a log for each training keeps trainings apart.
+
+    Notes
+    -----
+    Boosters evaluate the data sets in the order in which they are given, and tell a callable no
+    names: data sets are numbered. In a cross-validation each fold has data sets of its own. In
+    distributed training, where a worker sees its own queries only, a log is refused.
+
+    Examples
+    --------
+    >>> import lightgbm, numpy, skrank.lightgbm
+    >>> X, y = numpy.arange(40.0).reshape(-1, 1) % 4, numpy.arange(40) % 4
+    >>> data, log = lightgbm.Dataset(X, y, group=[4] * 10), skrank.lightgbm.QueryLog()
+    >>> booster = lightgbm.train(
+    ...     {"objective": skrank.lightgbm.objective("gap"), "metric": "None", "verbosity": -1},
+    ...     data, 3, [data], feval=skrank.lightgbm.eval_metric("gap@2", "err", per_query=log),
+    ... )
+    >>> log.frame("gap@2").shape
+    (3, 10)
+    """
+
+    def __init__(self) -> None:
+        self._owners: list[Callable[[], Any]] = []
+        self._values: list[dict[Metric, list[np.ndarray]]] = []
+
+    def frame(self, metric: str | Metric, data: int = -1) -> pd.DataFrame:
+        """The values of a metric.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One of those given to `eval_metric`.
+        data : int, default=-1
+            Number of the data set, in the order of evaluation; -1 is the last.
+
+        Returns
+        -------
+        DataFrame of shape (n_rounds, n_queries)
+            Indexed by ``round`` and ``query``, both from 0; queries in the order of the data set.
+            NaN: the metric is not defined for the query. A mean over a row, with the weights of
+            the queries, is the value that the booster logs.
+
+        Raises
+        ------
+        ValueError
+            If the metric or the data set was not evaluated.
+        """
+        import pandas as pd
+
+        if not -len(self._values) <= data < len(self._values):
+            raise ValueError(
+                f"data={data}: {len(self._values)} data sets were evaluated; they are numbered "
+                "from 0 in the order in which the booster evaluates them."
+            )
+        chosen, found = _metric(metric), self._values[data]
+        if chosen not in found:
+            known = ", ".join(str(one) for one in found)
+            raise ValueError(f"{chosen} was not evaluated: choose one of {known}.")
+        values = np.array(found[chosen])
+        return pd.DataFrame(values).rename_axis(index="round", columns="query")
+
+    def __len__(self) -> int:
+        """Number of data sets that were evaluated."""
+        return len(self._values)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> QueryLog:
+        return self  # LightGBM copies what it is given, and the user reads the original
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._values,)
+
+    def add(self, owner: Any, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
+        """Add a round of a data set; boosters call this through the eval metric.
+
+        Parameters
+        ----------
+        owner
+            An object that lives as long as the data set.
+        metrics : sequence of Metric
+        values : sequence of ndarrays of shape (n_queries,)
+            One per metric.
+        """
+        place = next((i for i, one in enumerate(self._owners) if one() is owner), len(self._values))
+        if place == len(self._values):
+            self._owners.append(weakref.ref(owner))
+            self._values.append({one: [] for one in metrics})
+        for one, row in zip(metrics, values, strict=True):
+            self._values[place].setdefault(one, []).append(np.array(row))
+
+
+def _restored(values: list[dict[Metric, list[np.ndarray]]]) -> QueryLog:
+    """A log read from a file: data sets that come are new."""
+    log = QueryLog()
+    log._values = values
+    log._owners = [_gone] * len(values)
+    return log
+
+
+def _gone() -> None:
+    """A reference to a data set that is no more."""

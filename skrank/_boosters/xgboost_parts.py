@@ -1,0 +1,65 @@
+"""Parts of a DMatrix that hold whole queries, and the boosters trained on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._boosters.adapters import Supplied, as_written, highest_grade, import_booster
+from skrank._boosters.folds import row_folds
+
+Pair = tuple[Any, Any, dict[str, Any]]
+
+
+class Parts:
+    """The training and the test part of each fold of a DMatrix.
+
+    Attributes
+    ----------
+    max_grade : int
+        Highest grade of all labels.
+    """
+
+    def __init__(self, data: Supplied, folds: Any, groups: Any, seed: int) -> None:
+        check.check_sliceable(data.owner, import_booster("xgboost"))
+        remedy = "qid= (a query id per row, ascending)"
+        sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
+        self.weights = None
+        if data.weights is not None and data.sizes is not None:
+            self.weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
+        labels = as_written(data.labels)
+        self.max_grade = highest_grade(labels)
+        self.matrix, self.sizes = data.owner, sizes
+        self._row_query = np.repeat(np.arange(len(sizes)), sizes)
+        self._folds = row_folds(folds, labels, sizes, groups, seed)
+        self._left: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
+
+    def __len__(self) -> int:
+        return len(self._folds)
+
+    def next(self, _train: Any, _test: Any, params: dict[str, Any]) -> Pair:
+        """The parts of the next fold, in place of those that `xgboost.cv` made."""
+        train, test = next(self._left)
+        return self._part(train), self._part(test), params
+
+    def _part(self, rows: np.ndarray) -> Any:
+        queries = np.unique(self._row_query[rows])
+        part = self.matrix.slice(rows, allow_groups=True)
+        part.set_group(self.sizes[queries])
+        if self.weights is not None:
+            part.set_weight(self.weights[queries])
+        return part
+
+
+def keep_boosters(boosters: list[Any]) -> Any:
+    """A callback of `xgboost.cv` that appends the Booster of each fold to a list."""
+
+    class Keep(import_booster("xgboost").callback.TrainingCallback):  # type: ignore[misc]
+        def before_training(self, model: Any) -> Any:
+            boosters.extend(fold.bst for fold in model.cvfolds)
+            return model
+
+    return Keep()

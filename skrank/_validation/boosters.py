@@ -1,0 +1,230 @@
+"""Checks of what boosters are given, and of what they do to queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def check_group_sizes(
+    sizes: Any, n_rows: int, source: str, remedy: str = "group= (sizes of consecutive queries)"
+) -> np.ndarray:
+    """Sizes of consecutive queries as int64, which must add up to `n_rows`."""
+    if sizes is None or len(sizes) == 0:
+        raise ValueError(f"{source} has no groups: pass {remedy} when you build it.")
+    sizes = np.asarray(sizes).astype(np.int64)
+    if sizes.sum() != n_rows:
+        raise ValueError(f"the groups of {source} add up to {sizes.sum()}, not to {n_rows} rows.")
+    return sizes[sizes > 0]
+
+
+def check_bagging(params: Mapping[str, Any]) -> None:
+    """LightGBM parameters under which a callable objective trains."""
+
+    def given(*aliases: str, default: Any) -> str:
+        return str(next((params[name] for name in aliases if name in params), default)).lower()
+
+    by_query = given("bagging_by_query", default=False) in ("true", "1", "+")
+    fraction = given("bagging_fraction", "subsample", "sub_row", "bagging", default=1.0)
+    every = given("bagging_freq", "subsample_freq", default=0)
+    if by_query and float(fraction) < 1 and float(every) > 0:
+        raise ValueError(
+            "bagging_by_query=True with a callable objective trains nothing: LightGBM draws the "
+            "queries only on the way to its own objectives, so that every tree sees no data. "
+            "Set bagging_by_query=False (rows are drawn then), or bagging_fraction=1."
+        )
+
+
+def n_machines(params: Mapping[str, Any]) -> int:
+    """Number of machines that train a LightGBM model together."""
+    names = ("num_machines", "num_machine")
+    return int(next((params[name] for name in names if name in params), 1))
+
+
+def refuse_distributed_stop() -> None:
+    """The error for early stopping in LightGBM where every machine would stop on its own."""
+    raise ValueError(
+        "early stopping in distributed LightGBM: each machine would stop by its own queries, at "
+        "another round. Train a fixed number of rounds, or use xgboost.dask.train with "
+        "skrank.xgboost.early_stopping, which stops all workers at once."
+    )
+
+
+def refuse_distributed_metric() -> None:
+    """The error for an eval metric of LightGBM that sees the queries of one machine only."""
+    raise ValueError(
+        "an eval metric in distributed LightGBM: each machine sees its own queries only, so that "
+        "the logged value is that of one machine. Leave eval_metric out and evaluate predictions "
+        "afterwards, or use xgboost.dask.train, where skrank.xgboost.eval_metric is the mean over "
+        "the queries of all workers."
+    )
+
+
+def refuse_distributed_positions() -> None:
+    """The error for a bias of positions that every worker would learn from its own queries."""
+    raise ValueError(
+        "an objective that learns from positions in distributed training: each worker would learn "
+        "a bias of its own. Train on one machine, or with another objective."
+    )
+
+
+def refuse_distributed_scale(one: Any) -> None:
+    """The error for a scale of grades that every machine would take from its own labels."""
+    if getattr(one, "max_grade", 1) is None and not getattr(one, "thresholds", None):
+        raise ValueError(
+            f"{one} in distributed LightGBM: each machine would take the scale of grades from its "
+            "own labels. Fix it with max_grade=, the highest grade, as in "
+            "skrank.metric('gap', max_grade=4)."
+        )
+
+
+def check_no_positions(positions: Any) -> None:
+    """A LightGBM Dataset without positions of documents, for objectives that cannot use them."""
+    if positions is not None:
+        raise ValueError(
+            "the Dataset has position=, which this objective does not correct for: build it "
+            "without position=, or train with skrank.AdditivePositionBias(objective), with "
+            "skrank.UnbiasedLambdaRank(metric), or with objective='lambdarank'."
+        )
+
+
+def check_shown_order(positions: np.ndarray | None, sizes: np.ndarray | None) -> None:
+    """Positions of a LightGBM Dataset that rise inside queries: others lost their order."""
+    if positions is None or sizes is None:
+        return
+    rises = np.diff(positions.astype(np.int64)) > 0
+    rises[np.cumsum(sizes)[:-1] - 1] = True  # from one query to the next
+    if not rises.all():
+        raise ValueError(
+            f"rows {int(np.argmin(rises))} and {int(np.argmin(rises)) + 1} are not in the order of "
+            "their positions: LightGBM numbers positions by their first occurrence, so that "
+            "max_position has no meaning. Sort the rows of each query by position, or clip "
+            "position= yourself and leave max_position unset."
+        )
+
+
+def check_whole_queries(sizes: Any, rows: Any) -> None:
+    """Rows of a subset that hold every query as a whole or not at all."""
+    sizes = np.asarray(sizes).astype(np.int64)
+    query = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(rows)]
+    kept = np.bincount(query, minlength=len(sizes))
+    torn = np.flatnonzero((kept > 0) & (kept < sizes))
+    if len(torn):
+        raise ValueError(
+            f"{len(torn)} queries are torn apart, first query {torn[0]}: {kept[torn[0]]} of its "
+            f"{sizes[torn[0]]} rows are in this subset. Split by query: with a callable objective, "
+            "lightgbm.cv needs folds=sklearn.model_selection.GroupKFold(5); skrank.lightgbm.cv "
+            "splits by itself."
+        )
+
+
+def check_group_ids(groups: Any, sizes: np.ndarray) -> np.ndarray:
+    """Query ids per row of consecutive queries of these sizes."""
+    ids, ends = np.asarray(groups), np.cumsum(sizes)
+    if ids.shape != (ends[-1],):
+        raise ValueError(
+            f"groups has shape {ids.shape} for {ends[-1]} rows: pass one query id per row."
+        )
+    first = ids[ends - sizes]
+    differ = np.flatnonzero(ids != np.repeat(first, sizes))
+    if len(differ):
+        raise ValueError(
+            f"groups and the data set disagree: row {differ[0]} is of query {ids[differ[0]]!r} in "
+            "groups and of the query of the row above in the data set."
+        )
+    if len(set(first.tolist())) < len(first):
+        raise ValueError("groups names two queries of the data set alike: ids must differ.")
+    return ids
+
+
+def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending training and test rows of a fold, which share no query and tear none apart."""
+    try:
+        train, test = (np.asarray(rows) for rows in split)
+    except (TypeError, ValueError):
+        raise ValueError(f"fold {number} must be a pair of row numbers, (train, test).") from None
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    kept = []
+    for part, rows in (("training", train), ("test", test)):
+        where = f"the {part} part of fold {number}"
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+            raise ValueError(f"{where} must hold row numbers, at least one.")
+        if rows.min() < 0 or rows.max() >= len(query):
+            raise ValueError(f"{where} names a row outside of 0..{len(query) - 1}.")
+        counts = np.bincount(query[rows], minlength=len(sizes))
+        bad = np.flatnonzero((counts > 0) & (counts != sizes))
+        if len(bad) or len(np.unique(rows)) < len(rows):
+            query_number = bad[0] if len(bad) else query[rows[0]]
+            raise ValueError(
+                f"{where} tears queries apart or repeats rows: of query {query_number} it has "
+                f"{counts[query_number]} rows, not {sizes[query_number]}. Split by query, for "
+                "example with skrank.QueryKFold(5)."
+            )
+        kept.append(counts > 0)
+    both = np.flatnonzero(kept[0] & kept[1])
+    if len(both):
+        raise ValueError(f"fold {number} has query {both[0]} in its training and its test part.")
+    return np.sort(train), np.sort(test)
+
+
+def check_query_log(log: Any, kind: type) -> Any:
+    """`log` if it is a log or None."""
+    if log is not None and not isinstance(log, kind):
+        raise ValueError(f"per_query={log!r} must be a QueryLog() of skrank, or None.")
+    return log
+
+
+def check_no_query_log(log: Any) -> None:
+    """No log in distributed training, where every worker would fill its own copy."""
+    if log is not None:
+        raise ValueError(
+            "per_query= logs the queries of one worker only: leave it out in distributed training, "
+            "and use skrank.Metric.per_query on all predictions afterwards."
+        )
+
+
+def check_sliceable(matrix: Any, xgboost: Any) -> None:
+    """A DMatrix that XGBoost can split."""
+    if isinstance(matrix, xgboost.QuantileDMatrix):
+        raise TypeError(
+            "XGBoost cannot split a QuantileDMatrix: build an xgboost.DMatrix, which trains the "
+            "same with tree_method='hist' up to the bounds of bins."
+        )
+
+
+def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
+    """The error for parameters of a booster that have another place here."""
+    for name in names:
+        if params.get(name) not in (None, "None", "none", "custom", "null", "na", 0):
+            raise ValueError(f"params has {name}={params[name]!r}: give {instead} instead.")
+
+
+def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Weights of an XGBoost DMatrix, one for each of the queries of these sizes."""
+    if len(weights) != len(sizes):
+        raise ValueError(
+            f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: XGBoost takes one "
+            "weight per query when rows have a qid. With row weights, pass "
+            "weight=w[numpy.unique(qid, return_index=True)[1]]."
+        )
+    return weights.astype(np.float64)
+
+
+def not_a_dmatrix(what: str) -> TypeError:
+    """The error for a callable that XGBoost's scikit-learn estimators call without groups."""
+    return TypeError(
+        f"{what} needs a DMatrix with queries, and XGBoost's scikit-learn estimators pass arrays: "
+        "use xgboost.train, or skrank.GroupedRanker, which does."
+    )
+
+
+def check_arithmetic(metrics: Iterable[Any]) -> None:
+    """Metrics whose sums over parts of the queries add up."""
+    for metric in metrics:
+        if metric.average == "geometric":
+            raise ValueError(
+                f"{metric} cannot be summed over the workers of distributed training: evaluate it "
+                "afterwards, on all predictions."
+            )

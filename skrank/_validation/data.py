@@ -1,0 +1,184 @@
+"""Checks of labels, scores, weights and positions. Messages name the row or query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank._validation.parameters import MOST_GRADES, MOST_RANKS, check_choice
+
+if TYPE_CHECKING:
+    from skrank._queries import Queries
+
+
+def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given."""
+    try:
+        vector = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, one per row (document).") from None
+    if vector.ndim == 2 and vector.shape[1] == 1:
+        vector = vector.ravel()
+    if vector.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {vector.shape}: pass one value per row (document) in one dimension, "
+            "and say with groups= which query each row belongs to."
+        )
+    if len(vector) == 0:
+        raise ValueError(f"{name} is empty: there is no document to rank.")
+    if n_rows is not None and len(vector) != n_rows:
+        raise ValueError(
+            f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
+        )
+    return vector
+
+
+def bad_score(value: float, row: int) -> ValueError:
+    """The error for a score that cannot be ranked."""
+    return ValueError(
+        f"score of row {row} is {value}: a score must be a finite number, or -inf for a judged "
+        "document that was not retrieved. Repair the model or drop the row."
+    )
+
+
+def bad_label(value: float, row: int) -> ValueError:
+    """The error for a label that is no grade."""
+    if value < 0:
+        return ValueError(
+            f"label of row {row} is {value:g}: labels must be at least 0. "
+            "Use NaN for a document that was not judged, 0 for one that is not relevant."
+        )
+    return ValueError(
+        f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
+    )
+
+
+def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
+    """One weight per query from one per row; None stays None."""
+    if sample_weight is None:
+        return None
+    rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
+    starts = queries.indptr[:-1]
+    weights = rows[starts]
+    check_weights(weights, queries)  # a NaN would seem to vary
+    varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
+    if len(varies):
+        raise ValueError(
+            f"sample_weight varies inside query {queries.name(varies[0])}: "
+            "give all rows of a query the same weight, for a query counts as a whole."
+        )
+    return weights
+
+
+def check_weights(weights: np.ndarray, queries: Queries) -> np.ndarray:
+    """Weights per query: finite, not negative, not all zero."""
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        query = queries.name(bad[0])
+        raise ValueError(
+            f"weight of query {query} is {weights[bad[0]]}: it must be finite and not negative."
+        )
+    if not weights.any():
+        raise ValueError("all weights are 0: at least one query must count.")
+    return weights
+
+
+def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
+    """Labels at most `max_grade`, for metrics whose scale ends there."""
+    if labels.max(initial=0) > max_grade:
+        raise ValueError(
+            f"label {labels.max():g} is above max_grade={max_grade} of {name}: give the highest "
+            "grade of the collection as max_grade, or one threshold per grade."
+        )
+
+
+def check_few_labels(name: str, labels: np.ndarray) -> None:
+    """Few enough distinct labels for a table of all pairs of them."""
+    if len(labels) > MOST_GRADES:
+        raise ValueError(
+            f"{len(labels)} distinct labels are too many for {name} (at most {MOST_GRADES}): bin "
+            "the labels into grades, for example with numpy.digitize."
+        )
+
+
+def check_exponent(name: str, highest: float) -> None:
+    """A label whose power of two is a number."""
+    if highest > MOST_GRADES:
+        raise ValueError(
+            f"label {highest:g} is too high for {name}, which takes two to its power: bin the "
+            "labels into grades, or use a metric with gain=linear."
+        )
+
+
+def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> None:
+    """Probabilities per label, at most 1."""
+    if found.max(initial=0) > 1:
+        worst = int(np.argmax(found))
+        raise ValueError(
+            f"{name} gives label {labels[worst]:g} the probability {found[worst]:g}, above 1: "
+            "choose a scale that fits the labels, or give a mapping from labels to probabilities."
+        )
+
+
+def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) -> np.ndarray:
+    """The value of each label in `table`; a label without a value is an error, but for 0."""
+    for label in labels:
+        if label not in table and label != 0:
+            raise ValueError(f"{parameter} has no value for label {label:g}: give one per label.")
+    return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)
+
+
+def check_positions(positions: Any, n_rows: int) -> np.ndarray:
+    """Where documents were shown: one whole number of at least 0 per row."""
+    vector = as_vector("positions", positions, n_rows)
+    bad = np.flatnonzero(~((vector >= 0) & (vector <= MOST_RANKS) & (vector == np.rint(vector))))
+    if len(bad):
+        raise ValueError(
+            f"position of row {bad[0]} is {vector[bad[0]]:g}: positions must be whole numbers of "
+            "at least 0, such as the rank at which the document was shown."
+        )
+    return vector.astype(np.int64)
+
+
+def check_rows_shown(kept: np.ndarray) -> None:
+    """All rows kept where their order says at which position each document was shown."""
+    if not kept.all():
+        raise ValueError(
+            f"the document of row {int(np.argmin(kept))} has no label and would be dropped, and "
+            "those below it would move up: positions are the order of the rows inside their query. "
+            'Choose unjudged="zero" for documents that were shown and not clicked.'
+        )
+
+
+def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndarray:
+    """Mask of the rows that have a label; `graded` labels must be at least 0."""
+    check_choice("unjudged", unjudged, ("raise", "drop", "zero"))
+    labels = as_vector("y", y)
+    if np.isinf(labels).any():
+        row = int(np.argmax(np.isinf(labels)))
+        raise ValueError(f"Input y contains infinity: label of row {row} is {labels[row]}.")
+    judged = ~np.isnan(labels)
+    if unjudged == "raise" and not judged.all():
+        raise ValueError(
+            f"Input y contains NaN: the document of row {int(np.argmin(judged))} was not judged. "
+            'Choose unjudged="drop" to train without it, or "zero" to take it for not relevant.'
+        )
+    if not judged.any():
+        raise ValueError("y has no label: every document is unjudged.")
+    if graded and labels[judged].min() < 0:
+        row = int(np.argmax(labels < 0))
+        raise bad_label(float(labels[row]), row)
+    return judged
+
+
+def check_labels(y: Any, n_rows: int) -> np.ndarray:
+    """Labels to train on in a booster: finite and at least 0, one per row."""
+    labels = as_vector("y", y, n_rows)
+    bad = np.flatnonzero(~((labels >= 0) & np.isfinite(labels)))
+    if len(bad) and np.isnan(labels[bad[0]]):
+        raise ValueError(f"label of row {bad[0]} is missing: drop documents that were not judged.")
+    if len(bad):
+        raise bad_label(float(labels[bad[0]]), int(bad[0]))
+    return labels

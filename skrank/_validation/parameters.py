@@ -1,0 +1,195 @@
+"""Checks of parameters. Every message names the parameter and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
+TIES_CHOICES = ("average", "stable", "worst", "best")
+MOST_GRADES = 1000  # two to a higher power is hardly a number
+MOST_LABEL = 1e30
+HEAVIEST = 1e9  # weight of a part of a mixture
+MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
+    """The error for a name that does not exist, with the nearest that does."""
+    known = sorted(known)
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
+
+
+def check_choice(parameter: str, value: Any, choices: Sequence[Any]) -> Any:
+    """`value` if it is one of `choices`."""
+    for choice in choices:
+        if type(value) is not bool and value == choice:
+            return choice
+    options = ", ".join(repr(choice) for choice in choices)
+    raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
+
+
+def check_flag(parameter: str, value: Any) -> bool:
+    """`value` as a bool; a word such as "no" is not one."""
+    if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"{parameter}={value!r} must be True or False.")
+
+
+def check_seed(parameter: str, value: Any) -> int:
+    """`value` as an int, of any sign."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
+    return int(value)
+
+
+def check_cutoff(k: Any) -> int | None:
+    """`k` as an int of at least 1, or None for the whole list."""
+    return None if k is None else check_count("k", k, "the number of top ranks that count")
+
+
+def check_count(parameter: str, value: Any, meaning: str) -> int:
+    """`value` as an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
+    if value < 1:
+        raise ValueError(f"{parameter}={value} must be at least 1: {meaning}.")
+    if value > MOST_RANKS:
+        raise ValueError(f"{parameter}={value} is beyond {MOST_RANKS}: leave it out for no limit.")
+    return int(value)
+
+
+def check_number(
+    parameter: str, value: Any, low: float, high: float, *, open_low: bool = False
+) -> float:
+    """`value` as a float in [low, high], or in (low, high]."""
+    bracket = "(" if open_low else "["
+    expected = f"a number in {bracket}{low:g}, {high:g}]"
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{parameter}={value!r} must be {expected}.")
+    number = float(value)
+    inside = low < number <= high if open_low else low <= number <= high
+    if not inside:  # also NaN
+        raise ValueError(f"{parameter}={value!r} must be {expected}.")
+    return number
+
+
+def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
+    """A non-empty sequence of finite numbers as a tuple of floats."""
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{parameter}={values!r} must be a sequence of numbers.") from None
+    if not numbers or not all(math.isfinite(number) for number in numbers):
+        raise ValueError(f"{parameter}={values!r} must hold at least one number, all finite.")
+    return numbers
+
+
+def check_thresholds(thresholds: Any, max_grade: int | None) -> tuple[float, ...] | None:
+    """Probabilities of the grades 1..c as a tuple; None stays None."""
+    if thresholds is None:
+        return None
+    g = check_numbers("thresholds", thresholds)
+    for grade, probability in enumerate(g, start=1):
+        if probability < 0:
+            raise ValueError(
+                f"thresholds[{grade - 1}]={probability:g} is negative: it is the probability that "
+                f"a user regards documents of grade {grade} and better as relevant."
+            )
+    if abs(sum(g) - 1) > 1e-9:
+        raise ValueError(
+            f"thresholds sum to {sum(g):.10g}, not to 1: divide them by their sum "
+            f"(one probability per grade 1..{len(g)})."
+        )
+    if max_grade is not None and max_grade != len(g):
+        raise ValueError(
+            f"{len(g)} thresholds do not cover the grades 1..{max_grade}: give one per grade."
+        )
+    return g
+
+
+def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...]:
+    """A mapping from labels to numbers, or its pairs, as sorted pairs, which hash."""
+    try:
+        values = dict(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{parameter}={values!r} must map labels to numbers.") from None
+    labels = check_numbers(f"labels of {parameter}", values.keys())
+    worth = check_numbers(f"values of {parameter}", values.values())
+    return tuple(sorted(zip(labels, worth, strict=True)))
+
+
+def check_rel(rel: Any) -> float:
+    """The lowest label that counts as relevant: above 0, so that label 0 never does."""
+    return check_number("rel", rel, 0, MOST_LABEL, open_low=True)
+
+
+def check_persistence(p: Any) -> float:
+    """The probability that a user goes to the next rank, in [0, 1)."""
+    if p == 1:
+        raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
+    return check_number("p", p, 0, 1)
+
+
+def refuse_cutoff(name: str, k: Any, instead: str) -> None:
+    """The error for a cut-off where a metric has none."""
+    if k is not None:
+        raise ValueError(f"{name} has no cut-off: remove k={k}, or use {instead}.")
+
+
+def check_max_grade(max_grade: Any) -> int | None:
+    """The highest grade of a collection, at least 1 and at most 1000; None stays None."""
+    if max_grade is None:
+        return None
+    grade = check_count("max_grade", max_grade, "the highest grade of the collection")
+    if grade > MOST_GRADES:
+        raise ValueError(f"max_grade={grade} is beyond {MOST_GRADES}: bin the labels into grades.")
+    return grade
+
+
+def check_descending(parameter: str, values: Sequence[float]) -> None:
+    """Numbers that are at least 0 and do not increase."""
+    if min(values) < 0 or any(b > a for a, b in pairwise(values)):
+        raise ValueError(f"{parameter}={list(values)} must not increase and must stay at least 0.")
+
+
+def check_gains(parameter: str, gains: Sequence[float]) -> None:
+    """Gains in the order of their labels: at least 0, not falling."""
+    if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
+        raise ValueError(
+            f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise: "
+            "a better document cannot be worth less."
+        )
+
+
+def check_share(parameter: str, value: Any) -> float:
+    """`value` as a float strictly between 0 and 1."""
+    share = check_number(parameter, value, 0, 1, open_low=True)
+    if share == 1:
+        raise ValueError(f"{parameter}=1 leaves nothing to train on: give a share below 1.")
+    return share
+
+
+def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
+    """Weights above 0 and what `make` makes of the things that they belong to, one by one."""
+    wrong = ValueError(
+        f"parts={parts!r} must be pairs of a weight and what it weighs, such as [{example}]."
+    )
+    try:
+        pairs = [(weight, one) for weight, one in parts]
+    except (TypeError, ValueError):
+        raise wrong from None
+    if not pairs:
+        raise wrong
+    return [
+        (check_number("weight", weight, 0, HEAVIEST, open_low=True), make(one))
+        for weight, one in pairs
+    ]

@@ -1,0 +1,296 @@
+"""Data of whole queries for the boosters' training on Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from skrank import _validation as check
+from skrank._queries import Queries, check_ids, require_groups, show
+
+__all__ = ["Partitions", "partition_queries"]
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Dask collections of the same partitions; each holds its queries whole and contiguous.
+
+    Attributes
+    ----------
+    X : dask Array or DataFrame of shape (n_rows, n_features)
+    y : dask Array of shape (n_rows,)
+        Labels.
+    qid : dask Array of shape (n_rows,)
+        Number of the query of each row, ascending: for ``xgboost.dask.DaskDMatrix(qid=)``.
+    group : dask Array of shape (n_queries,)
+        Rows of each query: for ``lightgbm.DaskLGBMRanker.fit(group=)``.
+    weight : dask Array of shape (n_rows,) or None
+        Weight of each row's query: for ``DaskLGBMRanker.fit(sample_weight=)``.
+    queries : ndarray of shape (n_queries,)
+        The query ids, in the order of `group` and by the numbers in `qid`.
+    """
+
+    X: Any
+    y: Any
+    qid: Any
+    group: Any
+    weight: Any
+    queries: np.ndarray
+
+
+def partition_queries(
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    sample_weight: Any = None,
+    n_partitions: int | None = None,
+    client: Any = None,
+) -> Partitions:
+    """Put whole queries into the partitions of Dask collections, on the workers.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features), or dask Array or DataFrame
+        Features. Data in memory are cut into partitions of about as many rows, which go to the
+        workers in turn. The partitions of a Dask collection are kept.
+    y : array-like of shape (n_rows,), or dask Array or Series
+        Labels.
+    groups : array-like of shape (n_rows,), or dask Array or Series, optional
+        Query id of each row. Rows of a query need not be neighbours, but must lie in one partition
+        of a Dask collection. Default, for data in memory: the index level "qid" of `y`, or `X`.
+    sample_weight : array-like of shape (n_rows,), or dask Array or Series, optional
+        Weights, the same for all rows of a query.
+    n_partitions : int, optional
+        For data in memory. Default: the number of workers.
+    client : distributed.Client, optional
+        Default: the current one.
+
+    Returns
+    -------
+    Partitions
+        The rows of a query become neighbours and keep their order. The data lie in the memory of
+        the workers as long as the result lives.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    ValueError
+        If a query lies in two partitions, if there are fewer queries than partitions, labels are
+        negative or missing, weights vary inside a query, lengths or partitions differ, or there is
+        no client.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skrank.dask
+    >>> from distributed import Client
+    >>> with Client(processes=False, n_workers=2, dashboard_address=":0") as client:
+    ...     X, y, qid = np.zeros((6, 1)), [0, 1, 2, 0, 1, 1], ["a", "b", "a", "c", "c", "c"]
+    ...     parts = skrank.dask.partition_queries(X, y, qid)
+    ...     parts.group.chunks, parts.group.compute().tolist(), parts.qid.compute().tolist()
+    (((2, 1),), [2, 1, 3], [0, 0, 1, 2, 2, 2])
+    """
+    try:
+        from dask import is_dask_collection
+        from distributed import get_client
+    except ImportError as error:
+        raise ImportError(
+            "skrank.dask needs dask and distributed: pip install skrank[dask]"
+        ) from error
+    client = get_client() if client is None else client
+    if is_dask_collection(X):
+        if n_partitions is not None:
+            raise ValueError("n_partitions= is for data in memory: repartition the collection.")
+        parts = _of_collections(client, X, y, groups, sample_weight)
+    else:
+        X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else np.asarray(X)
+        parts = _of_memory(client, X, y, groups, sample_weight, n_partitions)
+    return _collect(parts, X, weighted=sample_weight is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One partition: data on a worker, and what is known of them here."""
+
+    data: Any  # future of the X, y, qid, group and weight of the partition
+    queries: np.ndarray
+    n_rows: int
+
+
+Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+def _in_order(X: Any, y: Any, weights: Any, queries: Queries, first: int) -> Rows:
+    """The data of a partition with contiguous queries, numbered from `first`."""
+    if queries.order is not None:
+        X = _safe_indexing(X, queries.order)
+    labels = queries.gather(np.asarray(y, np.float64))
+    weights = None if weights is None else queries.gather(np.asarray(weights, np.float64))
+    return X, labels, first + queries.row_query, queries.sizes, weights
+
+
+# Data in memory
+
+
+def _of_memory(
+    client: Any, X: Any, y: Any, groups: Any, weights: Any, n_partitions: int | None
+) -> list[_Part]:
+    groups = require_groups(groups, y, X, who="partition_queries")
+    workers = sorted(client.nthreads())
+    if not workers:
+        raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
+    count = len(workers) if n_partitions is None else n_partitions
+    count = check.check_count("n_partitions", count, "the number of partitions")
+    queries = Queries.from_groups(groups)
+    check.query_weights(weights, queries)
+    labels = check.check_labels(y, len(groups))
+    if len(queries) < count:
+        raise ValueError(f"{len(queries)} queries do not fill {count} partitions: ask for fewer.")
+    X, labels, _, sizes, weights = _in_order(X, labels, weights, queries, 0)
+    parts = []
+    for number, (first, last) in enumerate(_even_cuts(sizes, count)):
+        rows = np.arange(queries.indptr[first], queries.indptr[last])
+        some = Queries.from_sizes(sizes[first:last])
+        weight = None if weights is None else weights[rows]
+        data = _in_order(_safe_indexing(X, rows), labels[rows], weight, some, first)
+        worker = workers[number % len(workers)]
+        future = client.scatter([data], workers=[worker], hash=False)[0]
+        parts.append(_Part(future, queries.ids[first:last], len(rows)))
+    return parts
+
+
+def _even_cuts(sizes: np.ndarray, count: int) -> list[tuple[int, int]]:
+    """First and last query of parts with about as many rows, none of them empty."""
+    ends = np.cumsum(sizes)
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count) + 1
+    least = np.arange(1, count)
+    cuts = np.maximum.accumulate(cuts - least) + least  # one query at least for each part
+    cuts = np.minimum(cuts, len(sizes) - count + least)  # and for each that follows
+    return list(zip([0, *cuts.tolist()], [*cuts.tolist(), len(sizes)], strict=True))
+
+
+# Dask collections
+
+
+def _of_collections(client: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[_Part]:
+    from dask import delayed
+
+    if groups is None:
+        raise ValueError(
+            "partition_queries needs groups=, the query of each row, beside X of Dask."
+        )
+    columns = [_pieces(name, one) for name, one in (("X", X), ("y", y), ("groups", groups))]
+    columns.append(
+        [None] * len(columns[0]) if weights is None else _pieces("sample_weight", weights)
+    )
+    if len({len(column) for column in columns}) > 1:
+        counts = [len(column) for column in columns]
+        raise ValueError(
+            f"X, y, groups and sample_weight have {counts} partitions: take all from one frame, or "
+            "rechunk them alike."
+        )
+    pieces = client.persist([delayed(tuple)(row) for row in zip(*columns, strict=True)])
+    summaries = client.gather(client.compute([delayed(_summary)(piece) for piece in pieces]))
+    _check_partitions(summaries)
+    parts, first = [], 0
+    for piece, (ids, n_rows) in zip(pieces, summaries, strict=True):
+        if n_rows:
+            data = client.persist(delayed(_ordered)(piece, first))
+            parts.append(_Part(data, ids, n_rows))
+        first += len(ids)
+    return parts
+
+
+def _pieces(name: str, collection: Any) -> Sequence[Any]:
+    """The partitions of a collection."""
+    if not hasattr(collection, "to_delayed"):
+        raise ValueError(f"{name} must be a Dask collection, as X is.")
+    pieces = np.asarray(collection.to_delayed(), dtype=object)
+    if pieces.ndim == 2 and pieces.shape[1] > 1:
+        raise ValueError(f"{name} is cut by columns: rechunk it, {name}.rechunk((-1, None)) first.")
+    return pieces.ravel().tolist()
+
+
+def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
+    """Queries and number of rows of a partition, checked on its worker."""
+    X, y, groups, weights = piece
+    n_rows = X.shape[0]
+    if n_rows == 0:
+        return np.empty(0, object), 0
+    queries = Queries.from_groups(check_ids(groups, n_rows, "groups"))
+    check.check_labels(y, n_rows)
+    check.query_weights(weights, queries)
+    return queries.ids, n_rows
+
+
+def _check_partitions(summaries: Sequence[tuple[np.ndarray, int]]) -> None:
+    """Refuse queries that lie in two partitions: no worker would see them whole."""
+    seen: dict[Any, int] = {}
+    for number, (ids, _) in enumerate(summaries):
+        for one in ids.tolist():
+            if one in seen:
+                raise ValueError(
+                    f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
+                    'whole, with frame = frame.shuffle("qid") before X, y and groups are taken '
+                    "from the frame."
+                )
+            seen[one] = number
+    if not seen:
+        raise ValueError("X has no rows.")
+
+
+def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:
+    X, y, groups, weights = piece
+    queries = Queries.from_groups(check_ids(groups, X.shape[0], "groups"))
+    return _in_order(X, y, weights, queries, first)
+
+
+# The result
+
+
+def _collect(parts: Sequence[_Part], like: Any, *, weighted: bool) -> Partitions:
+    """Collections over partitions that lie on workers."""
+    import dask.array as da
+    from dask import delayed
+
+    data = [delayed(part.data) for part in parts]
+
+    def vector(place: int, dtype: Any, lengths: Sequence[int]) -> Any:
+        pieces = zip(data, lengths, strict=True)
+        return da.concatenate(
+            [da.from_delayed(one[place], (length,), dtype=dtype) for one, length in pieces]
+        )
+
+    rows, counts = [part.n_rows for part in parts], [len(part.queries) for part in parts]
+    return Partitions(
+        X=_features([one[0] for one in data], rows, like),
+        y=vector(1, np.float64, rows),
+        qid=vector(2, np.int64, rows),
+        group=vector(3, np.int64, counts),
+        weight=vector(4, np.float64, rows) if weighted else None,
+        queries=np.concatenate([part.queries for part in parts]),
+    )
+
+
+def _features(pieces: Sequence[Any], rows: Sequence[int], like: Any) -> Any:
+    """The features as a collection of the kind of `like`."""
+    if hasattr(like, "iloc"):
+        import dask.dataframe as dd
+
+        return dd.from_delayed(pieces, meta=like._meta if hasattr(like, "_meta") else like.iloc[:0])
+    import dask.array as da
+
+    meta = like[:0] if hasattr(like, "tocsr") else None
+    kinds = {"dtype": like.dtype, "meta": meta}
+    return da.concatenate(
+        [
+            da.from_delayed(piece, (length, like.shape[1]), **kinds)
+            for piece, length in zip(pieces, rows, strict=True)
+        ]
+    )

@@ -1,0 +1,393 @@
+"""What becomes of a comparison of systems when fewer documents are judged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._trec.data import Qrels, read_qrels
+from skrank._trec.files import Source
+from skrank._trec.join import Pool
+from skrank._trec.measure import (
+    MISSING_CHOICES,
+    AnyRuns,
+    Measured,
+    Runs,
+    measure_all,
+    warn_missing,
+)
+from skrank.evaluation import unique_metrics
+from skrank.metrics.base import Metric
+from skrank.stats import discriminative_power, tau_ap, tau_b
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_METRICS = (
+    "ap", "q", "ndcg", "gap",
+    "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
+    "bpref", "rpref",
+)  # fmt: skip
+STRATA_CHOICES = ("relevance", "grade")
+_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # judged documents that a query keeps, if it has them
+
+
+def reduce_judgments(
+    qrels: Qrels | Source, percent: int, seed: int = 0, *, strata: str = "relevance"
+) -> Qrels:
+    """Keep a random part of the judgments of each query, the same part of each of its strata.
+
+    Of R relevant documents ``max(1, R * percent // 100)`` stay judged, and of N documents that are
+    not relevant ``max(10, N * percent // 100)``; all, where there are fewer.
+
+    Parameters
+    ----------
+    qrels : Qrels, path or file object
+    percent : int
+        From 1 to 100.
+    seed : int
+        Fixes a random order of the documents of each stratum, of which the first ones are kept: for
+        one seed, fewer percent keep a part of what more percent keep. The order depends on the
+        names of the query and its documents only, not on the order of rows or on other queries.
+    strata : {"relevance", "grade"}
+        "relevance": relevant documents, of labels above 0, and others, as in the papers. "grade":
+        documents of each label; R is then the number of one grade, so that no grade of a query
+        disappears.
+
+    Returns
+    -------
+    Qrels
+        With all rows; the documents that were left out are in the pool but not judged (label NaN),
+        which matters to inferred AP only.
+
+    Raises
+    ------
+    ValueError
+        If `percent` is no whole number from 1 to 100, or a file cannot be read.
+
+    References
+    ----------
+    C. Buckley, E. M. Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004.
+    T. Sakai, Alternatives to Bpref, SIGIR 2007, section 5.
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> from skrank.incompleteness import reduce_judgments
+    >>> names = [f"d{i}" for i in range(60)]
+    >>> qrels = trec.Qrels.from_arrays(["q"] * 60, names, [2] * 3 + [1] * 7 + [0] * 50)
+    >>> reduce_judgments(qrels, 50)
+    Qrels: 1 queries, 60 documents, 30 judged
+    >>> reduce_judgments(qrels, 1)
+    Qrels: 1 queries, 60 documents, 11 judged
+    """
+    percent = _check_percent("percent", percent)
+    given = _read(qrels)
+    kept = _Lots.drawn(given, seed, strata).kept(percent)
+    return replace(given, labels=np.where(kept, given.labels, np.nan))
+
+
+def _read(qrels: Qrels | Source) -> Qrels:
+    return qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+
+
+def _check_percent(parameter: str, value: Any) -> int:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= 100:
+        raise ValueError(f"{parameter}={value!r} must be a whole number of percent, 1 to 100.")
+    return int(value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lots:
+    """The random order of the judged documents of each stratum.
+
+    Attributes
+    ----------
+    place : int64 ndarray of shape (n_rows,)
+        Of each document in the order of its stratum, from 0.
+    size, fewest : int64 ndarray of shape (n_rows,)
+        Documents of its stratum, and how many of them stay judged at least.
+    judged : bool ndarray of shape (n_rows,)
+    """
+
+    place: np.ndarray
+    size: np.ndarray
+    fewest: np.ndarray
+    judged: np.ndarray
+
+    @classmethod
+    def drawn(cls, qrels: Qrels, seed: int, strata: str) -> _Lots:
+        """A lot for each document, from the seed and the names of its query and itself."""
+        seed = check.check_seed("seed", seed)
+        check.check_choice("strata", strata, STRATA_CHOICES)
+        queries, labels = qrels.queries, qrels.labels
+        kind = labels > 0 if strata == "relevance" else labels
+        kind = np.unique(np.where(np.isnan(labels), -1.0, kind), return_inverse=True)[1]
+        query = np.repeat(np.arange(len(queries)), queries.sizes)
+        stratum = query * (kind.max(initial=0) + 1) + kind
+        order = np.lexsort((_lots(qrels, seed), stratum))
+        _, first, size = np.unique(stratum[order], return_index=True, return_counts=True)
+        place, sizes = np.empty_like(order), np.empty_like(order)
+        place[order] = np.arange(len(order)) - np.repeat(first, size)
+        sizes[order] = np.repeat(size, size)
+        fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
+        return cls(place, sizes, fewest, ~np.isnan(labels))
+
+    def kept(self, percent: int) -> np.ndarray:
+        """Rows that stay judged."""
+        return self.judged & (self.place < np.maximum(self.fewest, self.size * percent // 100))
+
+
+def _lots(qrels: Qrels, seed: int) -> np.ndarray:
+    names = qrels.documents.names()
+    lots = bytearray()
+    for query, (low, high) in enumerate(_slices(qrels.queries.indptr)):
+        # a digest, not a generator: what is drawn for a document depends on no other document
+        start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
+        for name in names[low:high]:
+            lot = start.copy()
+            lot.update(name.encode())
+            lots += lot.digest()
+    return np.frombuffer(bytes(lots), np.dtype("<u8"))
+
+
+def _slices(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    return zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness:
+    """What `robustness` found.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per metric, percent and repeat, with the columns
+
+        metric, percent, repeat
+            `repeat` counts from 0; all judgments are there once.
+        mean
+            Mean over systems of their means over queries.
+        tau_b, tau_ap
+            Correlation of the ranking of the systems with that by the same metric on all judgments:
+            Kendall's tau_b, and AP correlation, symmetric, for rankings that may both have ties
+            (``skrank.stats.tau_ap(..., ties="b")``).
+        power, required_difference
+            As in `skrank.stats.DiscriminativePower`.
+        queries
+            Queries on which the metric is defined. Power and required difference are NaN where two
+            systems share fewer than two of them, mean and correlations where there is none.
+    means : DataFrame
+        Mean over queries ("mean") by "metric", "percent", "repeat" and "run".
+    judgments : DataFrame
+        Judged documents that are "relevant" (label above 0) and "other", by "percent" and "repeat".
+    alpha : float
+        Level of significance of `power` and `required_difference`.
+    n_queries : int
+    """
+
+    table: pd.DataFrame
+    means: pd.DataFrame
+    judgments: pd.DataFrame
+    alpha: float
+    n_queries: int
+
+    def pivot(self, column: str = "tau_b") -> pd.DataFrame:
+        """One column of the table, averaged over repeats.
+
+        Parameters
+        ----------
+        column : {"tau_b", "tau_ap", "power", "required_difference", "mean", "queries"}
+
+        Returns
+        -------
+        DataFrame of shape (n_metrics, n_percents)
+        """
+        check.check_choice("column", column, tuple(self.table.columns[3:]))
+        by = self.table.groupby(["metric", "percent"], sort=False)[column].mean().unstack()
+        return by.loc[self.table["metric"].unique(), self.table["percent"].unique()]
+
+    def __repr__(self) -> str:
+        runs, repeats = self.means["run"].nunique(), self.table["repeat"].max() + 1
+        parts = [
+            f"{title}\n{self.pivot(column).to_string(float_format='{:.3f}'.format)}"
+            for title, column in (
+                ("tau_b with the ranking by all judgments, by percent judged", "tau_b"),
+                (f"discriminative power at {self.alpha:g}, by percent judged", "power"),
+            )
+        ]
+        return "\n\n".join([f"{runs} runs, {self.n_queries} queries, {repeats} repeats", *parts])
+
+
+def robustness(
+    runs: AnyRuns,
+    qrels: Qrels | Source,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    percents: Sequence[int] = (100, 80, 60, 40, 20),
+    *,
+    seed: int = 0,
+    n_repeats: int = 1,
+    strata: str = "relevance",
+    alpha: float = 0.05,
+    n_resamples: int = 1000,
+    missing: str = "zero",
+    max_grade: int | None = None,
+    progress: Callable[[str], Any] | None = None,
+) -> Robustness:
+    """How much of a comparison of systems is left when fewer documents are judged.
+
+    Judgments are taken away as by `reduce_judgments`. At each level all systems are measured anew,
+    and each metric is asked whether it ranks the systems as it does on all judgments, and how many
+    pairs of systems it still tells apart.
+
+    Parameters
+    ----------
+    runs, qrels
+        As in `skrank.trec.evaluate`; at least two runs. Files are read once, runs are sorted once.
+    metrics : names or Metrics
+    percents : sequence of int
+        Levels, each from 1 to 100.
+    seed : int
+        Of `reduce_judgments` in the first repeat, ``seed + 1`` in the second, and so on; and of the
+        bootstrap.
+    n_repeats : int
+        Random reductions for each level below 100.
+    strata : {"relevance", "grade"}
+        See `reduce_judgments`.
+    alpha : float
+        Level of significance.
+    n_resamples : int
+        Of the bootstrap.
+    missing : {"zero", "skip", "raise"}
+        See `skrank.trec.evaluate`.
+    max_grade : int, optional
+        Highest grade of the collection. Default: the highest label of all judgments.
+    progress : callable, optional
+        Is given a line of text after each level, as `print` would be.
+
+    Returns
+    -------
+    Robustness
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs, a level is no whole number from 1 to 100 or there twice,
+        or for what `skrank.trec.evaluate` raises it.
+
+    References
+    ----------
+    T. Sakai, Alternatives to Bpref, SIGIR 2007, sections 5 to 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank import trec
+    >>> from skrank.incompleteness import robustness
+    >>> random = np.random.default_rng(0)
+    >>> qid, docid = np.repeat(np.arange(20), 50), np.tile(np.arange(50), 20)
+    >>> label = random.choice(3, p=[0.7, 0.2, 0.1], size=1000)
+    >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
+    >>> runs = [
+    ...     trec.Run.from_arrays(qid, docid, label + s * random.normal(size=1000), name=f"noise{s}")
+    ...     for s in (1.0, 1.2, 1.4, 1.6)
+    ... ]
+    >>> found = robustness(runs, qrels, ["gap", "bpref"], [100, 20], n_resamples=200)
+    >>> found.pivot("tau_b").round(2)
+    percent  100   20
+    metric
+    gap      1.0 ...
+    bpref    1.0 ...
+    """
+    import pandas as pd
+
+    check.check_choice("missing", missing, MISSING_CHOICES)
+    check.check_seed("seed", seed)
+    check.check_count("n_repeats", n_repeats, "the number of random reductions of each level")
+    levels = [
+        (percent, repeat)
+        for percent in _check_percents(percents)
+        for repeat in range(1 if percent == 100 else n_repeats)
+    ]
+    top = check.check_max_grade(max_grade)
+    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    pool = Pool.of(_read(qrels))
+    lots = [_Lots.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
+    sources = Runs.of(runs)
+    if len(sources.sources) < 2:
+        raise ValueError("runs has 1 run: a ranking needs at least 2.")
+    parts = list(sources.parts(pool.numbered(), missing))
+
+    def measured(kept: np.ndarray) -> Measured:
+        reduced = pool.reduced(kept)
+        coded = ([one.coded(reduced) for one in part] for part in parts)
+        return measure_all(reduced, coded, chosen.values(), missing, top)
+
+    full = measured(lots[0].judged)
+    names = sources.names(full.tags)
+    warn_missing(full.lacks)
+    bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
+    rows: list[dict[str, Any]] = []
+    means: list[dict[str, Any]] = []
+    judgments: list[dict[str, Any]] = []
+    for percent, repeat in levels:
+        kept = lots[repeat].kept(percent)
+        found = full if percent == 100 else measured(kept)
+        level = {"percent": percent, "repeat": repeat}
+        judgments.append(level | _count(pool.qrels.labels[kept]))
+        for m, (name, one) in enumerate(chosen.items()):
+            at: dict[str, Any] = {"metric": name, **level}
+            values, mean, truth = found.values[:, :, m], found.mean[:, m], full.mean[:, m]
+            rows.append(at | _ranking(one, mean, truth) | _power(values, bootstrap))
+            means += [at | {"run": run, "mean": x} for run, x in zip(names, mean, strict=True)]
+        if progress is not None:
+            which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
+            progress(f"{percent} % of the judgments{which}")
+    return Robustness(
+        pd.DataFrame(rows),
+        pd.DataFrame(means),
+        pd.DataFrame(judgments),
+        alpha,
+        full.values.shape[1],
+    )
+
+
+def _check_percents(percents: Sequence[int]) -> list[int]:
+    given = percents if isinstance(percents, Iterable) else [percents]
+    levels = [_check_percent("percents", percent) for percent in given]
+    if not levels:
+        raise ValueError("percents is empty: name at least one level, such as 20.")
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"percents={percents!r} has a level twice: n_repeats repeats them.")
+    return levels
+
+
+def _count(labels: np.ndarray) -> dict[str, int]:
+    relevant = int(np.count_nonzero(labels > 0))
+    return {"relevant": relevant, "other": len(labels) - relevant}
+
+
+def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Mean of the systems, and how their ranking correlates with the true one."""
+    row = {"mean": float(np.mean(mean)), "tau_b": np.nan, "tau_ap": np.nan}
+    if np.isfinite(mean).all() and np.isfinite(truth).all():
+        sign = 1 if metric.greater_is_better else -1
+        row["tau_b"] = tau_b(truth, mean)
+        row["tau_ap"] = tau_ap(sign * truth, sign * mean, ties="b")
+    return row
+
+
+def _power(values: np.ndarray, bootstrap: dict[str, Any]) -> dict[str, float]:
+    """Discriminative power of values of systems x queries; NaN if some pair shares too few."""
+    defined = (~np.isnan(values)).astype(np.int64)
+    row = {"power": np.nan, "required_difference": np.nan, "queries": defined.any(axis=0).sum()}
+    if (defined @ defined.T).min() >= 2:
+        found = discriminative_power(values.T, **bootstrap)
+        row |= {"power": found.power, "required_difference": found.required_difference}
+    return row

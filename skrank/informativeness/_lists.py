@@ -1,0 +1,227 @@
+"""Ranked lists as columns of labels, and metrics as what the kernel takes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skrank._parallel import run_chunks
+from skrank.metrics.base import Lists, Metric, RankedCodes
+from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank.metrics.quadratic import MOST_CLASSES, QuadraticTables
+
+
+class CutRanking(Ranking):
+    """A ranking of which only the first `depth` documents of each query were retrieved."""
+
+    def __init__(self, ranking: Ranking, depth: int | None) -> None:
+        self._whole, self._depth = ranking, depth
+        self.judgments, self.tied = ranking.judgments, ranking.tied
+        self.retrieved = self._cut(ranking.retrieved)
+
+    def _cut(self, retrieved: np.ndarray) -> np.ndarray:
+        return retrieved if self._depth is None else np.minimum(retrieved, self._depth)
+
+    def codes(self, ties: str, condensed: bool) -> RankedCodes:
+        """The ranked codes, of which fewer count as retrieved."""
+        whole = self._whole.codes(ties, condensed)
+        return replace(whole, retrieved=self._cut(whole.retrieved))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """What some queries have retrieved.
+
+    Attributes
+    ----------
+    labels : float64 ndarray of shape (n_columns,)
+        Label of each column, ascending, from 0 on.
+    column_of : int64 ndarray of shape (n_codes,)
+        Column of each code; documents not judged share that of label 0.
+    indptr : int64 ndarray of shape (n_lists + 1,)
+    columns : int64 ndarray of shape (n_ranks of all lists,)
+        Column of the document at each rank.
+    query : int64 ndarray of shape (n_lists,)
+        Query of each list.
+    """
+
+    labels: np.ndarray
+    column_of: np.ndarray
+    indptr: np.ndarray
+    columns: np.ndarray
+    query: np.ndarray
+
+    @classmethod
+    def of(cls, judgments: Judgments, ranked: RankedCodes) -> RankedLists:
+        """The lists of all queries."""
+        labels, column_of = np.unique(judgments.labels, return_inverse=True)
+        if len(labels) > MOST_CLASSES:
+            raise ValueError(
+                f"{len(labels)} distinct labels are too many for a distribution of grades (at most "
+                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
+            )
+        column_of = column_of.astype(np.int64).ravel()
+        rank = np.arange(len(ranked.codes)) - np.repeat(ranked.indptr[:-1], np.diff(ranked.indptr))
+        kept = rank < np.repeat(ranked.retrieved, np.diff(ranked.indptr))
+        indptr = np.concatenate(([0], np.cumsum(ranked.retrieved))).astype(np.int64)
+        columns = column_of[ranked.codes[kept]]
+        return cls(labels, column_of, indptr, columns, np.arange(len(indptr) - 1))
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Ranks of each list."""
+        return np.diff(self.indptr)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Documents of each column in each list."""
+        width = len(self.labels)
+        place = np.repeat(np.arange(len(self.sizes)), self.sizes) * width + self.columns
+        found = np.bincount(place, minlength=width * len(self.sizes))
+        return found.reshape(-1, width).astype(np.int64)
+
+    def take(self, chosen: np.ndarray) -> RankedLists:
+        """Some of the lists (a mask)."""
+        sizes = self.sizes
+        return replace(
+            self,
+            indptr=np.concatenate(([0], np.cumsum(sizes[chosen]))).astype(np.int64),
+            columns=self.columns[np.repeat(chosen, sizes)],
+            query=self.query[chosen],
+        )
+
+    def counted_as_relevant(self, rel: np.ndarray) -> np.ndarray:
+        """Whether each column counts (columns), under each lowest relevant label (rows)."""
+        return self.labels >= np.asarray(rel, np.float64)[:, None]
+
+    def errors(self, p: np.ndarray, rel: np.ndarray) -> np.ndarray:
+        """Error of the precision-recall curves that `p` implies: lists x lowest relevant labels."""
+        from skrank._kernels import entropy
+
+        out = np.empty((len(self.sizes), len(rel)))
+        relevant = self.counted_as_relevant(rel)
+        run_chunks(entropy.curve_errors, self.indptr, self.columns, p, relevant, out)
+        return out
+
+    def evenly(self) -> np.ndarray:
+        """The distribution if nothing but the counts is known: the same at every rank."""
+        shares = self.counts / np.maximum(self.sizes, 1)[:, None]
+        return np.repeat(shares, self.sizes, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """Distributions of grades over the ranks of some lists; see `GradeDistribution`."""
+
+    p: np.ndarray
+    expected: np.ndarray
+    entropy: np.ndarray
+    steps: np.ndarray
+    converged: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """A metric as ``shift + slope * sum`` of a quadratic form in the distribution of grades.
+
+    Attributes
+    ----------
+    metric : Metric
+    lists : RankedLists
+    gain, worth : float64 ndarray of shape (n_columns,) and (n_columns, n_columns)
+    u, w : float64 ndarray
+        Weights of single documents and of pairs, by rank.
+    starts : int64 ndarray of shape (n_lists,)
+        Place of the first rank of each list in them.
+    slope, shift : float64 ndarray of shape (n_lists,)
+    """
+
+    metric: Metric
+    lists: RankedLists
+    gain: np.ndarray
+    worth: np.ndarray
+    u: np.ndarray
+    w: np.ndarray
+    starts: np.ndarray
+    slope: np.ndarray
+    shift: np.ndarray
+
+    @classmethod
+    def of(cls, plan: Plan, ranking: Ranking, lists: RankedLists) -> Expectation:
+        """Of a metric that is bound to the judgments of the lists."""
+        tables = plan.tables
+        if not isinstance(tables, QuadraticTables):
+            raise _not_quadratic(plan.metric)
+        _, first = np.unique(lists.column_of, return_index=True)
+        if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):
+            raise ValueError(
+                f"{plan.metric} tells documents that were not judged from those of label 0: no "
+                "distribution of grades does."
+            )
+        n_columns, pairs = len(lists.labels), tables.pairs
+        worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
+        weights = np.zeros_like(tables.u) if pairs is None else pairs.weights
+        n_queries = len(plan.empty)
+        offset = np.zeros(n_queries, np.int64) if tables.offset is None else tables.offset
+        shift, slope = _line(plan.metric, plan.lists(ranking))
+        return cls(
+            plan.metric, lists, tables.gain[first], worth,
+            np.ascontiguousarray(tables.u), np.ascontiguousarray(weights),
+            np.ascontiguousarray(offset[lists.query], dtype=np.int64),
+            (slope * plan.inverse)[lists.query], shift[lists.query],
+        )  # fmt: skip
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        slope = np.where(self.slope == 0, np.nan, self.slope)
+        return (values - self.shift) / slope
+
+    def _form(self) -> tuple[np.ndarray, ...]:
+        return self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts
+
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest sum of each list over all its orders; equal where it has no effect."""
+        from skrank._kernels import entropy
+
+        low, high = np.empty(len(self.slope)), np.empty(len(self.slope))
+        worst_first = np.argsort(self.gain, kind="stable")
+        run_chunks(entropy.ends, self.lists.indptr, *self._form(), worst_first, low, high)
+        return low, np.where(self.slope == 0, low, high)
+
+    def reach(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest value of each list over all its orders."""
+        both = np.sort([self.shift + self.slope * end for end in self.ends()], axis=0)
+        return both[0], both[1]
+
+    def infer(self, values: np.ndarray) -> Inferred:
+        """The most random distributions that give the metric these values."""
+        from skrank._kernels import entropy
+
+        n_lists, (low, high) = len(values), self.ends()
+        found = Inferred(
+            np.empty((int(self.lists.indptr[-1]), len(self.gain))),
+            np.empty(n_lists),
+            np.empty(n_lists),
+            np.empty(n_lists, np.int64),
+            np.empty(n_lists, np.bool_),
+        )
+        run_chunks(
+            entropy.infer, self.lists.indptr, *self._form(), self._sums(values), low, high,
+            found.p, found.expected, found.entropy, found.steps, found.converged,
+        )  # fmt: skip
+        return replace(found, expected=self.shift + self.slope * found.expected)
+
+
+def _line(metric: Metric, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
+    """Value at a normalised sum of 0, and its change per unit, which must not vary."""
+    at = [metric.finish(np.full(len(lists.shown), sums), lists) for sums in (0.0, 1.0, 2.0)]
+    if not np.allclose(at[2] - at[1], at[1] - at[0], rtol=1e-9, atol=0.0):
+        raise _not_quadratic(metric)
+    return at[0], at[1] - at[0]
+
+
+def _not_quadratic(metric: Metric) -> TypeError:
+    return TypeError(
+        f"{metric} is no sum over documents and pairs of documents, for which alone the expected "
+        "value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
+    )

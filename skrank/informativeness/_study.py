@@ -1,0 +1,372 @@
+"""How well metrics tell the rankings of real systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._trec.data import Qrels, read_qrels
+from skrank._trec.files import Source
+from skrank._trec.join import Joined, JoinedJudgments, JoinedRanking, Pool
+from skrank._trec.measure import AnyRuns, Runs
+from skrank.evaluation import unique_metrics
+from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
+from skrank.metrics.base import Metric
+from skrank.metrics.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
+_MOST_LABELS = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """What `study` found; the lists are the queries of the runs that had enough documents.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        Names of the metrics.
+    rel : float64 ndarray of shape (n_rel,)
+        Lowest labels of a relevant document, for one precision-recall curve each.
+    lists : DataFrame of shape (n_lists, 3)
+        "run", "qid", and the number of "ranks" of each list.
+    values : float64 ndarray of shape (n_lists, n_metrics)
+        Of the metrics; NaN where one is not defined.
+    errors : float64 ndarray of shape (n_lists, n_metrics, n_rel)
+        Root mean square error of the inferred precision-recall curve, in [0, 1).
+    converged : bool ndarray of shape (n_lists, n_metrics)
+    uninformed : float64 ndarray of shape (n_lists, n_rel)
+        The error if only the numbers of documents of each grade are known, and no metric.
+    n_left_out : int
+        Queries of runs that had too few documents of some grade.
+    depth : int or None
+        Ranks that were looked at.
+    condensed : bool
+    """
+
+    metrics: tuple[str, ...]
+    rel: np.ndarray
+    lists: pd.DataFrame
+    values: np.ndarray
+    errors: np.ndarray
+    converged: np.ndarray
+    uninformed: np.ndarray
+    n_left_out: int
+    depth: int | None
+    condensed: bool
+
+    @property
+    def mean(self) -> pd.DataFrame:
+        """Mean error over lists: metrics x lowest relevant labels.
+
+        Returns
+        -------
+        DataFrame of shape (n_metrics, n_rel)
+        """
+        return self._frame(np.nanmean(self.errors, axis=0))
+
+    def to_frame(self) -> pd.DataFrame:
+        """All errors in one table.
+
+        Returns
+        -------
+        DataFrame of shape (n_lists, n_metrics * n_rel)
+            Indexed by run and qid; columns by metric and rel.
+        """
+        import pandas as pd
+
+        index = pd.MultiIndex.from_frame(self.lists[["run", "qid"]])
+        columns = pd.MultiIndex.from_product([self.metrics, self.rel], names=["metric", "rel"])
+        return pd.DataFrame(self.errors.reshape(len(index), -1), index, columns)
+
+    def by(self, what: str) -> pd.DataFrame:
+        """Mean errors of each query or of each run.
+
+        Parameters
+        ----------
+        what : {"qid", "run"}
+
+        Returns
+        -------
+        DataFrame of shape (n_queries or n_runs, n_metrics * n_rel)
+        """
+        check.check_choice("what", what, ("qid", "run"))
+        return self.to_frame().groupby(level=what, sort=False).mean()
+
+    def differences(
+        self,
+        baseline: str,
+        *,
+        confidence: float = 0.95,
+        n_resamples: int = 2000,
+        random_state: int = 0,
+    ) -> pd.DataFrame:
+        """Mean errors less those of one of the metrics, on the same lists.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of a metric of the study.
+        confidence : float
+            Level of the bootstrap interval. Whole queries are drawn, as the lists of the runs for a
+            query resemble each other.
+        n_resamples, random_state : int
+
+        Returns
+        -------
+        DataFrame indexed by metric and rel
+            With the columns "difference", "low" and "high"; below 0 the metric is the more
+            informative one.
+        """
+        import pandas as pd
+
+        if baseline not in self.metrics:
+            raise check.unknown_name("metric of the study", baseline, self.metrics)
+        check.check_share("confidence", confidence)
+        check.check_count("n_resamples", n_resamples, "the number of bootstrap samples")
+        random = np.random.default_rng(check.check_seed("random_state", random_state))
+        place = self.metrics.index(baseline)
+        less = (self.errors - self.errors[:, [place]]).reshape(len(self.lists), -1)
+        _, query = np.unique(self.lists["qid"], return_inverse=True)
+        n_queries = int(query.max()) + 1
+        known = (~np.isnan(less)).astype(np.float64)
+        sums, counts = (_sums_by(query, n_queries, x) for x in (np.nan_to_num(less), known))
+        drawn = random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), n_resamples)
+        tail = (1 - confidence) / 2
+        with np.errstate(invalid="ignore"):  # a resample may have no list on which both are defined
+            low, high = np.nanquantile(drawn @ sums / (drawn @ counts), [tail, 1 - tail], axis=0)
+        index = pd.MultiIndex.from_product([self.metrics, self.rel], names=["metric", "rel"])
+        mean = sums.sum(axis=0) / counts.sum(axis=0)
+        return pd.DataFrame({"difference": mean, "low": low, "high": high}, index)
+
+    def _frame(self, means: np.ndarray) -> pd.DataFrame:
+        import pandas as pd
+
+        index = pd.Index(self.metrics, name="metric")
+        return pd.DataFrame(means, index, pd.Index(self.rel, name="rel"))
+
+    def __repr__(self) -> str:
+        runs, queries = self.lists["run"].nunique(), self.lists["qid"].nunique()
+        condensed = ", condensed" * self.condensed
+        missed = int(np.count_nonzero(~self.converged))
+        parts = [
+            f"{len(self.lists)} lists of {runs} runs and {queries} queries, "
+            f"depth {self.depth or 'unlimited'}{condensed}; {self.n_left_out} left out",
+            "mean RMS error of inferred precision-recall curves, by lowest relevant label",
+            self.mean.to_string(float_format="{:.4f}".format),
+            "no metric: " + ", ".join(f"{x:.4f}" for x in self.uninformed.mean(axis=0)),
+        ]
+        if missed:
+            parts.append(f"{missed} of {self.converged.size} problems did not converge")
+        return "\n".join(parts)
+
+
+def _sums_by(groups: np.ndarray, n_groups: int, values: np.ndarray) -> np.ndarray:
+    out = np.zeros((n_groups, values.shape[1]))
+    np.add.at(out, groups, values)
+    return out
+
+
+def study(
+    runs: AnyRuns,
+    qrels: Qrels | Source,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    *,
+    rel: Sequence[float] | None = None,
+    depth: int | None = 1000,
+    condensed: bool = False,
+    min_retrieved: int = 5,
+    max_grade: int | None = None,
+    progress: Callable[[str], Any] | None = None,
+) -> Study:
+    """How well the values of metrics tell the precision-recall curves of the lists behind them.
+
+    For each run, query and metric, the value of the list and its numbers of documents of each grade
+    are all that is known. The most random distribution of grades over ranks is inferred from them
+    (`maximum_entropy`), and the precision-recall curve that it implies is compared with that of the
+    list. The smaller the error, the more informative is the metric.
+
+    Parameters
+    ----------
+    runs, qrels
+        As in `skrank.trec.evaluate`. Of rows with scores, make them by
+        ``skrank.trec.Run.from_arrays`` and ``skrank.trec.Qrels.from_arrays``.
+    metrics : names or Metrics
+        Those that `maximum_entropy` takes.
+    rel : sequence of float, optional
+        Lowest labels of a relevant document; a precision-recall curve is compared for each.
+        Default: all labels above 0 in the qrels.
+    depth : int, optional
+        Ranks of each list; those below are taken for not retrieved, by the metrics as well. None:
+        all.
+    condensed : bool
+        Remove documents that were not judged before anything is measured and cut. By default they
+        stay, as not relevant.
+    min_retrieved : int
+        A list takes part if it holds at least so many documents of each label above 0.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+    progress : callable, optional
+        Is given a line of text after each metric on each part of the runs, as `print` would be.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ValueError
+        If no list has enough documents, or for what `skrank.trec.evaluate` raises it.
+    TypeError
+        If a metric is no sum over documents and pairs of documents.
+
+    References
+    ----------
+    J. Aslam, E. Yilmaz, V. Pavlu, The Maximum Entropy Method for Analyzing Retrieval Measures,
+    SIGIR 2005.
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010, section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank import informativeness, trec
+    >>> random = np.random.default_rng(0)
+    >>> qid, docid = np.repeat(np.arange(10), 60), np.tile(np.arange(60), 10)
+    >>> label = random.choice(3, p=[0.6, 0.2, 0.2], size=600)
+    >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
+    >>> run = trec.Run.from_arrays(qid, docid, label + random.normal(size=600))
+    >>> found = informativeness.study(run, qrels, ["gap", "precision@5"])
+    >>> found.mean.round(2)
+    rel           1.0   2.0
+    metric
+    gap          ...
+    precision@5  ...
+    """
+    import pandas as pd
+
+    depth = None if depth is None else check.check_count("depth", depth, "the ranks of a list")
+    condensed = check.check_flag("condensed", condensed)
+    fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
+    top = check.check_max_grade(max_grade)
+    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    for name, one in chosen.items():
+        if one.condensed and not condensed:
+            raise ValueError(
+                f"{name} is measured on condensed lists, and the lists of the study are not: leave "
+                "condensed out of the metric, and pass condensed=True for all of them."
+            )
+    asked = {name: replace(one, condensed=condensed) for name, one in chosen.items()}
+    pool = Pool.of(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
+    levels = _check_rel(rel, pool.labels)
+    sources = Runs.of(runs)
+    found = _Found()
+    for part in sources.parts(pool, "skip"):
+        found.tags += [one.name for one in part]
+        for name, measured in _measure(pool, part, asked, levels, depth, fewest, top, found):
+            if progress is not None:
+                progress(f"{len(found.tags)} of {len(sources.sources)} runs: {name}, {measured}")
+    n_queries, query = len(pool.qrels.queries), np.concatenate(found.query)
+    if len(query) == 0:
+        raise ValueError(
+            f"no list holds {fewest} documents of each label above 0: lower min_retrieved, or take "
+            "more of the lists (depth)."
+        )
+    runs_of = np.array(sources.names(found.tags), dtype=object)[query // n_queries]
+    lists = pd.DataFrame(
+        {
+            "run": runs_of,
+            "qid": pool.qrels.queries.ids[query % n_queries],
+            "ranks": np.concatenate(found.ranks),
+        }
+    )
+    return Study(
+        metrics=tuple(chosen),
+        rel=levels,
+        lists=lists,
+        values=np.concatenate(found.values),
+        errors=np.concatenate(found.errors),
+        converged=np.concatenate(found.converged),
+        uninformed=np.concatenate(found.uninformed),
+        n_left_out=found.n_left_out,
+        depth=depth,
+        condensed=condensed,
+    )
+
+
+class _Found:
+    """Results, part by part."""
+
+    def __init__(self) -> None:
+        self.tags: list[str] = []
+        self.query: list[np.ndarray] = []
+        self.ranks: list[np.ndarray] = []
+        self.values: list[np.ndarray] = []
+        self.errors: list[np.ndarray] = []
+        self.converged: list[np.ndarray] = []
+        self.uninformed: list[np.ndarray] = []
+        self.n_left_out = 0
+
+
+def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
+    relevant = np.unique(labels[labels > 0])
+    if len(relevant) == 0:
+        raise ValueError("the qrels have no label above 0: there is nothing to recall.")
+    if rel is None:
+        if len(relevant) > _MOST_LABELS:
+            raise ValueError(
+                f"the qrels have {len(relevant)} labels above 0: name those of interest as rel=."
+            )
+        return relevant
+    levels = np.array([check.check_rel(one) for one in check.check_numbers("rel", rel)])
+    if levels.max() > relevant[-1]:
+        raise ValueError(f"rel={levels.max():g} is above all labels of the qrels.")
+    return levels
+
+
+def _measure(
+    pool: Pool,
+    part: list[Joined],
+    metrics: dict[str, Metric],
+    rel: np.ndarray,
+    depth: int | None,
+    fewest: int,
+    max_grade: int | None,
+    found: _Found,
+) -> Iterator[tuple[str, str]]:
+    """Add the lists of some runs to `found`, and tell of each metric."""
+    judgments = JoinedJudgments(pool, part)
+    ranking = CutRanking(JoinedRanking(judgments, part), depth)
+    condensed = next(iter(metrics.values())).condensed
+    everything = RankedLists.of(judgments, ranking.codes("stable", condensed))
+    labels = everything.labels
+    enough = np.asarray((everything.counts[:, labels > 0] >= fewest).all(axis=1))
+    present = np.concatenate([one.present for one in part])
+    lists = everything.take(enough)
+    found.n_left_out += int(np.count_nonzero(present & ~enough))
+    n_before = (len(found.tags) - len(part)) * len(pool.qrels.queries)
+    found.query.append(n_before + lists.query)
+    found.ranks.append(lists.sizes)
+    shape = (len(lists.query), len(metrics))
+    values, errors = np.empty(shape), np.empty((*shape, len(rel)))
+    converged = np.empty(shape, np.bool_)
+    for m, (name, one) in enumerate(metrics.items()):
+        plan = Plan(one, judgments, max_grade=max_grade)
+        values[:, m] = plan.values(ranking)[lists.query]
+        inferred = Expectation.of(plan, ranking, lists).infer(values[:, m])
+        errors[:, m] = lists.errors(inferred.p, rel)
+        converged[:, m] = inferred.converged
+        defined = ~np.isnan(values[:, m])
+        errors[~defined, m] = np.nan
+        yield name, f"{int(defined.sum())} lists"
+    found.values.append(values)
+    found.errors.append(errors)
+    found.converged.append(converged)
+    found.uninformed.append(lists.errors(lists.evenly(), rel))

@@ -1,0 +1,172 @@
+"""The thresholds under which graded average precision tells most of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._trec.data import Qrels, read_qrels
+from skrank._trec.files import Source
+from skrank._trec.measure import AnyRuns
+from skrank.informativeness._study import Study, study
+from skrank.metrics.gap import GAP
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_CANDIDATES = 2000
+
+
+def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
+    """All thresholds of GAP that are multiples of ``1 / n_steps``.
+
+    Parameters
+    ----------
+    n_grades : int
+        Grades above 0.
+    n_steps : int
+
+    Returns
+    -------
+    list of tuple of float of length n_grades
+        Each sums to 1; that which puts all on the highest grade comes first. Two grades and ten
+        steps make 11 candidates, three 66, four 286.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 2000 of them.
+
+    Examples
+    --------
+    >>> from skrank.informativeness import threshold_grid
+    >>> threshold_grid(2, 4)
+    [(0.0, 1.0), (0.25, 0.75), (0.5, 0.5), (0.75, 0.25), (1.0, 0.0)]
+    """
+    from math import comb
+
+    check.check_count("n_grades", n_grades, "the grades above 0")
+    check.check_count("n_steps", n_steps, "the parts that thresholds are multiples of")
+    number = comb(n_steps + n_grades - 1, n_grades - 1)
+    if number > _MOST_CANDIDATES:
+        raise ValueError(
+            f"{n_grades} grades and {n_steps} steps make {number} candidates (at most "
+            f"{_MOST_CANDIDATES}): take fewer steps, or pass candidates of your own."
+        )
+    return [tuple(part / n_steps for part in parts) for parts in _compositions(n_steps, n_grades)]
+
+
+def _compositions(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write `total` as an ordered sum, the first part from 0 up."""
+    if n_parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        yield from ((first, *rest) for rest in _compositions(total - first, n_parts - 1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdChoice:
+    """What `select_thresholds` found.
+
+    Attributes
+    ----------
+    thresholds : tuple of float
+        g_1..g_c of the smallest error.
+    metric : GAP
+        With these thresholds.
+    table : DataFrame of shape (n_candidates, n_rel + 1)
+        Mean error for each lowest relevant label, and their "criterion", indexed by candidate.
+    study : Study
+        All errors; the candidates are its metrics.
+    """
+
+    thresholds: tuple[float, ...]
+    metric: GAP
+    table: pd.DataFrame
+    study: Study
+
+    def __repr__(self) -> str:
+        return (
+            f"ThresholdChoice: {self.metric}\n{self.table.to_string(float_format='{:.4f}'.format)}"
+        )
+
+
+def select_thresholds(
+    runs: AnyRuns,
+    qrels: Qrels | Source,
+    candidates: Sequence[Sequence[float]] | None = None,
+    *,
+    rel: Sequence[float] | None = None,
+    n_steps: int = 10,
+    depth: int | None = 1000,
+    condensed: bool = False,
+    min_retrieved: int = 5,
+    progress: Callable[[str], Any] | None = None,
+) -> ThresholdChoice:
+    """The thresholds of GAP that make it most informative about some runs.
+
+    Parameters
+    ----------
+    runs, qrels
+        As in `skrank.trec.evaluate`. The labels are the grades 0..c.
+    candidates : sequence of sequences of float, optional
+        Thresholds to choose from, each a probability per grade 1..c. Default: `threshold_grid`.
+    rel : sequence of float, optional
+        Lowest labels of a relevant document whose precision-recall curves shall be told. The mean
+        of their errors is the criterion. Default: all grades above 0, which balances them.
+    n_steps : int
+        Of the default grid.
+    depth, condensed, min_retrieved, progress
+        See `study`.
+
+    Returns
+    -------
+    ThresholdChoice
+
+    Raises
+    ------
+    ValueError
+        If labels are no whole numbers, candidates are no probabilities of the grades, or for what
+        `study` raises it.
+
+    References
+    ----------
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010, section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank import informativeness, trec
+    >>> random = np.random.default_rng(0)
+    >>> qid, docid = np.repeat(np.arange(10), 60), np.tile(np.arange(60), 10)
+    >>> label = random.choice(3, p=[0.6, 0.2, 0.2], size=600)
+    >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
+    >>> run = trec.Run.from_arrays(qid, docid, label + random.normal(size=600))
+    >>> choice = informativeness.select_thresholds(run, qrels, n_steps=4)
+    >>> len(choice.table), sum(choice.thresholds)
+    (5, 1.0)
+    """
+    known = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    labels = known.labels[~np.isnan(known.labels)]
+    if len(labels) == 0 or labels.max() < 1 or (labels != np.rint(labels)).any():
+        raise ValueError(
+            "thresholds are probabilities of the grades 1..c: the labels of the qrels must be "
+            "whole numbers, some above 0."
+        )
+    top = int(labels.max())
+    given = threshold_grid(top, n_steps) if candidates is None else list(candidates)
+    metrics = [GAP(thresholds=check.check_thresholds(one, top)) for one in given]
+    found = study(
+        runs, known, metrics, rel=rel, depth=depth, condensed=condensed,
+        min_retrieved=min_retrieved, progress=progress,
+    )  # fmt: skip
+    table = found.mean.set_axis([one.thresholds for one in metrics], axis=0)
+    table["criterion"] = table.mean(axis=1)
+    best = metrics[int(np.argmin(table["criterion"].to_numpy()))]
+    return ThresholdChoice(tuple(best.thresholds or ()), best, table, found)

@@ -1,0 +1,145 @@
+"""LambdaLoss: pair weights that bound what the metric loses, rather than what a swap changes."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._parallel import run_chunks
+from skrank.metrics.base import discounts
+from skrank.metrics.dcg import DCG, gain_per_code
+from skrank.metrics.plan import Judgments
+from skrank.objectives.lambdarank import _WIDEST, BoundLambdaRank, LambdaRank
+
+WEIGHTS = ("ndcg_loss2++", "ndcg_loss2")
+
+
+@dataclass(frozen=True)
+class LambdaLoss(LambdaRank):
+    r"""LambdaLoss on nDCG or DCG.
+
+    A pair of documents whose gains differ, the better with score s_i, the worse with s_j, costs
+    ``weight log(1 + exp(-sigmoid (s_i - s_j)))`` as in `LambdaRank`, with another weight. With the
+    normalised gains G, the discount d and the ranks r,
+
+    .. math::
+       \text{ndcg_loss2} &= |G_i - G_j| \, (d(|r_i - r_j|) - d(|r_i - r_j| + 1)) \\
+       \text{ndcg_loss2++} &= |G_i - G_j| \, |d(r_i) - d(r_j)| + \mu \, \text{ndcg_loss2}
+
+    LambdaRank's weight, the first part of ndcg_loss2++, is the change of nDCG when the two swap
+    places. It hardly pulls documents apart that are neighbours far down the list. The weights of
+    ndcg_loss2 depend on the distance of the ranks alone: those of the pairs in the wrong order sum
+    to at least ``1 - nDCG``, so that to lower the cost is to lower a bound of what is lost.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        ndcg or dcg, with any gain and discount. The differences of d between a document and those
+        above it sum to what its rank costs; below a cut-off k they are stretched so that they sum
+        to all of d(1).
+    weights : {"ndcg_loss2++", "ndcg_loss2"}
+        Of the pairs.
+    mu : float
+        Share of the bound in "ndcg_loss2++", at least 0; 0 gives LambdaRank.
+    norm : bool
+        As in `LambdaRank`, but off by default: the paper has no such norms.
+    pairs : {"all"}
+        There are no weights for neighbours alone.
+    sigmoid, truncation_level, score_norm, sum_norm, perturbations, temperature, tie_order
+        See `LambdaRank`.
+    random_state
+        See `LambdaRank`.
+
+    Notes
+    -----
+    The loss of the paper takes logarithms to base 2, which only scales it.
+
+    References
+    ----------
+    X. Wang, C. Li, N. Golbandi, M. Bendersky, M. Najork, The LambdaLoss Framework for Ranking
+    Metric Optimization, CIKM 2018. R. Jagerman, Z. Qin, X. Wang, M. Bendersky, M. Najork, On
+    Optimizing Top-K Metrics for Neural Ranking Models, SIGIR 2022 (cut-offs).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> grad, hess = skrank.LambdaLoss("ndcg@10")([0, 2, 1], [0.3, 0.2, 0.1])
+    >>> grad.round(3)
+    array([ 2.035, -2.761,  0.726])
+    """
+
+    _: KW_ONLY
+    weights: str = "ndcg_loss2++"
+    mu: float = 10.0
+    norm: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.metric, DCG):
+            raise ValueError(
+                f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
+                "any metric."
+            )
+        check.check_choice("weights", self.weights, WEIGHTS)
+        check.check_choice("pairs", self.pairs, ("all",))
+        object.__setattr__(self, "mu", check.check_number("mu", self.mu, 0, 1e6))
+
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundLambdaLoss:
+        """The objective on judgments, with one weight per query."""
+        return BoundLambdaLoss(self, judgments, weights, max_grade)
+
+
+class BoundLambdaLoss(BoundLambdaRank):
+    """LambdaLoss on one data set: tables by rank and by distance, besides those of LambdaRank."""
+
+    def __init__(
+        self,
+        objective: LambdaLoss,
+        judgments: Judgments,
+        weights: np.ndarray | None,
+        max_grade: int | None,
+    ) -> None:
+        super().__init__(objective, judgments, weights, max_grade)
+        metric = objective.metric
+        assert isinstance(metric, DCG)
+        longest = int(judgments.queries.sizes.max())
+        discount = metric.weights(np.arange(1.0, longest + 1))
+        swaps, bound = (1.0, objective.mu) if objective.weights == "ndcg_loss2++" else (0.0, 1.0)
+        fall = swaps * discounts(metric.weights, longest, metric.k)
+        stretch, even = _below_the_cutoff(discount, metric.k)
+        gain = gain_per_code(metric.gain, judgments.labels)
+        self.codes = judgments.codes
+        self.tables = (gain, fall, -bound * np.diff(discount), stretch, bound * even)
+
+    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Gradient and curvature in the present order."""
+        from skrank._kernels import lambdaloss
+
+        run_chunks(
+            lambdaloss.lambdas, self.indptr, self.codes, self.order, scores, *self.tables,
+            self.inverse, self.weight, self.objective.sigmoid, self.truncation,
+            self.score_norm, sum_norm, _WIDEST[grad.dtype.type], grad, hess, self.totals,
+        )  # fmt: skip
+
+
+def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """What the steps to the documents above a rank are multiplied by, and what is added to each.
+
+    The steps above rank r sum to d(1) - d(r). Below the cut-off, where a document loses all of
+    d(1), they are stretched to that sum; where they are all 0, each gets an equal part.
+    """
+    stretch, even = np.ones(len(discount)), np.zeros(len(discount))
+    below = np.arange(len(discount)) >= (len(discount) if k is None else k)
+    sums = discount[0] - discount
+    steep, flat = below & (sums > 0), below & (sums == 0)
+    stretch[steep] = discount[0] / sums[steep]
+    even[flat] = discount[0] / np.flatnonzero(flat)
+    return stretch, even

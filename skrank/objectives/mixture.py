@@ -1,0 +1,116 @@
+"""Weighted sums of objectives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.plan import Judgments
+from skrank.objectives.base import BoundObjective, Objective, as_objective
+
+_EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
+
+
+@dataclass(frozen=True)
+class ObjectiveMixture(Objective):
+    """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
+
+    Gradients and curvatures are the weighted sums of those of the parts. Weights are taken as they
+    are. It serves wherever an objective does.
+
+    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, is another thing
+    than the mixture of two of them: there the gradients of a query are brought to one scale once,
+    after the sum (see its `sum_norm`), here each is before it.
+
+    Parameters
+    ----------
+    parts : sequence of (float, Objective, Metric or str)
+        Weights above 0, and what they weigh; metrics stand for `LambdaRank` on them. Mixtures of
+        objectives among them are taken apart.
+
+    Raises
+    ------
+    ValueError
+        If there is no part, a weight is not above 0, or a part is no objective or one that learns
+        about positions.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> both = 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.SquaredError()
+    >>> grad, hess = both([0, 2, 1], [0.3, 0.2, 0.1])
+    >>> grad.round(3)
+    array([ 1.095, -0.921, -0.247])
+    """
+
+    parts: tuple[tuple[float, Objective], ...]
+
+    def __post_init__(self) -> None:
+        terms = tuple(
+            (weight * inner, one)
+            for weight, part in check.check_parts(self.parts, as_objective, _EXAMPLE)
+            for inner, one in part.terms
+        )
+        for weight, one in terms:
+            if not 0 < weight < math.inf:
+                raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+            if one.takes_positions:
+                raise ValueError(
+                    f"{type(one).__name__} learns about positions from the whole gradient: it can "
+                    "be no part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
+                )
+        object.__setattr__(self, "parts", terms)
+
+    @property
+    def terms(self) -> tuple[tuple[float, Objective], ...]:
+        """The weights and objectives."""
+        return self.parts
+
+    def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
+        """The mixture of changed objectives, with the same weights."""
+        return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
+
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundObjectiveMixture:
+        """The objectives on judgments, with one weight per query."""
+        return BoundObjectiveMixture(
+            [
+                (weight, one.bind(judgments, weights, max_grade=max_grade))
+                for weight, one in self.parts
+            ]
+        )
+
+
+class BoundObjectiveMixture:
+    """A mixture of objectives on one data set, which count their rounds together."""
+
+    def __init__(self, parts: list[tuple[float, BoundObjective]]) -> None:
+        self.parts = parts
+
+    @property
+    def round(self) -> int:
+        """Number of the rounds that all parts have seen."""
+        return self.parts[0][1].round
+
+    @round.setter
+    def round(self, number: int) -> None:
+        for _, bound in self.parts:
+            bound.round = number
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
+        grad[:], hess[:] = 0, 0
+        for weight, bound in self.parts:
+            bound.gradient(scores, part_grad, part_hess)
+            grad += weight * part_grad
+            hess += weight * part_hess

@@ -1,0 +1,270 @@
+"""Whether two metrics say the same of the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.metrics.base import metric
+from skrank.plotting._display import Display, choose
+from skrank.stats import tau_ap, tau_b
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.image import AxesImage
+
+    from skrank.trec import TrecReport
+
+METHOD_CHOICES = ("tau_b", "tau_ap")
+
+
+class TauMatrixDisplay(Display):
+    """Rank correlation of the systems between each two metrics, as a heat map.
+
+    Parameters
+    ----------
+    means : DataFrame of shape (n_systems, n_metrics)
+        Mean of each system; higher is better.
+    method : {"tau_b", "tau_ap"}
+        Kendall's tau_b, or AP correlation, which weighs the top of the ranking more; symmetric, for
+        rankings that may both have ties.
+
+    Attributes
+    ----------
+    matrix : DataFrame of shape (n_metrics, n_metrics)
+    image_ : matplotlib AxesImage
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    References
+    ----------
+    T. Sakai, Alternatives to Bpref, SIGIR 2007, table 2.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from skrank.plotting import TauMatrixDisplay
+    >>> means = pd.DataFrame({"ap": [0.3, 0.2, 0.1, 0.4], "gap": [0.3, 0.1, 0.2, 0.5]})
+    >>> display = TauMatrixDisplay(means).plot()
+    >>> display.matrix.round(2)
+           ap   gap
+    ap   1.00  0.67
+    gap  0.67  1.00
+    >>> plt.close(display.figure_)
+    """
+
+    image_: AxesImage
+
+    def __init__(self, means: pd.DataFrame, *, method: str = "tau_b") -> None:
+        import pandas as pd
+
+        check.check_choice("method", method, METHOD_CHOICES)
+        if len(means) < 2:
+            raise ValueError(f"means has {len(means)} system: a ranking needs at least 2.")
+        names = list(means.columns)
+        self.method = method
+        self.matrix = pd.DataFrame(
+            [[_correlation(means[a], means[b], method) for b in names] for a in names],
+            index=names,
+            columns=names,
+        )
+
+    @classmethod
+    def from_report(
+        cls,
+        report: TrecReport,
+        metrics: Sequence[str] | None = None,
+        *,
+        method: str = "tau_b",
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the correlations between the metrics of a report.
+
+        Parameters
+        ----------
+        report : TrecReport
+            Of `skrank.trec.evaluate`, with at least two runs.
+        metrics : sequence of str, optional
+            Columns of the report. Default: all.
+        method : {"tau_b", "tau_ap"}
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        TauMatrixDisplay
+
+        Raises
+        ------
+        ValueError
+            If the report has not such a column, or fewer than two runs.
+        """
+        names = choose("metric", metrics, report.mean.columns)
+        signs = [1 if metric(name).greater_is_better else -1 for name in names]
+        return cls(report.mean[names] * signs, method=method).plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        TauMatrixDisplay
+            The display itself.
+        """
+        ax = self._open(ax)
+        ax.grid(visible=False)
+        values = self.matrix.to_numpy()
+        low = min(0.5, np.nanmin(values, initial=1.0))
+        self.image_ = ax.imshow(values, **{"vmin": low, "vmax": 1, "cmap": "viridis", **kwargs})
+        places, names = range(len(values)), list(self.matrix.columns)
+        ax.set_xticks(places, labels=names, rotation=45, ha="right", rotation_mode="anchor")
+        ax.set_yticks(places, labels=names)
+        for (row, column), value in np.ndenumerate(values):
+            # light on the dark end of the colours, dark on the light one
+            colour = "white" if value < (low + 1) / 2 else "black"
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+        self.figure_.colorbar(self.image_, ax=ax, label=self.method)
+        return self
+
+
+class MetricScatterDisplay(Display):
+    """One metric against another, a point per system or, for one system, per query.
+
+    Parameters
+    ----------
+    x, y : Series or array-like of shape (n_points,)
+        Values of the same systems (or queries) in the same order; NaN = not defined.
+    names : (str, str)
+        Names of the metrics.
+    what : str
+        What a point is, in the plural.
+
+    Attributes
+    ----------
+    tau : float
+        Kendall's tau_b of the points.
+    scatter_ : matplotlib PathCollection
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.plotting import MetricScatterDisplay
+    >>> display = MetricScatterDisplay([0.3, 0.2, 0.1], [0.5, 0.2, 0.3], names=("ap", "gap"))
+    >>> display.plot().ax_.get_title()
+    'tau_b = 0.333, 3 systems'
+    >>> plt.close(display.figure_)
+    """
+
+    scatter_: PathCollection
+
+    def __init__(
+        self, x: Any, y: Any, *, names: Sequence[str] = ("x", "y"), what: str = "systems"
+    ) -> None:
+        first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        if first.shape != second.shape or first.ndim != 1:
+            raise ValueError(
+                f"x has shape {first.shape} and y {second.shape}: pass one value of each per point."
+            )
+        defined = np.isfinite(first) & np.isfinite(second)
+        if np.count_nonzero(defined) < 2:
+            raise ValueError(
+                f"{np.count_nonzero(defined)} of {len(first)} {what} have a value of both metrics: "
+                "a correlation needs at least 2."
+            )
+        self.x, self.y = first[defined], second[defined]
+        self.names = tuple(names)
+        self.what = what
+        self.n_empty = len(first) - len(self.x)
+        self.tau = tau_b(self.x, self.y)
+
+    @classmethod
+    def from_report(
+        cls,
+        report: TrecReport,
+        x: str,
+        y: str,
+        *,
+        run: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw two metrics of a report.
+
+        Parameters
+        ----------
+        report : TrecReport
+            Of `skrank.trec.evaluate`.
+        x, y : str
+            Columns of the report.
+        run : str, optional
+            Draw the queries of this run. Default: the means of all runs.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        MetricScatterDisplay
+
+        Raises
+        ------
+        ValueError
+            If the report has no such column or run, or there are fewer than two points.
+        """
+        names = choose("metric", [x, y], report.mean.columns)
+        if run is None:
+            table, what = report.mean, "systems"
+        else:
+            (run,) = choose("run", [run], report.mean.index)
+            table, what = report.per_query.loc[run], f"queries of {run}"
+        return cls(table[x], table[y], names=names, what=what).plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        MetricScatterDisplay
+            The display itself.
+        """
+        ax = self._open(ax)
+        self.scatter_ = ax.scatter(self.x, self.y, **{"s": 16, "alpha": 0.6, **kwargs})
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
+        ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
+        return self
+
+
+def _correlation(x: pd.Series, y: pd.Series, method: str) -> float:
+    """Of the systems that both metrics are defined on; NaN if they are fewer than two."""
+    defined = x.notna() & y.notna()
+    if defined.sum() < 2:
+        return float("nan")
+    first, second = x[defined].to_numpy(), y[defined].to_numpy()
+    return tau_b(first, second) if method == "tau_b" else tau_ap(first, second, ties="b")

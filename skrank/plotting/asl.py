@@ -1,0 +1,148 @@
+"""Curves of achieved significance levels: how many pairs of systems a metric tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank.plotting._display import Display, choose
+from skrank.stats import DiscriminativePower, discriminative_power
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from skrank.trec import TrecReport
+
+
+class ASLCurveDisplay(Display):
+    """Achieved significance levels of all pairs of systems in descending order, for some metrics.
+
+    The lower a curve, the more pairs a metric tells apart at the same level. The legend says what
+    share of the pairs is below `alpha`, and what difference of means that takes. Levels of 0, which
+    no resample reached, lie below the axis.
+
+    Parameters
+    ----------
+    powers : dict of str to DiscriminativePower
+        What `skrank.stats.discriminative_power` found for each metric.
+
+    Attributes
+    ----------
+    lines_ : dict of str to matplotlib Line2D
+        The curve of each metric.
+    line_ : matplotlib Line2D
+        The level of significance.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    References
+    ----------
+    T. Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from skrank import stats
+    >>> from skrank.plotting import ASLCurveDisplay
+    >>> noise = np.random.default_rng(0).random((50, 10))
+    >>> powers = {
+    ...     name: stats.discriminative_power(noise + weight * np.linspace(0, 1, 10))
+    ...     for name, weight in (("sharp", 1.0), ("blunt", 0.2))
+    ... }
+    >>> display = ASLCurveDisplay(powers).plot()
+    >>> list(display.lines_)
+    ['sharp', 'blunt']
+    >>> plt.close(display.figure_)
+    """
+
+    lines_: dict[str, Line2D]
+
+    def __init__(self, powers: Mapping[str, DiscriminativePower]) -> None:
+        if not powers:
+            raise ValueError("powers is empty: pass what discriminative_power found, by metric.")
+        if len({one.alpha for one in powers.values()}) > 1:
+            raise ValueError("powers are of several alpha: their curves have one line to cross.")
+        self.powers = dict(powers)
+
+    @classmethod
+    def from_report(
+        cls,
+        report: TrecReport,
+        metrics: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        n_resamples: int = 1000,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curves of the metrics of a report.
+
+        Parameters
+        ----------
+        report : TrecReport
+            Of `skrank.trec.evaluate`, with at least two runs.
+        metrics : sequence of str, optional
+            Columns of the report. Default: all.
+        alpha, n_resamples, random_state
+            See `skrank.stats.discriminative_power`.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        ASLCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If the report has not such a column, or fewer than two runs.
+        """
+        powers = {
+            name: discriminative_power(
+                report.per_query[name].unstack("run", sort=False),
+                alpha=alpha,
+                n_resamples=n_resamples,
+                random_state=random_state,
+            )
+            for name in choose("metric", metrics, report.per_query.columns)
+        }
+        return cls(powers).plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        ASLCurveDisplay
+            The display itself.
+        """
+        ax = self._open(ax)
+        alpha = next(iter(self.powers.values())).alpha
+        least, most = alpha, 0
+        self.lines_ = {}
+        for name, found in self.powers.items():
+            levels = found.asl_curve
+            label = f"{name} ({found.power:.1%}, difference {found.required_difference:.3f})"
+            rank = np.arange(1, len(levels) + 1)
+            (self.lines_[name],) = ax.plot(rank, levels, **{"label": label, **kwargs})
+            least, most = min([least, *levels[levels > 0]]), max(most, len(levels))
+        label = f"significant at {alpha:g}"
+        self.line_ = ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=label)
+        ax.set(yscale="log", xlim=(0, most + 1), ylim=(least / 1.5, 1.5))
+        ax.set(xlabel="pairs of systems, sorted", ylabel="achieved significance level")
+        ax.legend(loc="upper right")
+        return self

@@ -1,0 +1,157 @@
+"""CatBoost under GroupedRanker: it passes no queries, and metrics of skrank decide all the same."""
+
+import pickle
+
+import catboost
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import Bunch
+
+import skrank
+from skrank.datasets import make_ranking
+
+STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 4, "random_state": 0}
+
+
+def cat(cls=catboost.CatBoostRanker, **parameters):
+    defaults = {"iterations": 40, "depth": 3, "learning_rate": 0.4, "random_seed": 0}
+    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    return cls(**defaults | quiet | parameters)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=60, n_docs=(5, 20), n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def held_out():
+    return make_ranking(n_queries=30, n_docs=(5, 20), n_features=8, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+def fitted(estimator, data, held_out, eval_metric="gap@10", rounds=4, **weights):
+    """With validation rows in disorder."""
+    rows = np.random.default_rng(0).permutation(len(held_out.qid))
+    return skrank.GroupedRanker(
+        estimator, eval_metric=eval_metric, early_stopping_rounds=rounds
+    ).fit(
+        data.X, data.relevance, groups=data.qid,
+        X_val=held_out.X[rows], y_val=held_out.relevance[rows], groups_val=held_out.qid[rows],
+        **weights,
+    )  # fmt: skip
+
+
+def by_hand(ranker, held_out, name):
+    """Values of a metric per round."""
+    metric = skrank.metric(name, max_grade=4)
+    return [
+        metric(held_out.relevance, scores, groups=held_out.qid)
+        for scores in ranker.estimator_.staged_predict(held_out.X)
+    ]
+
+
+ESTIMATORS = {
+    "ranker": cat(),
+    "ordered": cat(loss_function="QueryRMSE", boosting_type="Ordered"),
+    "own metric": cat(eval_metric="NDCG:top=3"),
+    "regressor": cat(catboost.CatBoostRegressor),
+}
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+@every_estimator
+def test_values_are_those_of_the_metric_and_decide(estimator, data, held_out):
+    ranker = fitted(estimator, data, held_out)
+    values = ranker.evals_result_["validation"]["gap@10"]
+    best = int(np.argmax(values)) + 1
+    assert ranker.best_iteration_ == best < 40
+    assert len(values) == best + 4
+    np.testing.assert_allclose(by_hand(ranker, held_out, "gap@10"), values[:best], rtol=1e-12)
+
+
+@pytest.mark.parametrize("names", [("gap@10", "error@5"), ("error@5", "gap@10")])
+def test_the_first_metric_decides_in_its_direction(names, data, held_out):
+    ranker = fitted(cat(), data, held_out, names)
+    evals = ranker.evals_result_["validation"]
+    assert tuple(evals) == names
+    choose = np.argmax if names[0] == "gap@10" else np.argmin
+    assert ranker.best_iteration_ == choose(evals[names[0]]) + 1
+    np.testing.assert_allclose(
+        by_hand(ranker, held_out, "gap@10"), evals["gap@10"][: ranker.best_iteration_]
+    )
+
+
+def test_training_rows_with_the_same_labels_are_not_taken_for_validation(data, y):
+    noise = np.random.default_rng(2).normal(size=data.X.shape)
+    twin = Bunch(**data | {"X": data.X + noise})
+    ranker = skrank.GroupedRanker(cat(), eval_metric="gap@10", early_stopping_rounds=4).fit(
+        data.X, y, X_val=twin.X, y_val=skrank.with_groups(data.relevance, data.qid)
+    )
+    values = ranker.evals_result_["validation"]["gap@10"]
+    rounds = ranker.best_iteration_
+    assert len(values) == rounds + 4 < 40
+    np.testing.assert_allclose(by_hand(ranker, twin, "gap@10"), values[:rounds], rtol=1e-12)
+
+
+def test_queries_may_have_weights(data, y):
+    weight = np.where(data.qid % 2 == 0, 1.0, 3.0)
+    ranker = skrank.GroupedRanker(cat(), eval_metric="gap@10", **STOP)
+    plain, weighted = ranker.fit(data.X, y), clone(ranker).fit(data.X, y, sample_weight=weight)
+    assert plain.evals_result_ != weighted.evals_result_
+
+
+def test_the_name_is_in_its_log(data, held_out):
+    ranker = fitted(cat(), data, held_out)
+    log = ranker.estimator_.get_evals_result()
+    assert log["validation"]["gap@10"] == ranker.evals_result_["validation"]["gap@10"]
+    assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured
+
+
+def test_without_a_metric_its_own_decides(data, y):
+    ranker = skrank.GroupedRanker(cat(eval_metric="NDCG:top=3"), **STOP).fit(data.X, y)
+    assert any(name.startswith("NDCG:top=3") for name in ranker.evals_result_["validation"])
+
+
+def test_fitted_rankers_are_small_and_complete(data, held_out):
+    few, many = (fitted(cat(), data, part) for part in (held_out, data))
+    sizes = [len(pickle.dumps(one.estimator_.get_params())) for one in (few, many)]
+    assert sizes[0] == sizes[1] < 1000  # no labels in them
+    again = pickle.loads(pickle.dumps(few))
+    np.testing.assert_array_equal(again.predict(data.X), few.predict(data.X))
+    assert repr(again.estimator_.get_params()["eval_metric"]) == "<gap@10 of one training>"
+    twin = clone(again)
+    assert twin.fit(data.X, data.relevance, groups=data.qid).best_iteration_ == 40
+    with pytest.raises(catboost.CatBoostError, match="has served its training"):
+        clone(few.estimator_).fit(data.X, data.relevance, group_id=data.qid)
+
+
+def test_searches_refit_and_several_processes(data, y):
+    ranker = skrank.GroupedRanker(cat(), eval_metric="gap@10", refit=True, **STOP)
+    found = [
+        GridSearchCV(
+            ranker, {"estimator__depth": [2, 3]}, cv=skrank.QueryKFold(2),
+            scoring=skrank.scorer("gap"), n_jobs=n_jobs,
+        ).fit(data.X, y)
+        for n_jobs in (1, 2)
+    ]  # fmt: skip
+    assert found[0].best_score_ == found[1].best_score_
+    best = found[0].best_estimator_
+    assert best.estimator_.tree_count_ == best.best_iteration_
+    assert len(best.evals_result_["validation"]["gap@10"]) >= best.best_iteration_
+
+
+def test_what_cannot_be_followed_raises(data, y):
+    with pytest.raises(ValueError, match="CatBoostClassifier cannot follow eval_metric='gap'"):
+        skrank.GroupedRanker(cat(catboost.CatBoostClassifier), eval_metric="gap").fit(data.X, y)
+    with pytest.raises(ValueError, match="CatBoost calls objectives on blocks of rows"):
+        skrank.GroupedRanker(cat(), objective="gap").fit(data.X, y)
+    nothing = skrank.with_groups(np.zeros(len(y)), data.qid)
+    with pytest.raises(ValueError, match="no validation query has a relevant document"):
+        skrank.GroupedRanker(cat(), eval_metric="gap").fit(data.X, y, X_val=data.X, y_val=nothing)
