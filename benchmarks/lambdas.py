@@ -170,7 +170,7 @@ def main() -> None:
         f"best of {options.rounds - 1} rounds; share of the time of each peer"
     )
     others = peers(X, relevance, sizes)
-    width = 10 + 9 * len(others)
+    width = 16 + 9 * len(others)
     print(f"{'':20}{'full lists':>{width}}{'truncation 30':>{width}}")
     names = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
     for name, times in others.items():

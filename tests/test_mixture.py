@@ -645,3 +645,11 @@ def test_the_page_of_mixtures_runs():
     )
     assert result.attempted > 8
     assert not result.failed
+
+
+@pytest.mark.parametrize("name", ["gap", "0.5*gap+0.5*ndcg@3"])
+def test_plans_can_be_copied(name):
+    plan = Plan(skrank.metric(name), judge([1, 0, 2]))
+    for copied in (copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
+        assert type(copied) is type(plan)
+        assert copied.metric == plan.metric

@@ -262,9 +262,9 @@ class Plan:
         judgments.
     """
 
-    def __new__(cls, metric: Metric, *_: Any, **__: Any) -> Plan:
-        """A plan of the class that the metric asks for."""
-        return super().__new__(metric.plan_class if cls is Plan else cls)
+    def __new__(cls, metric: Metric | None = None, *_: Any, **__: Any) -> Plan:
+        """A plan of the class that the metric asks for; copies are made without one."""
+        return super().__new__(cls if metric is None or cls is not Plan else metric.plan_class)
 
     def __init__(
         self, metric: Metric, judgments: Judgments, *, max_grade: int | None = None
