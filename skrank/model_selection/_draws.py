@@ -1,0 +1,201 @@
+"""Parts of queries drawn at random, or by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_random_state
+
+from skrank import _validation as check
+from skrank._parts import (
+    Stratify,
+    check_stratify,
+    count_queries,
+    draw_parts,
+    query_codes,
+    strata_of,
+)
+from skrank._queries import require_groups, show
+from skrank.model_selection._base import QuerySplitter, Split
+
+
+class QueryShuffleSplit(QuerySplitter):
+    """Random parts of whole queries.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+    test_size : float or int, default=0.1
+        Share, or number, of the queries in the test part.
+    train_size : float or int, optional
+        Share, or number, of the queries in the training part. Default: all others.
+    stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
+        See `QueryKFold`.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import QueryShuffleSplit
+    >>> cv = QueryShuffleSplit(1, test_size=0.5, random_state=0)
+    >>> for train, test in cv.split(np.zeros((6, 1)), groups=np.array([1, 1, 2, 2, 3, 4])):
+    ...     print(len(set(train) & set(test)), len(train) + len(test))
+    0 6
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int = 0.1,
+        train_size: float | int | None = None,
+        stratify: Stratify = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_splits = check.check_count("n_splits", n_splits, "the number of splits")
+        self.test_size = test_size
+        self.train_size = train_size
+        self.stratify = check_stratify(stratify)
+        self.random_state = random_state
+
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+        n_test = count_queries("test_size", self.test_size, len(ids))
+        n_train = len(ids) - n_test
+        if self.train_size is not None:
+            n_train = count_queries("train_size", self.train_size, len(ids))
+        rng = check_random_state(self.random_state)
+        strata = strata_of(self.stratify, codes, len(ids), y)
+        sizes = np.bincount(codes, minlength=len(ids))
+        for _ in range(self.n_splits):
+            part = draw_parts([n_test, n_train], strata, sizes, rng)[codes]
+            yield np.flatnonzero(part == 1), np.flatnonzero(part == 0)
+
+
+class QueryTimeSeriesSplit(QuerySplitter):
+    """Test parts of whole queries, each later than its training part.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    time : mapping from query id to time, optional
+        A dict, or a Series indexed by query. Default: the ids themselves, in sorted order.
+    max_train_size : int, optional
+        Most queries in a training part: the latest ones. Default: all earlier ones.
+    test_size : int, optional
+        Queries in a test part. Default: all but those of the first training part, in equal parts.
+    gap : int, default=0
+        Queries between a training and its test part that are in neither.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import QueryTimeSeriesSplit
+    >>> cv = QueryTimeSeriesSplit(2, time={"a": 3, "b": 1, "c": 2})
+    >>> for train, test in cv.split(np.zeros((4, 1)), groups=["a", "a", "b", "c"]):
+    ...     print(train, test)
+    [2] [3]
+    [2 3] [0 1]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        time: Any = None,
+        max_train_size: int | None = None,
+        test_size: int | None = None,
+        gap: int = 0,
+    ) -> None:
+        self.n_splits = check.check_count("n_splits", n_splits, "the number of splits")
+        self.time = time
+        self.max_train_size = max_train_size
+        self.test_size = test_size
+        self.gap = gap
+
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+        place = np.empty(len(ids), np.int64)
+        place[np.argsort(self._times(ids), kind="stable")] = np.arange(len(ids))
+        row_place = place[codes]
+        size = self.test_size or len(ids) // (self.n_splits + 1)
+        first = len(ids) - self.n_splits * size
+        if size < 1 or first - self.gap < 1:
+            raise ValueError(
+                f"{self!r} finds no training query for its first split among {len(ids)} queries: "
+                "lower n_splits, test_size or gap."
+            )
+        for start in range(first, len(ids), size):
+            end = start - self.gap
+            begin = 0 if self.max_train_size is None else end - self.max_train_size
+            train = (row_place >= begin) & (row_place < end)
+            test = (row_place >= start) & (row_place < start + size)
+            yield np.flatnonzero(train), np.flatnonzero(test)
+
+    def _times(self, ids: np.ndarray) -> np.ndarray:
+        if self.time is None:
+            return np.arange(len(ids))
+        missing = next((one for one in ids if one not in self.time), None)
+        if missing is not None:
+            raise ValueError(f"time has no entry for query {show(missing)}: give one for each.")
+        return np.array([self.time[one] for one in ids])
+
+
+def query_train_test_split(
+    *arrays: Any,
+    groups: Any = None,
+    test_size: float | int = 0.25,
+    valid_size: float | int | None = None,
+    stratify: Stratify = None,
+    random_state: Any = None,
+) -> list[Any]:
+    """Split arrays into random parts of whole queries: train and test, or train, valid and test.
+
+    Parameters
+    ----------
+    *arrays : array-likes of n_rows
+        `X`, then `y`, then any others.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row. Default: the index level "qid" of `y`, or of `X`.
+    test_size : float or int, default=0.25
+        Share, or number, of the queries in the test part.
+    valid_size : float or int, optional
+        Share, or number, of the queries in the validation part. Default: there is none.
+    stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
+        See `QueryKFold`.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    list
+        The parts of the first array, then those of the second, as in scikit-learn. Rows keep their
+        order.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.model_selection import query_train_test_split
+    >>> data = make_ranking(n_queries=20, random_state=0)
+    >>> parts = query_train_test_split(
+    ...     data.X, data.relevance, data.qid, groups=data.qid, valid_size=4, test_size=6,
+    ...     random_state=0,
+    ... )
+    >>> X_train, X_valid, X_test, y_train, y_valid, y_test, *qids = parts
+    >>> [len(set(qid)) for qid in qids]
+    [10, 4, 6]
+    """
+    if not arrays:
+        raise ValueError("there is nothing to split: pass X, y, ...")
+    y = arrays[1] if len(arrays) > 1 else None
+    codes, ids = query_codes(require_groups(groups, y, arrays[0], who="query_train_test_split"))
+    counts = [count_queries("test_size", test_size, len(ids))]
+    if valid_size is not None:
+        counts.append(count_queries("valid_size", valid_size, len(ids)))
+    strata = strata_of(check_stratify(stratify), codes, len(ids), y)
+    sizes = np.bincount(codes, minlength=len(ids))
+    counts.append(len(ids) - sum(counts))
+    part = draw_parts(counts, strata, sizes, check_random_state(random_state))[codes]
+    rows = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
+    return [_safe_indexing(array, some) for array in arrays for some in rows]

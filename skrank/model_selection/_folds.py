@@ -1,0 +1,204 @@
+"""Folds of queries: every query is tested once, or once per repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skrank import _validation as check
+from skrank._parts import Stratify, check_folds, check_seed, check_stratify, query_codes
+from skrank._queries import require_groups
+from skrank.model_selection._base import FoldSplitter, Split
+
+
+class QueryKFold(FoldSplitter):
+    """K folds of whole queries.
+
+    Queries that are alike by `stratify`, and among these alike in size, are dealt to the folds in
+    turn. The numbers of queries of two folds differ by at most one.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
+        What the folds have in like measure: queries with as many relevant documents (label above
+        0), with the same highest label, or with as many documents, which balances the rows. A
+        callable gets the labels of a query and returns a number.
+    drop_unjudged_test : bool, default=False
+        Leave queries without any label (all NaN) out of the test part.
+    shuffle : bool, default=False
+        Deal at random. By default the sorted query ids and the labels decide alone.
+    random_state : int, RandomState instance or None, default=None
+        Seed, with `shuffle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skrank
+    >>> from skrank.model_selection import QueryKFold
+    >>> y = skrank.with_groups([1, 0, 2, 0, 1, 0], ["a", "a", "b", "b", "c", "c"])
+    >>> for train, test in QueryKFold(3).split(np.zeros((6, 1)), y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 4 5] [2 3]
+    [0 1 2 3] [4 5]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        stratify: Stratify = None,
+        drop_unjudged_test: bool = False,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        check_seed(shuffle, random_state)
+        self.n_splits = check_folds(n_splits)
+        self.stratify = check_stratify(stratify)
+        self.drop_unjudged_test = drop_unjudged_test
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+        rng = check_random_state(self.random_state) if self.shuffle else None
+        return self._train_and_test(codes, ids, y, rng)
+
+
+class RepeatedQueryKFold(FoldSplitter):
+    """K folds of whole queries, dealt at random several times.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    n_repeats : int, default=10
+        How often the queries are dealt.
+    stratify, drop_unjudged_test
+        See `QueryKFold`.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Examples
+    --------
+    >>> from skrank.model_selection import RepeatedQueryKFold
+    >>> RepeatedQueryKFold(5, n_repeats=3, random_state=0).get_n_splits()
+    15
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 10,
+        stratify: Stratify = None,
+        drop_unjudged_test: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_splits = check_folds(n_splits)
+        self.n_repeats = check.check_count("n_repeats", n_repeats, "how often queries are dealt")
+        self.stratify = check_stratify(stratify)
+        self.drop_unjudged_test = drop_unjudged_test
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits: folds times repeats.
+
+        Parameters
+        ----------
+        X, y, groups : ignored
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits * self.n_repeats
+
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_repeats):
+            yield from self._train_and_test(codes, ids, y, rng)
+
+
+class LETORFolds(FoldSplitter):
+    """The folds of LETOR collections: three parts of five train, one validates, one tests.
+
+    The queries are dealt to parts; fold i trains on all parts but two. `split` gives the training
+    and the test part, as scikit-learn expects, `rotate` all three.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of parts, and of folds, at least 3.
+    stratify, shuffle, random_state
+        See `QueryKFold`.
+
+    See Also
+    --------
+    skrank.datasets.load_letor : Reads collections that come with their folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import LETORFolds
+    >>> qid = np.arange(5)
+    >>> for train, valid, test in LETORFolds().rotate(np.zeros((5, 1)), groups=qid):
+    ...     print(train, valid, test)
+    [0 1 2] [3] [4]
+    [1 2 3] [4] [0]
+    [2 3 4] [0] [1]
+    [0 3 4] [1] [2]
+    [0 1 4] [2] [3]
+    """
+
+    drop_unjudged_test = False
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        stratify: Stratify = None,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        check_seed(shuffle, random_state)
+        self.n_splits = check_folds(n_splits, least=3)
+        self.stratify = check_stratify(stratify)
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def rotate(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Rows of the training, validation and test part of each fold.
+
+        Parameters
+        ----------
+        X, y, groups
+            See `split`.
+
+        Returns
+        -------
+        iterator of (train, valid, test)
+            Ascending row numbers.
+        """
+        codes, ids = query_codes(require_groups(groups, y, X, who=type(self).__name__))
+        return self._triples(codes, ids, y)
+
+    def _triples(
+        self, codes: np.ndarray, ids: np.ndarray, y: Any
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        rng = check_random_state(self.random_state) if self.shuffle else None
+        part = self._folds(codes, ids, y, rng)[codes]
+        for number in range(self.n_splits):
+            turned = (part - number) % self.n_splits
+            tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2
+            yield tuple(map(np.flatnonzero, (~(tests | validates), validates, tests)))  # type: ignore[misc]
+
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+        for train, _, test in self._triples(codes, ids, y):
+            yield train, test
