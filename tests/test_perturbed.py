@@ -9,9 +9,10 @@ from catalogue import CATALOGUE, every_objective, lists
 from numpy.testing import assert_allclose, assert_array_equal
 from test_lambdarank import STABLE, Lists, close, finite, gradient, many, single
 
-from skrank import LambdaRank, _parallel, metric
+from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, _parallel, metric
 from skrank._kernels import ranking
 from skrank.metrics.plan import Plan, judge
+from skrank.objectives.lambdarank import _SEED_STEP
 
 WORD = 2**64
 
@@ -45,7 +46,7 @@ def literal(point, labels, scores, order, *, score_norm, sum_norm, max_grade, ad
             ahead = scores[high] - scores[low]
             wide = score_norm and max(scores) != min(scores)
             delta = abs(change) / (0.01 + abs(ahead) if wide else 1.0)
-            p = 1 / (1 + np.exp(ahead))
+            p = 1 / (1 + np.exp(min(ahead, 700)))
             grad[high] -= delta * p
             grad[low] += delta * p
             hess[high] += delta * p * (1 - p)
@@ -61,7 +62,8 @@ def expected(point, data, objective, *, seed=None):
     norms = {"score_norm": objective.score_norm, "sum_norm": objective.sum_norm}
     norms = {name: objective.norm if value is None else value for name, value in norms.items()}
     n_orders = objective.perturbations or 1
-    drawn = [shift * noise((seed or 0) + k, len(data.scores)) for k in range(n_orders)]
+    seeds = [((seed or 0) + k * _SEED_STEP) % 2**63 for k in range(n_orders)]
+    drawn = [shift * noise(one, len(data.scores)) for one in seeds]
     for query, (_, labels) in zip(data.ids, data.queries(), strict=True):
         rows = np.flatnonzero(data.groups == query)
         total = 0.0
@@ -125,6 +127,51 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
         grad, hess = np.empty((2, len(data.scores)))
         bound.gradient(data.scores, grad, hess)
         close((grad, hess), expected(point_of(name), data, objective, seed=seed))
+
+
+def wide(spread, seed=0):
+    """Lists of scores so far apart that exponentials overflow, some of them equal."""
+    data = finite(lists(seed, n_queries=6, longest=9, scattered=False))
+    data.scores[:] = spread * np.random.default_rng(seed).integers(-3, 4, len(data.scores))
+    return data
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@3", "err"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("spread", [1e-30, 40.0, 1000.0, 1e6])
+def test_perturbed_scores_of_any_range(name, pairs, spread):
+    data = wide(spread)
+    objective = LambdaRank(name, perturbations=2, temperature=spread, pairs=pairs)
+    bound = objective.bind(judge(data.relevance, data.groups))
+    seed = bound._seed(data.scores)
+    grad, hess = np.empty((2, len(data.scores)))
+    bound.gradient(data.scores, grad, hess)
+    close((grad, hess), expected(point_of(name), data, objective, seed=seed), 1e-9)
+    for part in single(objective, data):
+        assert np.isfinite(part).all()
+
+
+@pytest.mark.parametrize("spread", [0.1, 40.0, 1000.0, 1e6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_relatives_see_the_same_orders(spread, dtype):
+    """Without a bound, and before any position is known, both are LambdaRank."""
+    data = wide(spread)
+    options = {"perturbations": 3, "temperature": spread, "norm": True}
+    plain = single(LambdaRank("ndcg", **options), data, dtype)
+    for relative in (LambdaLoss("ndcg", mu=0, **options), UnbiasedLambdaRank("ndcg", **options)):
+        for a, b in zip(single(relative, data, dtype), plain, strict=True):
+            assert_allclose(a, b, rtol=0, atol=(1e-12 if dtype == np.float64 else 1e-4))
+
+
+def test_rounds_on_equal_scores_share_no_order():
+    data = many(30)
+    bound = LambdaRank("gap", perturbations=3).bind(judge(data.relevance, data.groups))
+    seen = []
+    for _ in range(3):
+        seed = bound._seed(data.scores)
+        seen += [(seed + k * _SEED_STEP) % 2**63 for k in range(3)]
+        bound.gradient(data.scores, *np.empty((2, len(data.scores))))
+    assert len(set(seen)) == len(seen)
 
 
 def test_noise_has_the_distribution_that_it_claims():

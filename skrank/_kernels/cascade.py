@@ -194,7 +194,7 @@ def lambdas(
             grad[begin:end] = 0
             hess[begin:end] = 0
             continue
-        best, worst = -np.inf, np.inf
+        best, worst = -np.inf, np.inf  # the order may be of noisy scores
         for row in range(begin, end):
             best, worst = max(best, scores[row]), min(worst, scores[row])
         middle = 0.5 * (best + worst)

@@ -172,7 +172,9 @@ def lambdas(
         for c in range(n_classes):
             begin[c + 1] += begin[c]
             fill[c] = begin[c]
-        best, worst = scores[start + order[start]], scores[start + order[stop - 1]]
+        best, worst = -np.inf, np.inf  # the order may be of noisy scores
+        for row in range(start, stop):
+            best, worst = max(best, scores[row]), min(worst, scores[row])
         middle = 0.5 * (best + worst)
         wide = sigma * (best - worst) > widest
         u_of, w_of = u[offset[q] :], w[offset[q] :]

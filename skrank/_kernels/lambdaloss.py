@@ -71,10 +71,11 @@ def _sweep_wide(
         ordered = lead > zero
         apart = steps[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (fall - tile[t + _FALL] + apart)
-        gap = score - scores[i]  # at least 0
-        e = np.exp(-sigma * gap)
-        wrong = e / (1.0 + e) if ordered else 1.0 / (1.0 + e)
-        pull = weight * wrong / (base + slope * gap)
+        gap = score - scores[i]
+        ahead = gap if ordered else -gap
+        e = np.exp(-abs(sigma * gap))
+        wrong = e / (1.0 + e) if ahead > 0 else 1.0 / (1.0 + e)
+        pull = weight * wrong / (base + slope * abs(gap))
         curvature = pull * (1.0 - wrong)
         signed = pull if ordered else -pull
         tile[t + _GRAD] += signed
@@ -118,7 +119,9 @@ def lambdas(
             grad[start:stop] = 0
             hess[start:stop] = 0
             continue
-        best, worst = scores[start + order[start]], scores[start + order[stop - 1]]
+        best, worst = -np.inf, np.inf  # the order may be of noisy scores
+        for row in range(start, stop):
+            best, worst = max(best, scores[row]), min(worst, scores[row])
         middle = 0.5 * (best + worst)
         wide = sigma * (best - worst) > widest
         for r in range(n):

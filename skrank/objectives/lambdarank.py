@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TIE_ORDERS = ("random", "stable")
 PAIRS = ("all", "adjacent")
 _SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
+_SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
 
@@ -244,7 +245,8 @@ class BoundLambdaRank:
         totals = np.zeros_like(self.totals)
         grad[:] = 0
         hess[:] = 0
-        for seed_of_order in range(seed, seed + n_orders):
+        for number in range(n_orders):
+            seed_of_order = (seed + number * _SEED_STEP) % 2**63
             arguments = (scores, self.objective.temperature, seed_of_order, noisy)
             run_chunks(ranking.add_noise, self.indptr, *arguments)
             self._rank(noisy, seed_of_order, warm=False)
