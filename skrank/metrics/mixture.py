@@ -217,17 +217,18 @@ def _add_gradients(
     from skrank._kernels import lambdarank
 
     *settings, score_norm, sum_norm, widest, grad, hess, totals = settings_and_outputs
-    rows = slice(indptr[first], indptr[last])  # all that is touched
-    spare = np.empty_like(grad), np.empty_like(hess), np.empty_like(totals)
+    rows, near = _part(first, last, indptr)
+    grad_here, hess_here = grad[rows], hess[rows]
+    spare = np.empty_like(grad_here), np.empty_like(hess_here), np.empty_like(totals)
     for i, one in enumerate(kernels):
-        out = spare if i else (grad, hess, totals)
+        out = spare if i else (grad_here, hess_here, totals)
         one.gradients(
-            first, last, indptr, one.codes, order, scores, *one.arrays, inverse[i],
-            *settings, score_norm, False, widest, *out,
+            first, last, near, one.codes[rows], order[rows], scores[rows], *one.arrays,
+            inverse[i], *settings, score_norm, False, widest, *out,
         )  # fmt: skip
         if i:
-            grad[rows] += spare[0][rows]
-            hess[rows] += spare[1][rows]
+            grad_here += spare[0]
+            hess_here += spare[1]
             totals[first:last] += spare[2][first:last]
     if sum_norm:
         lambdarank.normalise(first, last, indptr, totals, grad, hess)
@@ -245,14 +246,22 @@ def _add_neighbours(
     lead: np.ndarray,
 ) -> None:
     """Changes of the mixture when neighbours in the order swap."""
-    rows, spare = slice(indptr[first], indptr[last]), np.empty_like(lead)
+    rows, near = _part(first, last, indptr)
+    here = lead[rows]
+    spare = np.empty_like(here)
     for i, one in enumerate(kernels):
-        out = spare if i else lead
+        out = spare if i else here
         one.neighbours(
-            first, last, indptr, one.codes, order, *one.arrays, inverse[i], truncation, out
-        )
+            first, last, near, one.codes[rows], order[rows], *one.arrays, inverse[i], truncation,
+            out,
+        )  # fmt: skip
         if i:
-            lead[rows] += spare[rows]
+            here += spare
+
+
+def _part(first: int, last: int, indptr: np.ndarray) -> tuple[slice, np.ndarray]:
+    """Rows of some queries, and first rows among them: what is spare need not be as long as all."""
+    return slice(indptr[first], indptr[last]), indptr - indptr[first]
 
 
 class MixturePlan(Plan):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -41,7 +42,7 @@ class Display:
         return ax
 
 
-class CurveDisplay(Display):
+class CurveDisplay(Display, ABC):
     """A curve over recall: from 0 to 1 on both axes, its value in the legend."""
 
     name: str | None
@@ -50,9 +51,9 @@ class CurveDisplay(Display):
     _measure: ClassVar[str]  # of the value in the legend
     _axes: ClassVar[tuple[str, str]]  # names of recall and precision
 
+    @abstractmethod
     def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
         """Recall, precision, the value in the legend, and how the line looks."""
-        raise NotImplementedError
 
     @classmethod
     def _trained(
@@ -62,6 +63,7 @@ class CurveDisplay(Display):
         return given
 
     @classmethod
+    @abstractmethod
     def from_predictions(
         cls,
         relevance: Any,
@@ -73,7 +75,6 @@ class CurveDisplay(Display):
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of scores."""
-        raise NotImplementedError
 
     @classmethod
     def from_estimator(
