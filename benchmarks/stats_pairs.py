@@ -2,8 +2,8 @@
 
     python benchmarks/stats_pairs.py [SCORES.csv]
 
-SCORES.csv: one row per topic, one column per system, a header of names. By default synthetic
-scores of 143 systems on 30 topics: 10,153 pairs, whose discriminative power from 1000 resamples
+SCORES.csv: one row per query, one column per system, a header of names. By default synthetic
+scores of 143 systems on 30 queries: 10,153 pairs, whose discriminative power from 1000 resamples
 shall take less than 10 s on two cores.
 """
 
@@ -20,12 +20,12 @@ import pandas as pd
 from skrank import stats
 
 
-def synthetic_scores(n_topics: int = 30, n_systems: int = 143) -> np.ndarray:
-    """Hard and easy topics, good and bad systems, and what is left to chance, in [0, 1]."""
+def synthetic_scores(n_queries: int = 30, n_systems: int = 143) -> np.ndarray:
+    """Hard and easy queries, good and bad systems, and what is left to chance, in [0, 1]."""
     random = np.random.default_rng(0)
-    topics, systems = random.normal(size=(n_topics, 1)), 0.5 * random.normal(size=n_systems)
-    chance = 0.8 * random.normal(size=(n_topics, n_systems))
-    return 1 / (1 + np.exp(-(topics + systems + chance - 0.5)))
+    queries, systems = random.normal(size=(n_queries, 1)), 0.5 * random.normal(size=n_systems)
+    chance = 0.8 * random.normal(size=(n_queries, n_systems))
+    return 1 / (1 + np.exp(-(queries + systems + chance - 0.5)))
 
 
 def clock(name: str, call: Callable[[], object]) -> object:
@@ -37,12 +37,12 @@ def clock(name: str, call: Callable[[], object]) -> object:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scores", nargs="?", help="CSV of topics x systems")
+    parser.add_argument("scores", nargs="?", help="CSV of queries x systems")
     path = parser.parse_args().scores
     scores = pd.read_csv(path).to_numpy(np.float64) if path else synthetic_scores()
-    n_topics, n_systems = scores.shape
+    n_queries, n_systems = scores.shape
     n_pairs = n_systems * (n_systems - 1) // 2
-    print(f"{n_topics} topics, {n_systems} systems: {n_pairs} pairs, {os.cpu_count()} cores")
+    print(f"{n_queries} queries, {n_systems} systems: {n_pairs} pairs, {os.cpu_count()} cores")
     power = clock("discriminative power, B=1000", lambda: stats.discriminative_power(scores))
     bootstrap = clock("paired bootstrap, B=1000", lambda: stats.paired_bootstrap(scores))
     t = clock("paired t", lambda: stats.paired_t(scores))

@@ -4,7 +4,7 @@
     python examples/discriminative_power.py --scores ndcg.csv err.csv
 
 FOLDER holds runs in TREC's format, one a file (also .gz and .xz). A table of scores has a row per
-topic and a column per system, with a line of names above. For each metric: the share of all pairs
+query and a column per system, with a line of names above. For each metric: the share of all pairs
 of systems whose achieved significance level is below .05 and below .01, and the difference of means
 that makes any pair significant, by the paired bootstrap.
 """
@@ -25,7 +25,7 @@ ALPHAS = (0.05, 0.01)
 
 
 def matrices_of_runs(qrels: str, folder: str, metrics: list[str]) -> dict[str, pd.DataFrame]:
-    """Values of topics x systems, by metric."""
+    """Values of queries x systems, by metric."""
     start = time.perf_counter()
     runs = sorted(path for path in Path(folder).iterdir() if path.is_file())
     report = trec.evaluate(qrels, runs, metrics)
@@ -74,7 +74,7 @@ def main() -> None:
         ]
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(
-            f"{name}: {matrix.shape[1]} systems, {matrix.shape[0]} topics, "
+            f"{name}: {matrix.shape[1]} systems, {matrix.shape[0]} queries, "
             f"{len(found[name][0].asl)} pairs, {options.resamples} resamples for each of "
             f"{len(ALPHAS)} levels: {wall:.1f} s, {cpu:.1f} s of CPU",
             flush=True,

@@ -87,7 +87,7 @@ def tied_share(scores: np.ndarray, qid: np.ndarray) -> float:
 def measure(
     systems: Iterable[tuple[str, np.ndarray, np.ndarray, np.ndarray]], conventions: dict[str, dict]
 ) -> dict[str, dict[object, pd.DataFrame]]:
-    """Values of topics x systems, by metric and convention, of names, labels, scores, queries."""
+    """Values of queries x systems, by metric and convention, of names, labels, scores, queries."""
     metrics = {
         (name, which): skrank.metric(name, **how)
         for name in METRICS

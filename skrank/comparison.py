@@ -311,6 +311,6 @@ def _tabulate(
             "wins": np.where(rises, effects.wins, effects.losses),
             "ties": effects.ties,
             "losses": np.where(rises, effects.losses, effects.wins),
-            "queries": effects.n_topics,
+            "queries": effects.n_queries,
         }
     )

@@ -61,7 +61,7 @@ def test_statistics_are_those_of_stats(data):
         assert_array_equal(rows["high"], effects.high)
         assert_array_equal(rows["effect_size"], effects.cohen_d)
         assert_array_equal(rows[["wins", "ties", "losses"]].sum(axis=1), rows["queries"])
-        assert_array_equal(rows["queries"], effects.n_topics)
+        assert_array_equal(rows["queries"], effects.n_queries)
         assert_array_equal(rows["p_t"], stats.paired_t(values).p_value)
         assert_allclose(rows["p_randomisation"], flips.p_value, atol=1e-12)
     assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))

@@ -185,7 +185,7 @@ def collection(n_runs=6, n_queries=8, n_docs=60, seed=0):
 
 
 def values_of(report, metric):
-    """Values of topics x systems."""
+    """Values of queries x systems."""
     return report.per_query[metric].unstack("run", sort=False).to_numpy()
 
 

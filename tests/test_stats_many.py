@@ -11,20 +11,20 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import topic_counts
+from skrank.stats._resampling import query_counts
 
 
-def scores(n_topics=30, n_systems=6, seed=0):
+def scores(n_queries=30, n_systems=6, seed=0):
     random = np.random.default_rng(seed)
-    topics = random.random((n_topics, 1))
-    return topics + 0.3 * random.random((n_topics, n_systems)) + np.linspace(0, 0.1, n_systems)
+    queries = random.random((n_queries, 1))
+    return queries + 0.3 * random.random((n_queries, n_systems)) + np.linspace(0, 0.1, n_systems)
 
 
 def literal_required(z, alpha, n_resamples, seed):
     """The mean that goes with the (alpha B)-th largest absolute t of the shifted differences."""
     shifted = z - z.mean()
     found = []
-    for _, draws in topic_counts(len(z), n_resamples, seed):
+    for _, draws in query_counts(len(z), n_resamples, seed):
         for draw in draws.astype(int):
             w = np.repeat(shifted, draw)
             found.append((abs(w.mean() / (w.std(ddof=1) / math.sqrt(len(w)))), abs(w.mean())))
@@ -50,9 +50,9 @@ class TestDiscriminativePower:
         assert (np.diff(found.asl_curve) <= 0).all()
         assert_array_equal(np.sort(found.asl_curve), np.sort(found.asl))
 
-    @pytest.mark.parametrize("n_topics", [40, 200])
-    def test_required_difference_is_near_half_an_interval(self, n_topics):
-        matrix = scores(n_topics, 4)
+    @pytest.mark.parametrize("n_queries", [40, 200])
+    def test_required_difference_is_near_half_an_interval(self, n_queries):
+        matrix = scores(n_queries, 4)
         found = stats.discriminative_power(matrix, n_resamples=5000)
         effects = stats.paired_effects(matrix)
         assert_allclose(found.required, (effects.high - effects.low) / 2, rtol=0.2)
@@ -69,7 +69,7 @@ class TestDiscriminativePower:
         assert_allclose(found.asl, stats.paired_t(matrix).p_value, atol=0.02)
 
     def test_levels_of_skewed_differences_are_those_of_scipy(self):
-        """One topic that differs much more than all others parts the bootstrap from t."""
+        """One query that differs much more than all others parts the bootstrap from t."""
         random = np.random.default_rng(0)
         z = 0.03 + 0.04 * random.normal(size=30)
         z[0] = 0.5
@@ -95,7 +95,7 @@ class TestDiscriminativePower:
         found = stats.discriminative_power(matrix, alpha=0.1, n_resamples=30)
         assert_allclose(found.required, literal_required(np.subtract(*matrix.T), 0.0999, 30, 0))
 
-    def test_missing_topics(self):
+    def test_missing_queries(self):
         matrix = scores(40)
         matrix[3, 1] = np.nan
         found = stats.discriminative_power(matrix)
@@ -159,15 +159,15 @@ class TestTukey:
         monkeypatch.setattr("skrank.stats.multiple._CELLS", 1000)
         assert_array_equal(stats.tukey_hsd(matrix, n_resamples=100).p_value, whole)
 
-    def test_drops_topics_for_all(self):
+    def test_drops_queries_for_all(self):
         matrix = scores()
         matrix[[2, 4], [0, 1]] = np.nan
         found = stats.tukey_hsd(matrix)
-        assert (found.n_topics, found.n_dropped) == (28, 2)
+        assert (found.n_queries, found.n_dropped) == (28, 2)
         alone = stats.tukey_hsd(np.delete(matrix, [2, 4], axis=0))
         assert_array_equal(found.p_value, alone.p_value)
         matrix[:29, 2] = np.nan
-        with pytest.raises(ValueError, match=r"a value on 1 topic\(s\)"):
+        with pytest.raises(ValueError, match=r"a value on 1 query\(s\)"):
             stats.tukey_hsd(matrix)
 
 

@@ -10,17 +10,17 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import topic_counts
+from skrank.stats._resampling import query_counts
 
 TESTS = [stats.paired_t, stats.wilcoxon, stats.randomisation_test, stats.paired_bootstrap]
 anyone = pytest.mark.parametrize("test", TESTS)
 
 
-def scores(n_topics=30, n_systems=4, seed=0):
-    """Scores with strong effects of topics and weak ones of systems."""
+def scores(n_queries=30, n_systems=4, seed=0):
+    """Scores with strong effects of queries and weak ones of systems."""
     random = np.random.default_rng(seed)
-    topics = random.random((n_topics, 1))
-    return topics + 0.3 * random.random((n_topics, n_systems)) + np.linspace(0, 0.1, n_systems)
+    queries = random.random((n_queries, 1))
+    return queries + 0.3 * random.random((n_queries, n_systems)) + np.linspace(0, 0.1, n_systems)
 
 
 def each_pair(matrix):
@@ -37,10 +37,10 @@ def literal_t(z):
 
 
 def literal_asl(z, n_resamples, seed):
-    """Sakai's algorithm, one draw of topics at a time."""
+    """Sakai's algorithm, one draw of queries at a time."""
     shifted = z - np.mean(z)
     count = 0
-    for _, draws in topic_counts(len(z), n_resamples, seed):
+    for _, draws in query_counts(len(z), n_resamples, seed):
         for draw in draws.astype(int):
             count += abs(literal_t(np.repeat(shifted, draw))) >= abs(literal_t(z)) * (1 - 1e-9)
     return count / n_resamples
@@ -56,20 +56,20 @@ class TestAgainstScipy:
         assert_allclose(found.difference, [z.mean() for z in each_pair(matrix)])
 
     @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
-    @pytest.mark.parametrize("n_topics", [8, 20, 60])
+    @pytest.mark.parametrize("n_queries", [8, 20, 60])
     @pytest.mark.parametrize("digits", [1, 16])
-    def test_wilcoxon(self, zeros, n_topics, digits):
-        matrix = scores(n_topics, n_systems=5).round(digits)
-        matrix[:, 4] = scores(n_topics, seed=1)[:, 0]  # one system without ties
+    def test_wilcoxon(self, zeros, n_queries, digits):
+        matrix = scores(n_queries, n_systems=5).round(digits)
+        matrix[:, 4] = scores(n_queries, seed=1)[:, 0]  # one system without ties
         found = stats.wilcoxon(matrix, zeros=zeros)
         for z, statistic, p in zip(each_pair(matrix), found.statistic, found.p_value, strict=True):
             # scipy takes rounding for a difference, and parts ties by it
             expected = scipy.stats.wilcoxon(z.round(12), zero_method=zeros)
             assert_allclose([statistic, p], [expected.statistic, expected.pvalue])
 
-    @pytest.mark.parametrize("n_topics", [7, 12])
-    def test_randomisation_is_exact_for_few_topics(self, n_topics):
-        matrix = scores(n_topics)
+    @pytest.mark.parametrize("n_queries", [7, 12])
+    def test_randomisation_is_exact_for_few_queries(self, n_queries):
+        matrix = scores(n_queries)
         found = stats.randomisation_test(matrix)
         for z, p in zip(each_pair(matrix), found.p_value, strict=True):
             expected = scipy.stats.permutation_test(
@@ -143,7 +143,7 @@ class TestLevels:
         found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
         assert low < np.mean(found.p_value < 0.05) < high
 
-    def test_bootstrap_is_near_t_on_many_topics(self):
+    def test_bootstrap_is_near_t_on_many_queries(self):
         matrix = scores(400, 6, seed=2)
         found = stats.paired_bootstrap(matrix, n_resamples=20_000).p_value
         assert_allclose(found, stats.paired_t(matrix).p_value, atol=0.01)
@@ -169,7 +169,7 @@ class TestConstantDifferences:
         assert bootstrap.p_value == 0
 
     def test_a_constant_resample(self):
-        # z = -1, 0, 1: t is 0, and a draw of one topic only has t 0 (the middle) or infinite
+        # z = -1, 0, 1: t is 0, and a draw of one query only has t 0 (the middle) or infinite
         matrix = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
         assert stats.paired_bootstrap(matrix, n_resamples=100).p_value == 1
         # z = 0, .2, .4: 0.2 less their mean is not quite 0 in floating point
@@ -219,12 +219,12 @@ class TestPairs:
 
 class TestMissing:
     @anyone
-    def test_drops_topics_of_the_pair(self, test):
+    def test_drops_queries_of_the_pair(self, test):
         matrix = scores(40)
         matrix[:3, 0] = np.nan
         matrix[[2, 5], 1] = np.nan
         found = test(matrix)
-        assert found.n_topics.tolist() == [36, 37, 37, 38, 38, 40]
+        assert found.n_queries.tolist() == [36, 37, 37, 38, 38, 40]
         assert found.n_dropped.tolist() == [4, 3, 3, 2, 2, 0]
         for (a, b), difference, p in zip(found.pairs, found.difference, found.p_value, strict=True):
             pair = matrix[:, [a, b]]
@@ -235,10 +235,10 @@ class TestMissing:
     def test_errors(self, test):
         matrix = scores(3)
         matrix[0, 2] = np.nan
-        with pytest.raises(ValueError, match=r"system 2 on topic 0 is nan.*nan=\"drop\""):
+        with pytest.raises(ValueError, match=r"system 2 on query 0 is nan.*nan=\"drop\""):
             test(matrix, nan="raise")
         matrix[1, 1] = np.nan
-        with pytest.raises(ValueError, match=r"systems 1 and 2 both have a value on 1 topic"):
+        with pytest.raises(ValueError, match=r"systems 1 and 2 both have a value on 1 query"):
             test(matrix)
         with pytest.raises(ValueError, match=r"nan='ignore' is not a choice"):
             test(matrix, nan="ignore")
@@ -249,9 +249,9 @@ class TestMissing:
     ("matrix", "message"),
     [
         ([1.0, 2.0], r"shape \(2,\).*numpy.column_stack"),
-        (np.zeros((1, 2)), r"1 topic \(row\).*at least 2"),
+        (np.zeros((1, 2)), r"1 query \(row\).*at least 2"),
         (np.zeros((2, 1)), r"1 system \(column\).*at least 2"),
-        ([[0.0, np.inf], [0.0, 1.0]], r"system 1 on topic 0 is inf"),
+        ([[0.0, np.inf], [0.0, 1.0]], r"system 1 on query 0 is inf"),
         ([["a", "b"], ["c", "d"]], "must be numbers"),
     ],
 )
@@ -288,7 +288,7 @@ def test_effects():
     assert_allclose(found.cohen_d, z.mean() / z.std(ddof=1))
     assert (found.wins[0], found.ties[0], found.losses[0]) == (2, 1, 1)
     assert found.superiority == 2.5 / 4
-    assert (found.n_topics[0], found.n_dropped[0]) == (4, 1)
+    assert (found.n_queries[0], found.n_dropped[0]) == (4, 1)
 
 
 def test_interval_and_test_agree():

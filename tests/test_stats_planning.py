@@ -8,11 +8,11 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import topic_counts
+from skrank.stats._resampling import query_counts
 
 
-def values(n_topics=40, n_columns=3, seed=0):
-    return np.random.default_rng(seed).beta(1, 4, size=(n_topics, n_columns))
+def values(n_queries=40, n_columns=3, seed=0):
+    return np.random.default_rng(seed).beta(1, 4, size=(n_queries, n_columns))
 
 
 class TestBootstrapInterval:
@@ -40,7 +40,7 @@ class TestBootstrapInterval:
         x, w = values(12, 1)[:, 0], np.arange(1.0, 13)
         means = [
             np.average(np.repeat(x, draw), weights=np.repeat(w, draw))
-            for _, draws in topic_counts(12, 300, 4)
+            for _, draws in query_counts(12, 300, 4)
             for draw in draws.astype(int)
         ]
         found = stats.bootstrap_interval(x, weights=w, n_resamples=300, random_state=4)
@@ -60,7 +60,7 @@ class TestBootstrapInterval:
             )
             assert_allclose(found.low[column], alone.low)
             assert_allclose(found.high[column], alone.high)
-        assert found.n_topics.tolist() == [40, 39, 39]
+        assert found.n_queries.tolist() == [40, 39, 39]
         assert found.n_dropped.tolist() == [0, 1, 1]
 
     @pytest.mark.parametrize("method", ["percentile", "bca"])
@@ -82,12 +82,12 @@ class TestBootstrapInterval:
     @pytest.mark.parametrize(
         ("x", "how", "message"),
         [
-            ([0.1], {}, r"column 0 of values has 1 topic\(s\)"),
-            ([0.1, np.nan], {}, r"column 0 of values has 1 topic\(s\)"),
-            ([0.1, np.inf], {}, "values of topic 1 are not usable"),
-            ([0.1, 0.2], {"weights": [1, -1]}, "weights of topic 1 are not usable"),
+            ([0.1], {}, r"column 0 of values has 1 query\(s\)"),
+            ([0.1, np.nan], {}, r"column 0 of values has 1 query\(s\)"),
+            ([0.1, np.inf], {}, "values of query 1 are not usable"),
+            ([0.1, 0.2], {"weights": [1, -1]}, "weights of query 1 are not usable"),
             ([0.1, 0.2], {"weights": [1, 2, 3]}, r"weights has shape \(3,\)"),
-            ([0.1, 0.2], {"weights": [1, 0]}, "1 topic"),
+            ([0.1, 0.2], {"weights": [1, 0]}, "1 query"),
             (np.zeros((2, 2, 2)), {}, r"values has shape \(2, 2, 2\)"),
             ([0.1, 0.2], {"confidence": 95}, "confidence=95"),
             ([0.1, 0.2], {"confidence": 1}, "confidence=1 must be below 1"),
@@ -100,12 +100,12 @@ class TestBootstrapInterval:
 
 
 class TestPower:
-    @pytest.mark.parametrize(("effect", "topics"), [(0.2, 199), (0.5, 34), (0.8, 15)])
-    def test_topics_needed_as_tabulated(self, effect, topics):
+    @pytest.mark.parametrize(("effect", "queries"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+    def test_queries_needed_as_tabulated(self, effect, queries):
         # G*Power, paired t-test, two tails, alpha .05, power .80
-        assert stats.topics_needed(effect, 1) == topics
-        assert stats.topics_needed(-3 * effect, 3) == topics
-        power = stats.paired_t_power(effect, 1, np.array([topics - 1, topics]))
+        assert stats.queries_needed(effect, 1) == queries
+        assert stats.queries_needed(-3 * effect, 3) == queries
+        power = stats.paired_t_power(effect, 1, np.array([queries - 1, queries]))
         assert power[0] < 0.8 <= power[1]
 
     def test_power_is_how_often_the_test_finds_it(self):
@@ -117,19 +117,19 @@ class TestPower:
     def test_limits(self):
         assert stats.paired_t_power(0, 1, 20) == pytest.approx(0.05)
         assert stats.paired_t_power(1, 1, 5000) == pytest.approx(1)
-        assert stats.topics_needed(100, 1) == 2
-        assert stats.topics_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
+        assert stats.queries_needed(100, 1) == 2
+        assert stats.queries_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
 
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: stats.topics_needed(0, 1), "difference is 0"),
-            (lambda: stats.topics_needed(1e-9, 1), "more than 1000000000 topics"),
-            (lambda: stats.topics_needed(1, 0), "std=0"),
-            (lambda: stats.topics_needed(np.nan, 1), "difference=nan"),
-            (lambda: stats.topics_needed(1, 1, power=1), "power=1 must be below 1"),
-            (lambda: stats.paired_t_power(1, 1, 1), "n_topics=1 must be integers"),
-            (lambda: stats.paired_t_power(1, 1, 2.5), "n_topics=2.5 must be integers"),
+            (lambda: stats.queries_needed(0, 1), "difference is 0"),
+            (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
+            (lambda: stats.queries_needed(1, 0), "std=0"),
+            (lambda: stats.queries_needed(np.nan, 1), "difference=nan"),
+            (lambda: stats.queries_needed(1, 1, power=1), "power=1 must be below 1"),
+            (lambda: stats.paired_t_power(1, 1, 1), "n_queries=1 must be integers"),
+            (lambda: stats.paired_t_power(1, 1, 2.5), "n_queries=2.5 must be integers"),
         ],
     )
     def test_errors(self, call, message):
@@ -137,8 +137,8 @@ class TestPower:
             call()
 
 
-def test_topic_counts():
-    blocks = list(topic_counts(7, 3000, 0))
+def test_query_counts():
+    blocks = list(query_counts(7, 3000, 0))
     counts = np.concatenate([block for _, block in blocks])
     assert [drawn for drawn, _ in blocks] == [slice(0, 1024), slice(1024, 2048), slice(2048, 3000)]
     assert_array_equal(counts.sum(axis=1), 7)

@@ -1,6 +1,6 @@
-"""Statistics of evaluations: arrays of topics x systems in, results out; knows nothing of metrics.
+"""Statistics of evaluations: arrays of queries x systems in, results out; knows nothing of metrics.
 
-A topic on which a system has no value (NaN) is dropped for the pairs of that system and counted in
+A query on which a system has no value (NaN) is dropped for the pairs of that system and counted in
 the result. Whatever is random is fixed by `random_state`, which is 0 unless given.
 """
 
@@ -9,7 +9,7 @@ from skrank.stats.correlation import rank_biased_overlap as rank_biased_overlap
 from skrank.stats.correlation import tau_ap as tau_ap
 from skrank.stats.correlation import tau_b as tau_b
 from skrank.stats.design import paired_t_power as paired_t_power
-from skrank.stats.design import topics_needed as topics_needed
+from skrank.stats.design import queries_needed as queries_needed
 from skrank.stats.discrimination import DiscriminativePower as DiscriminativePower
 from skrank.stats.discrimination import discriminative_power as discriminative_power
 from skrank.stats.effects import PairedEffects as PairedEffects

@@ -12,32 +12,32 @@ NAN_CHOICES = ("drop", "raise")
 
 
 def check_scores(scores: Any, nan: str) -> np.ndarray:
-    """Scores of topics x systems as a float64 matrix, at least two of each, none infinite."""
+    """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
     check.check_choice("nan", nan, NAN_CHOICES)
     try:
         matrix = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("scores must be numbers, of topics (rows) x systems (columns).") from None
+        raise ValueError("scores must be numbers, of queries (rows) x systems (columns).") from None
     if matrix.ndim != 2:
         raise ValueError(
-            f"scores has shape {matrix.shape}: pass topics x systems, one row per topic and one "
+            f"scores has shape {matrix.shape}: pass queries x systems, one row per query and one "
             "column per system (numpy.column_stack([a, b]) for two systems)."
         )
-    for size, what in zip(matrix.shape, ("topic (row)", "system (column)"), strict=True):
+    for size, what in zip(matrix.shape, ("query (row)", "system (column)"), strict=True):
         if size < 2:
             raise ValueError(f"scores has {size} {what}: a comparison needs at least 2.")
-    refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the topic out.")
+    refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
     if nan == "raise":
-        refuse(np.isnan(matrix), matrix, 'Drop the topic, or choose nan="drop".')
+        refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
     return matrix
 
 
 def refuse(bad: np.ndarray, matrix: np.ndarray, remedy: str) -> None:
-    """Raise for the first bad cell of a matrix of topics x systems."""
+    """Raise for the first bad cell of a matrix of queries x systems."""
     if bad.any():
-        topic, system = np.argwhere(bad)[0]
-        value = matrix[topic, system]
-        raise ValueError(f"the score of system {system} on topic {topic} is {value}. {remedy}")
+        query, system = np.argwhere(bad)[0]
+        value = matrix[query, system]
+        raise ValueError(f"the score of system {system} on query {query} is {value}. {remedy}")
 
 
 def check_pairs(pairs: Any, n_systems: int) -> np.ndarray:

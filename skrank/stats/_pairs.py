@@ -1,4 +1,4 @@
-"""Pairs of systems and their differences by topic, in blocks that share their topics."""
+"""Pairs of systems and their differences by query, in blocks that share their queries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ROUNDING = 1e-12
 
 
 class Pairs:
-    """Pairs of systems on the topics where both have a value.
+    """Pairs of systems on the queries where both have a value.
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
+    scores : array-like of shape (n_queries, n_systems)
         NaN = no value.
     pairs : int or array-like of shape (n_pairs, 2), optional
         Columns to compare; an int stands for every other column with this one. Default: all pairs.
@@ -32,7 +32,7 @@ class Pairs:
     ----------
     index : int64 ndarray of shape (n_pairs, 2)
         Systems of each pair, in all pairs the first < second.
-    n_topics, n_dropped : int64 ndarray of shape (n_pairs,)
+    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Topics with a value for both, and the others.
     """
 
@@ -46,26 +46,26 @@ class Pairs:
         sizes = np.abs(self._scores).max(axis=1, where=self._present, initial=0)
         self._negligible = _ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        self.n_topics = self._shared_topics()
-        self.n_dropped = len(matrix) - self.n_topics
-        few = np.flatnonzero(self.n_topics < 2)
+        self.n_queries = self._shared_queries()
+        self.n_dropped = len(matrix) - self.n_queries
+        few = np.flatnonzero(self.n_queries < 2)
         if len(few):
             a, b = self.index[few[0]]
             raise ValueError(
-                f"systems {a} and {b} both have a value on {self.n_topics[few[0]]} topic(s): a "
+                f"systems {a} and {b} both have a value on {self.n_queries[few[0]]} query(s): a "
                 "comparison needs at least 2. Leave out one of them, or fill in its NaNs."
             )
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def _shared_topics(self) -> np.ndarray:
+    def _shared_queries(self) -> np.ndarray:
         present = self._present.astype(np.float64)
         first, second = self.index.T
         return (present @ present.T).astype(np.int64)[first, second]
 
     def differences(self, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Numbers of at most `width` pairs, and their differences of shape (pairs, topics).
+        """Numbers of at most `width` pairs, and their differences of shape (pairs, queries).
 
         Differences that are only rounding come as exact zeros, constant rows as exactly constant.
         """
@@ -79,7 +79,7 @@ class Pairs:
 
     def _groups(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Topics, and the pairs that have exactly these in common."""
-        patterns = list(same_topics(self._present.T))
+        patterns = list(same_queries(self._present.T))
         pattern = np.empty(len(self._present), np.int64)
         for number, (_, systems) in enumerate(patterns):
             pattern[systems] = number
@@ -108,8 +108,8 @@ def one_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(1, user_api="blas")
 
 
-def same_topics(used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Topics (a mask), and the columns of topics x columns that use exactly these."""
+def same_queries(used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Topics (a mask), and the columns of queries x columns that use exactly these."""
     members: dict[bytes, list[int]] = {}
     for number, column in enumerate(used.T):
         members.setdefault(column.tobytes(), []).append(number)

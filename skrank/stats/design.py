@@ -1,4 +1,4 @@
-"""Planning an evaluation: the power of a paired test, and the topics that it needs."""
+"""Planning an evaluation: the power of a paired test, and the queries that it needs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import scipy.stats
 from skrank import _validation as check
 from skrank.stats._checks import check_share
 
-_MOST = 10**9  # topics beyond which nobody goes
+_MOST = 10**9  # queries beyond which nobody goes
 
 
-def paired_t_power(difference: float, std: float, n_topics: Any, *, alpha: float = 0.05) -> Any:
+def paired_t_power(difference: float, std: float, n_queries: Any, *, alpha: float = 0.05) -> Any:
     """Chance that the two-sided paired t-test finds a true difference of means.
 
     Parameters
@@ -22,19 +22,19 @@ def paired_t_power(difference: float, std: float, n_topics: Any, *, alpha: float
     difference : float
         True mean difference of two systems.
     std : float
-        Standard deviation over topics of their differences, above 0.
-    n_topics : int or array-like of int
+        Standard deviation over queries of their differences, above 0.
+    n_queries : int or array-like of int
         At least 2.
     alpha : float
 
     Returns
     -------
-    float, or ndarray of the shape of `n_topics`
+    float, or ndarray of the shape of `n_queries`
 
     Notes
     -----
-    For normal differences t has a noncentral t distribution with n_topics - 1 degrees of freedom
-    and noncentrality ``difference / std * sqrt(n_topics)``.
+    For normal differences t has a noncentral t distribution with n_queries - 1 degrees of freedom
+    and noncentrality ``difference / std * sqrt(n_queries)``.
 
     References
     ----------
@@ -48,22 +48,24 @@ def paired_t_power(difference: float, std: float, n_topics: Any, *, alpha: float
     """
     effect = _effect(difference, std)
     alpha = check_share("alpha", alpha)
-    n = np.asarray(n_topics)
+    n = np.asarray(n_queries)
     if n.dtype.kind not in "iu" or (n < 2).any():
-        raise ValueError(f"n_topics={n_topics!r} must be integers of at least 2.")
+        raise ValueError(f"n_queries={n_queries!r} must be integers of at least 2.")
     power = _power(effect, n, alpha)
     return float(power) if n.ndim == 0 else power
 
 
-def topics_needed(difference: float, std: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Smallest number of topics on which the paired t-test finds a true difference often enough.
+def queries_needed(
+    difference: float, std: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int:
+    """Smallest number of queries on which the paired t-test finds a true difference often enough.
 
     Parameters
     ----------
     difference : float
         True mean difference of two systems, not 0.
     std : float
-        Standard deviation over topics of their differences, above 0.
+        Standard deviation over queries of their differences, above 0.
     alpha : float
     power : float
         Chance of finding it.
@@ -74,25 +76,25 @@ def topics_needed(difference: float, std: float, *, alpha: float = 0.05, power: 
 
     See Also
     --------
-    paired_t_power : the chance with a given number of topics.
+    paired_t_power : the chance with a given number of queries.
 
     Examples
     --------
     >>> from skrank import stats
-    >>> stats.topics_needed(0.05, 0.1)
+    >>> stats.queries_needed(0.05, 0.1)
     34
     """
     effect = _effect(difference, std)
     alpha = check_share("alpha", alpha)
     power = check_share("power", power)
     if effect == 0:
-        raise ValueError("difference is 0: no number of topics finds what is not there.")
+        raise ValueError("difference is 0: no number of queries finds what is not there.")
     enough = 2
     while _power(effect, enough, alpha) < power:
         enough *= 2
         if enough > _MOST:
             raise ValueError(
-                f"difference / std = {effect:g} needs more than {_MOST} topics: it is too small."
+                f"difference / std = {effect:g} needs more than {_MOST} queries: it is too small."
             )
     too_few = enough // 2
     while enough - too_few > 1:
@@ -110,8 +112,8 @@ def _effect(difference: float, std: float) -> float:
     return abs(difference) / check.check_number("std", std, 0, math.inf, open_low=True)
 
 
-def _power(effect: float, n_topics: Any, alpha: float) -> Any:
-    freedom, noncentrality = n_topics - 1, effect * np.sqrt(n_topics)
+def _power(effect: float, n_queries: Any, alpha: float) -> Any:
+    freedom, noncentrality = n_queries - 1, effect * np.sqrt(n_queries)
     critical = scipy.stats.t.isf(alpha / 2, freedom)
     upper = scipy.stats.nct.sf(critical, freedom, noncentrality)
     return upper + scipy.stats.nct.cdf(-critical, freedom, noncentrality)

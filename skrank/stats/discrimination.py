@@ -35,7 +35,7 @@ class DiscriminativePower:
         Achieved significance levels.
     required : ndarray of shape (n_pairs,)
         Difference of means that each pair needs.
-    n_topics, n_dropped : int64 ndarray of shape (n_pairs,)
+    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Topics on which both systems have a value, and the others.
     """
 
@@ -46,7 +46,7 @@ class DiscriminativePower:
     difference: np.ndarray
     asl: np.ndarray
     required: np.ndarray
-    n_topics: np.ndarray
+    n_queries: np.ndarray
     n_dropped: np.ndarray
 
     @property
@@ -77,12 +77,12 @@ def discriminative_power(
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
-        Value of the metric on each topic; NaN where it has none.
+    scores : array-like of shape (n_queries, n_systems)
+        Value of the metric on each query; NaN where it has none.
     alpha : float
     n_resamples : int
     nan : {"drop", "raise"}
-        "drop": a pair is tested on the topics where both systems have a value.
+        "drop": a pair is tested on the queries where both systems have a value.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -129,6 +129,6 @@ def discriminative_power(
         difference=difference,
         asl=asl,
         required=required,
-        n_topics=pairs.n_topics,
+        n_queries=pairs.n_queries,
         n_dropped=pairs.n_dropped,
     )

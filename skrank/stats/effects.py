@@ -29,10 +29,10 @@ class PairedEffects:
     cohen_d : ndarray of shape (n_pairs,)
         Mean over standard deviation of the differences; infinite if they are all the same.
     superiority : ndarray of shape (n_pairs,)
-        Share of the topics on which the first system is better, ties counting half.
+        Share of the queries on which the first system is better, ties counting half.
     wins, ties, losses : int64 ndarray of shape (n_pairs,)
         Topics on which the first system is better, equal and worse.
-    n_topics, n_dropped : int64 ndarray of shape (n_pairs,)
+    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Topics on which both systems have a value, and the others.
     """
 
@@ -46,7 +46,7 @@ class PairedEffects:
     wins: np.ndarray
     ties: np.ndarray
     losses: np.ndarray
-    n_topics: np.ndarray
+    n_queries: np.ndarray
     n_dropped: np.ndarray
 
 
@@ -57,15 +57,15 @@ def paired_effects(
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
-        Value of a metric on each topic; NaN where it has none.
+    scores : array-like of shape (n_queries, n_systems)
+        Value of a metric on each query; NaN where it has none.
     confidence : float
         Level of the interval, which excludes 0 when the p-value of `paired_t` is below
         1 - confidence.
     pairs : int or array-like of shape (n_pairs, 2), optional
         Columns to compare; an int stands for every other column with this one. Default: all pairs.
     nan : {"drop", "raise"}
-        "drop": a pair is compared on the topics where both systems have a value.
+        "drop": a pair is compared on the queries where both systems have a value.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def paired_effects(
         return mean, std, (z > 0).sum(axis=1), (z < 0).sum(axis=1)
 
     mean, std, wins, losses = chosen.measure(block, 4, width=256)
-    n_topics = chosen.n_topics
-    half = scipy.stats.t.ppf((1 + confidence) / 2, n_topics - 1) * std / np.sqrt(n_topics)
-    ties = n_topics - wins - losses
+    n_queries = chosen.n_queries
+    half = scipy.stats.t.ppf((1 + confidence) / 2, n_queries - 1) * std / np.sqrt(n_queries)
+    ties = n_queries - wins - losses
     return PairedEffects(
         pairs=chosen.index,
         difference=mean,
@@ -100,10 +100,10 @@ def paired_effects(
         high=mean + half,
         confidence=confidence,
         cohen_d=ratio(mean, std),
-        superiority=(wins + ties / 2) / n_topics,
+        superiority=(wins + ties / 2) / n_queries,
         wins=wins.astype(np.int64),
         ties=ties.astype(np.int64),
         losses=losses.astype(np.int64),
-        n_topics=n_topics,
+        n_queries=n_queries,
         n_dropped=chosen.n_dropped,
     )

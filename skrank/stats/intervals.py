@@ -1,4 +1,4 @@
-"""How sure is a mean over topics: bootstrap confidence intervals."""
+"""How sure is a mean over queries: bootstrap confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
 from skrank.stats._checks import as_seed, check_resamples, check_share
-from skrank.stats._pairs import one_thread, same_topics
-from skrank.stats._resampling import topic_counts
+from skrank.stats._pairs import one_thread, same_queries
+from skrank.stats._resampling import query_counts
 
 METHOD_CHOICES = ("percentile", "bca")
 
@@ -24,7 +24,7 @@ class Interval:
     ----------
     mean, low, high : float or ndarray of shape (n_columns,)
     confidence : float
-    n_topics, n_dropped : int or int64 ndarray of shape (n_columns,)
+    n_queries, n_dropped : int or int64 ndarray of shape (n_columns,)
         Topics that have a value and a weight above 0, and the others.
     """
 
@@ -32,7 +32,7 @@ class Interval:
     low: Any
     high: Any
     confidence: float
-    n_topics: Any
+    n_queries: Any
     n_dropped: Any
 
 
@@ -45,21 +45,21 @@ def bootstrap_interval(
     n_resamples: int = 1000,
     random_state: Any = 0,
 ) -> Interval:
-    """Bootstrap confidence intervals of (weighted) means over topics.
+    """Bootstrap confidence intervals of (weighted) means over queries.
 
     Parameters
     ----------
-    values : array-like of shape (n_topics,) or (n_topics, n_columns)
-        NaN = no value: the topic is left out of its column.
+    values : array-like of shape (n_queries,) or (n_queries, n_columns)
+        NaN = no value: the query is left out of its column.
     confidence : float
-    weights : array-like of shape (n_topics,) or that of `values`, optional
-        Weight of each topic, or of each value, at least 0. Topics are drawn with equal chances and
+    weights : array-like of shape (n_queries,) or that of `values`, optional
+        Weight of each query, or of each value, at least 0. Topics are drawn with equal chances and
         weigh what they weigh.
     method : {"percentile", "bca"}
         Quantiles of the means of resamples, as they are or corrected for bias and skewness (Efron
-        1987), which helps with few topics.
+        1987), which helps with few queries.
     n_resamples : int
-        Draws of topics with replacement, the same for all columns.
+        Draws of queries with replacement, the same for all columns.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -69,7 +69,7 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        If a column has fewer than 2 topics with a value, or a value is infinite.
+        If a column has fewer than 2 queries with a value, or a value is infinite.
 
     References
     ----------
@@ -89,30 +89,30 @@ def bootstrap_interval(
     seed = as_seed(random_state)
     matrix, weight, used = _check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
-    for kept, columns in same_topics(used):
+    for kept, columns in same_queries(used):
         block, w = (array[np.ix_(kept, columns)] for array in (matrix, weight))
         means = _resampled_means(block, w, n_resamples, seed)
         bounds[:, columns] = _interval(block, w, means, confidence, method == "bca")
-    n_topics = used.sum(axis=0)
-    found: tuple[Any, ...] = (*bounds, n_topics, len(matrix) - n_topics)
+    n_queries = used.sum(axis=0)
+    found: tuple[Any, ...] = (*bounds, n_queries, len(matrix) - n_queries)
     if np.ndim(values) == 1:
         found = tuple(array.item() for array in found)
-    mean, low, high, n_topics, n_dropped = found
-    return Interval(mean, low, high, confidence, n_topics, n_dropped)
+    mean, low, high, n_queries, n_dropped = found
+    return Interval(mean, low, high, confidence, n_queries, n_dropped)
 
 
 def _check_values(values: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values of topics x columns, their weights, and which of them count."""
+    """Values of queries x columns, their weights, and which of them count."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2:
         raise ValueError(
-            f"values has shape {matrix.shape}: pass one value per topic, or topics x columns."
+            f"values has shape {matrix.shape}: pass one value per query, or queries x columns."
         )
     weight = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
     if weight.shape not in ((), matrix.shape[:1], matrix.shape):
-        raise ValueError(f"weights has shape {weight.shape}: pass one per topic ({len(matrix)}).")
+        raise ValueError(f"weights has shape {weight.shape}: pass one per query ({len(matrix)}).")
     weight = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, matrix.shape)
     for name, bad in (
         ("values", np.isinf(matrix)),
@@ -120,14 +120,14 @@ def _check_values(values: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np
     ):
         if bad.any():
             raise ValueError(
-                f"{name} of topic {np.argwhere(bad)[0, 0]} are not usable: values must be finite "
+                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be finite "
                 "or NaN, weights finite and at least 0."
             )
     used = ~np.isnan(matrix) & (weight > 0)
     few = np.flatnonzero(used.sum(axis=0) < 2)
     if len(few):
         raise ValueError(
-            f"column {few[0]} of values has {used[:, few[0]].sum()} topic(s) with a value (of "
+            f"column {few[0]} of values has {used[:, few[0]].sum()} query(s) with a value (of "
             "weight above 0): an interval needs at least 2. Leave the column out."
         )
     return matrix, weight, used
@@ -136,14 +136,14 @@ def _check_values(values: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np
 def _resampled_means(
     values: np.ndarray, weights: np.ndarray, n_resamples: int, seed: int
 ) -> np.ndarray:
-    """Weighted means of resamples of topics, of shape (n_resamples, n_columns)."""
+    """Weighted means of resamples of queries, of shape (n_resamples, n_columns)."""
     n_columns = values.shape[1]
     if (weights == weights[:, :1]).all():
         weights = weights[:, :1]
     weighted = np.column_stack([values * weights, weights])
     sums = np.empty((n_resamples, weighted.shape[1]))
     with one_thread():
-        for drawn, counts in topic_counts(len(values), n_resamples, seed):
+        for drawn, counts in query_counts(len(values), n_resamples, seed):
             np.matmul(counts, weighted, out=sums[drawn])
     return sums[:, :n_columns] / sums[:, n_columns:]
 

@@ -16,7 +16,7 @@ from skrank.stats._checks import (
     check_share,
 )
 
-_CELLS = 2**21  # of a block of resamples x topics x systems
+_CELLS = 2**21  # of a block of resamples x queries x systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class TukeyHSD:
     alpha : float
     critical_difference : float
         Difference of means beyond which a pair is significant at `alpha`.
-    n_topics, n_dropped : int
+    n_queries, n_dropped : int
         Topics on which all systems have a value, and the others.
     """
 
@@ -43,7 +43,7 @@ class TukeyHSD:
     p_value: np.ndarray
     alpha: float
     critical_difference: float
-    n_topics: int
+    n_queries: int
     n_dropped: int
 
 
@@ -57,17 +57,17 @@ def tukey_hsd(
 ) -> TukeyHSD:
     """Tukey's honestly significant differences, randomised.
 
-    The systems change names at random on every topic; a difference counts against the largest
+    The systems change names at random on every query; a difference counts against the largest
     difference of means that then occurs. With two systems this is the randomisation test.
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
+    scores : array-like of shape (n_queries, n_systems)
     alpha : float
         Level of the critical difference.
     n_resamples : int
     nan : {"drop", "raise"}
-        "drop": topics on which any system has no value are left out for all, as the permutations
+        "drop": queries on which any system has no value are left out for all, as the permutations
         need every system.
     random_state : int, Generator, RandomState or None
 
@@ -79,7 +79,7 @@ def tukey_hsd(
     Raises
     ------
     ValueError
-        If fewer than 2 topics or systems are left.
+        If fewer than 2 queries or systems are left.
 
     References
     ----------
@@ -100,7 +100,7 @@ def tukey_hsd(
     kept = matrix[~np.isnan(matrix).any(axis=1)]
     if len(kept) < 2:
         raise ValueError(
-            f"all systems together have a value on {len(kept)} topic(s), and the test needs 2: "
+            f"all systems together have a value on {len(kept)} query(s), and the test needs 2: "
             "leave out systems with many NaNs, or test the pairs one by one."
         )
     spreads = _permuted_spreads(kept, n_resamples, as_seed(random_state))
@@ -114,13 +114,13 @@ def tukey_hsd(
         p_value=(1 + at_least) / (1 + n_resamples),
         alpha=alpha,
         critical_difference=float(np.quantile(spreads, 1 - alpha)),
-        n_topics=len(kept),
+        n_queries=len(kept),
         n_dropped=len(matrix) - len(kept),
     )
 
 
 def _permuted_spreads(scores: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Largest minus smallest mean of systems permuted inside topics, ascending."""
+    """Largest minus smallest mean of systems permuted inside queries, ascending."""
     random = np.random.default_rng(seed)
     rows = max(1, _CELLS // scores.size)
     spreads = np.empty(n_resamples)

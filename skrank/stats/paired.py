@@ -1,4 +1,4 @@
-"""Tests of the difference between two systems on the same topics, for all pairs at once."""
+"""Tests of the difference between two systems on the same queries, for all pairs at once."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class PairedTest:
     pairs : int64 ndarray of shape (n_pairs, 2)
         Columns of the two systems: first < second where all pairs are compared.
     difference : ndarray of shape (n_pairs,)
-        Mean score of the first system minus that of the second, over the topics used.
+        Mean score of the first system minus that of the second, over the queries used.
     statistic, p_value : ndarray of shape (n_pairs,)
-    n_topics : int64 ndarray of shape (n_pairs,)
+    n_queries : int64 ndarray of shape (n_pairs,)
         Topics on which both systems have a value: those used.
     n_dropped : int64 ndarray of shape (n_pairs,)
-        The other topics.
+        The other queries.
     """
 
     name: str
@@ -42,7 +42,7 @@ class PairedTest:
     difference: np.ndarray
     statistic: np.ndarray
     p_value: np.ndarray
-    n_topics: np.ndarray
+    n_queries: np.ndarray
     n_dropped: np.ndarray
 
     def to_matrix(self) -> np.ndarray:
@@ -60,7 +60,7 @@ def _test(
     """The test whose `function` gives differences, statistics and p-values of a block of pairs."""
     difference, statistic, p_value = pairs.measure(function, 3, width)
     return PairedTest(
-        name, pairs.index, difference, statistic, p_value, pairs.n_topics, pairs.n_dropped
+        name, pairs.index, difference, statistic, p_value, pairs.n_queries, pairs.n_dropped
     )
 
 
@@ -69,23 +69,23 @@ def paired_t(scores: Any, *, pairs: Any = None, nan: str = "drop") -> PairedTest
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
-        Value of a metric on each topic; NaN where it has none.
+    scores : array-like of shape (n_queries, n_systems)
+        Value of a metric on each query; NaN where it has none.
     pairs : int or array-like of shape (n_pairs, 2), optional
         Columns to compare; an int stands for every other column with this one. Default: all pairs.
     nan : {"drop", "raise"}
-        "drop": a pair is tested on the topics where both systems have a value.
+        "drop": a pair is tested on the queries where both systems have a value.
 
     Returns
     -------
     PairedTest
-        `statistic` is t. Where the differences are the same on all topics, it is 0 (p 1) if they
+        `statistic` is t. Where the differences are the same on all queries, it is 0 (p 1) if they
         are 0, and infinite (p 0) if not.
 
     Raises
     ------
     ValueError
-        If there are fewer than 2 topics or systems, or a score is infinite.
+        If there are fewer than 2 queries or systems, or a score is infinite.
 
     Examples
     --------
@@ -96,10 +96,10 @@ def paired_t(scores: Any, *, pairs: Any = None, nan: str = "drop") -> PairedTest
     """
 
     def block(z: np.ndarray) -> tuple[np.ndarray, ...]:
-        n_topics = z.shape[1]
+        n_queries = z.shape[1]
         mean, std = moments(z)
-        t = ratio(mean, std / np.sqrt(n_topics))
-        return mean, t, 2 * scipy.stats.t.sf(np.abs(t), n_topics - 1)
+        t = ratio(mean, std / np.sqrt(n_queries))
+        return mean, t, 2 * scipy.stats.t.sf(np.abs(t), n_queries - 1)
 
     return _test("paired t", Pairs(scores, pairs, nan), block, _WIDTH)
 
@@ -111,7 +111,7 @@ def wilcoxon(
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
+    scores : array-like of shape (n_queries, n_systems)
     zeros : {"wilcox", "pratt", "zsplit"}
         Differences of 0 are left out, left out after ranking, or split between both signs.
     pairs, nan
@@ -121,7 +121,7 @@ def wilcoxon(
     -------
     PairedTest
         `statistic` is the smaller of the two sums of ranks. Whether the p-value is exact or
-        approximate, scipy decides for each pair by its topics, ties and zeros. Systems that never
+        approximate, scipy decides for each pair by its queries, ties and zeros. Systems that never
         differ have p 1.
 
     Examples
@@ -149,7 +149,7 @@ def _alike(z: np.ndarray) -> Iterator[np.ndarray]:
     if not tied.all():
         yield np.flatnonzero(~tied)
     rows = np.flatnonzero(tied & (sizes[:, -1] > 0))
-    # with few topics and ties scipy visits all permutations: too many for several rows at once
+    # with few queries and ties scipy visits all permutations: too many for several rows at once
     yield from rows[:, None] if z.shape[1] <= 13 else [rows] if len(rows) else []
 
 
@@ -161,14 +161,14 @@ def randomisation_test(
     nan: str = "drop",
     random_state: Any = 0,
 ) -> PairedTest:
-    """Fisher's randomisation test: the two systems change names on random topics.
+    """Fisher's randomisation test: the two systems change names on random queries.
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
+    scores : array-like of shape (n_queries, n_systems)
     n_resamples : int
         Random assignments, the same for all pairs. Where there are no more than this altogether
-        (2**n_topics), all are visited once and the p-value is exact.
+        (2**n_queries), all are visited once and the p-value is exact.
     pairs, nan
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -214,11 +214,11 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
         flipped = z @ flips.T
         return np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
 
-    n_topics = z.shape[1]
-    if n_topics < 63 and 2**n_topics <= n_resamples:
-        return as_far(every_flip(n_topics)) / 2 ** (n_topics - 1)
+    n_queries = z.shape[1]
+    if n_queries < 63 and 2**n_queries <= n_resamples:
+        return as_far(every_flip(n_queries)) / 2 ** (n_queries - 1)
     found = np.zeros(len(z), np.int64)
-    for flips in sign_flips(n_topics, n_resamples, seed):
+    for flips in sign_flips(n_queries, n_resamples, seed):
         found += as_far(flips)
     return (1 + found) / (1 + n_resamples)
 
@@ -239,7 +239,7 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    scores : array-like of shape (n_topics, n_systems)
+    scores : array-like of shape (n_queries, n_systems)
     n_resamples : int
     pairs, nan
         As in `paired_t`.
