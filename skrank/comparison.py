@@ -105,7 +105,7 @@ def compare(
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     max_grade: int | None = None,
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> Comparison:
     """Compare systems that rank the same documents, under one or many metrics.
 
@@ -165,6 +165,8 @@ def compare(
     chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
     _pairs(systems, baseline)
     check.check_choice("test", test, TEST_CHOICES)
+    scores = {f"system {name!r}": values for name, values in systems.items()}
+    check.check_same_index({"relevance": relevance, "groups": groups, **scores})
     ids = require_groups(groups, relevance, who="compare")
     per_query, means = _evaluate(systems, relevance, ids, chosen, check.check_max_grade(max_grade))
     return compare_values(
@@ -186,7 +188,7 @@ def compare_values(
     test: str = "t",
     alpha: float = 0.05,
     n_resamples: int = 10_000,
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
@@ -203,11 +205,10 @@ def compare_values(
     Comparison
     """
     from skrank import stats
-    from skrank.stats._checks import check_share
 
     pairs = _pairs(dict.fromkeys(means.index), baseline)
     test = check.check_choice("test", test, TEST_CHOICES)
-    alpha = check_share("alpha", alpha)
+    alpha = check.check_share("alpha", alpha)
     _check_counts(per_query)
     # one call for all metrics, whose columns stand side by side
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])

@@ -141,6 +141,14 @@ def evaluate(
 
     chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
     max_grade = check.check_max_grade(max_grade)
+    check.check_same_index(
+        {
+            "relevance": relevance,
+            "scores": scores,
+            "groups": groups,
+            "sample_weight": sample_weight,
+        }
+    )
     ids = require_groups(groups, relevance, who="evaluate")
     judgments = judge(relevance, ids)
     ranking = Ranking(judgments, scores)

@@ -43,7 +43,9 @@ def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> N
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or none.")
     if ranker.validation_fraction is not None:
-        check.check_share("validation_fraction", ranker.validation_fraction)
+        check.check_share(
+            "validation_fraction", ranker.validation_fraction, ": it leaves nothing to train on"
+        )
         if X_val is not None:
             raise ValueError("there are X_val and validation_fraction: set one of the two.")
     if backend.rounds is None and (X_val is not None or ranker.validation_fraction is not None):

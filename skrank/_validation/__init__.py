@@ -29,6 +29,7 @@ from skrank._validation.data import check_labels as check_labels
 from skrank._validation.data import check_positions as check_positions
 from skrank._validation.data import check_probabilities as check_probabilities
 from skrank._validation.data import check_rows_shown as check_rows_shown
+from skrank._validation.data import check_same_index as check_same_index
 from skrank._validation.data import check_training_labels as check_training_labels
 from skrank._validation.data import check_weights as check_weights
 from skrank._validation.data import look_up as look_up
@@ -38,6 +39,7 @@ from skrank._validation.parameters import MOST_GRADES as MOST_GRADES
 from skrank._validation.parameters import MOST_LABEL as MOST_LABEL
 from skrank._validation.parameters import MOST_RANKS as MOST_RANKS
 from skrank._validation.parameters import TIES_CHOICES as TIES_CHOICES
+from skrank._validation.parameters import RandomState as RandomState
 from skrank._validation.parameters import check_choice as check_choice
 from skrank._validation.parameters import check_count as check_count
 from skrank._validation.parameters import check_cutoff as check_cutoff
@@ -50,9 +52,15 @@ from skrank._validation.parameters import check_number as check_number
 from skrank._validation.parameters import check_numbers as check_numbers
 from skrank._validation.parameters import check_parts as check_parts
 from skrank._validation.parameters import check_persistence as check_persistence
+from skrank._validation.parameters import check_random_state as check_random_state
 from skrank._validation.parameters import check_rel as check_rel
 from skrank._validation.parameters import check_seed as check_seed
 from skrank._validation.parameters import check_share as check_share
 from skrank._validation.parameters import check_thresholds as check_thresholds
 from skrank._validation.parameters import refuse_cutoff as refuse_cutoff
 from skrank._validation.parameters import unknown_name as unknown_name
+from skrank._validation.statistics import check_p_values as check_p_values
+from skrank._validation.statistics import check_rankings as check_rankings
+from skrank._validation.statistics import check_resamples as check_resamples
+from skrank._validation.statistics import check_score_matrix as check_score_matrix
+from skrank._validation.statistics import check_system_pairs as check_system_pairs

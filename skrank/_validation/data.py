@@ -35,6 +35,40 @@ def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     return vector
 
 
+def check_same_index(named: Mapping[str, object]) -> None:
+    """Refuse pandas objects whose rows have the same labels in another order.
+
+    Rows are taken by position, as everywhere in scikit-learn. Indexes that are equal, or that have
+    nothing to do with each other, therefore pass; two orders of one set of labels are a mistake.
+    """
+    seen: list[tuple[str, Any]] = []
+    for name, values in named.items():
+        index: Any = getattr(values, "index", None)
+        if not hasattr(index, "equals"):  # an array, or a list, whose `index` is a method
+            continue
+        for other, known in seen:
+            if _other_order(known, index):
+                row = int(np.argmax(np.asarray(known != index)))
+                raise ValueError(
+                    f"the indexes of {other} and {name} hold the same labels in another order (row "
+                    f"{row}: {known[row]!r} and {index[row]!r}), and rows are taken by position. "
+                    f"Bring {name} into the order of {other}, such as with reindex, or pass "
+                    "to_numpy() of both if their rows do correspond."
+                )
+        if not any(index.equals(known) for _, known in seen):
+            seen.append((name, index))
+
+
+def _other_order(first: Any, second: Any) -> bool:
+    """Whether two pandas indexes differ, but not as multisets of labels."""
+    from pandas.util import hash_pandas_object
+
+    if len(first) != len(second) or first.equals(second):
+        return False
+    a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
+    return np.array_equal(np.sort(a), np.sort(b))
+
+
 def bad_score(value: float, row: int) -> ValueError:
     """The error for a score that cannot be ranked."""
     return ValueError(

@@ -6,11 +6,12 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
+RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
@@ -49,6 +50,21 @@ def check_seed(parameter: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
     return int(value)
+
+
+def check_random_state(random_state: RandomState) -> int:
+    """A seed of at least 0: the integer, one drawn from a generator, or a fresh one for None."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state >= 0:
+            return int(random_state)
+    elif isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    elif random_state is None or isinstance(random_state, np.random.Generator):
+        return int(np.random.default_rng(random_state).integers(2**63))
+    raise ValueError(
+        f"random_state={random_state!r} is no seed: pass an integer of at least 0, a numpy "
+        "Generator or RandomState, or None for a fresh seed."
+    )
 
 
 def check_cutoff(k: Any) -> int | None:
@@ -170,11 +186,11 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
         )
 
 
-def check_share(parameter: str, value: Any) -> float:
-    """`value` as a float strictly between 0 and 1."""
+def check_share(parameter: str, value: Any, because: str = "") -> float:
+    """`value` as a float strictly between 0 and 1; `because` says what is wrong with 1."""
     share = check_number(parameter, value, 0, 1, open_low=True)
     if share == 1:
-        raise ValueError(f"{parameter}=1 leaves nothing to train on: give a share below 1.")
+        raise ValueError(f"{parameter}={value!r} must be below 1{because}.")
     return share
 
 

@@ -178,6 +178,7 @@ class MetricScatterDisplay(Display):
     def __init__(
         self, x: Any, y: Any, *, names: Sequence[str] = ("x", "y"), what: str = "systems"
     ) -> None:
+        check.check_same_index({"x": x, "y": y})
         first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError(

@@ -147,6 +147,9 @@ class QueryComparisonDisplay(Display):
         >>> plt.close(display.figure_)
         """
         one = base.metric(metric)
+        check.check_same_index(
+            {"relevance": relevance, "scores_a": scores_a, "scores_b": scores_b, "groups": groups}
+        )
         ids = require_groups(groups, relevance, who=cls.__name__)
         plan = Plan(one, judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
         a, b = _check_names(names)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._queries import require_groups
 from skrank.metrics.curves import ELEVEN_LEVELS, eleven_point_curve
 from skrank.metrics.iprec import InterpolatedPrecision
@@ -134,6 +135,7 @@ class ElevenPointDisplay(CurveDisplay):
         >>> plt.close(display.figure_)
         """
         metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
+        check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
         ids = require_groups(groups, relevance, who=cls.__name__)
         plan = Plan(metric, judge(relevance, ids))
         ranking = Ranking(plan.judgments, scores)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from skrank.stats._checks import check_pairs, check_scores
+from skrank import _validation as check
 
 # Differences below this share of the largest score are rounding, not differences.
 _ROUNDING = 1e-12
@@ -39,8 +39,8 @@ class Pairs:
     def __init__(
         self, scores: Any, pairs: Any = None, nan: str = "drop", *, grid: bool = False
     ) -> None:
-        matrix = check_scores(scores, nan)
-        self.index = check_pairs(pairs, matrix.shape[1])
+        matrix = check.check_score_matrix(scores, nan)
+        self.index = check.check_system_pairs(pairs, matrix.shape[1])
         self._scores = np.ascontiguousarray(matrix.T)
         self._present = ~np.isnan(self._scores)
         sizes = np.abs(self._scores).max(axis=1, where=self._present, initial=0)

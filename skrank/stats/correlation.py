@@ -8,7 +8,6 @@ import numpy as np
 import scipy.stats
 
 from skrank import _validation as check
-from skrank.stats._checks import check_rankings
 
 TAU_AP_TIES = ("a", "b")
 RBO_TIES = ("a", "b", "w")
@@ -34,7 +33,7 @@ def kendall_tau(x: Any, y: Any) -> float:
     >>> round(stats.kendall_tau([0.9, 0.7, 0.6, 0.5], [0.8, 0.6, 0.7, 0.5]), 3)
     0.667
     """
-    first, second = check_rankings(x, y)
+    first, second = check.check_rankings(x, y)
     signs = [np.sign(np.subtract.outer(scores, scores)) for scores in (first, second)]
     return float((signs[0] * signs[1])[np.triu_indices(len(first), 1)].mean())
 
@@ -58,7 +57,7 @@ def tau_b(x: Any, y: Any) -> float:
     >>> round(stats.tau_b([0.9, 0.7, 0.6, 0.5], [0.8, 0.6, 0.6, 0.5]), 3)
     0.913
     """
-    return float(scipy.stats.kendalltau(*check_rankings(x, y), variant="b").statistic)
+    return float(scipy.stats.kendalltau(*check.check_rankings(x, y), variant="b").statistic)
 
 
 def tau_ap(truth: Any, estimate: Any, *, ties: str = "a", symmetric: bool = False) -> float:
@@ -97,7 +96,7 @@ def tau_ap(truth: Any, estimate: Any, *, ties: str = "a", symmetric: bool = Fals
     >>> round(stats.tau_ap([0.9, 0.7, 0.6, 0.5], [0.9, 0.7, 0.5, 0.6]), 3)
     0.778
     """
-    x, y = check_rankings(truth, estimate)
+    x, y = check.check_rankings(truth, estimate)
     if check.check_choice("ties", ties, TAU_AP_TIES) == "b":
         return (_tau_ap_b(x, y) + _tau_ap_b(y, x)) / 2
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:
@@ -170,7 +169,7 @@ def rank_biased_overlap(x: Any, y: Any, *, p: float = 0.9, ties: str = "a") -> f
     >>> round(stats.rank_biased_overlap([0.9, 0.7, 0.6, 0.5], [0.7, 0.9, 0.6, 0.5]), 3)
     0.9
     """
-    first, second = check_rankings(x, y)
+    first, second = check.check_rankings(x, y)
     p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
     ties = check.check_choice("ties", ties, RBO_TIES)
     in_x, in_y = (_chance_in_top(values, whole=ties == "w") for values in (first, second))

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.stats
 
 from skrank import _validation as check
-from skrank.stats._checks import check_share
 
 _MOST = 10**9  # queries beyond which nobody goes
 
@@ -47,7 +46,7 @@ def paired_t_power(difference: float, std: float, n_queries: Any, *, alpha: floa
     0.808
     """
     effect = _effect(difference, std)
-    alpha = check_share("alpha", alpha)
+    alpha = check.check_share("alpha", alpha)
     n = np.asarray(n_queries)
     if n.dtype.kind not in "iu" or (n < 2).any():
         raise ValueError(f"n_queries={n_queries!r} must be integers of at least 2.")
@@ -85,8 +84,8 @@ def queries_needed(
     34
     """
     effect = _effect(difference, std)
-    alpha = check_share("alpha", alpha)
-    power = check_share("power", power)
+    alpha = check.check_share("alpha", alpha)
+    power = check.check_share("power", power)
     if effect == 0:
         raise ValueError("difference is 0: no number of queries finds what is not there.")
     enough = 2

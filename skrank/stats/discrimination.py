@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank.stats._checks import as_seed, check_resamples, check_share
+from skrank import _validation as check
 from skrank.stats._pairs import Pairs, moments
 from skrank.stats._resampling import bootstrap_t
 from skrank.stats.paired import achieved_level, block_width
@@ -67,7 +67,7 @@ def discriminative_power(
     alpha: float = 0.05,
     n_resamples: int = 1000,
     nan: str = "drop",
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> DiscriminativePower:
     """Discriminative power and required difference of a metric, by the paired bootstrap.
 
@@ -107,9 +107,9 @@ def discriminative_power(
     >>> stats.discriminative_power(scores)
     DiscriminativePower(alpha=0.05, power=0.8889, required_difference=0.1555, 45 pairs)
     """
-    alpha = check_share("alpha", alpha)
-    n_resamples = check_resamples(n_resamples)
-    seed = as_seed(random_state)
+    alpha = check.check_share("alpha", alpha)
+    n_resamples = check.check_resamples(n_resamples)
+    seed = check.check_random_state(random_state)
     pairs = Pairs(scores, nan=nan)
     # the 1e-9 keeps 0.1 * 30 = 3.0000000000000004 from counting as 4
     extreme = n_resamples - max(1, math.ceil(alpha * n_resamples - 1e-9))

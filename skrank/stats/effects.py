@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from skrank.stats._checks import check_share
+from skrank import _validation as check
 from skrank.stats._pairs import Pairs, moments, ratio
 
 
@@ -82,7 +82,7 @@ def paired_effects(
     >>> effects.cohen_d.round(2), effects.wins
     (array([1.73]), array([4]))
     """
-    confidence = check_share("confidence", confidence)
+    confidence = check.check_share("confidence", confidence)
     chosen = Pairs(scores, pairs, nan)
 
     def block(z: np.ndarray) -> tuple[np.ndarray, ...]:

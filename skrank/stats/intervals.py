@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._checks import as_seed, check_resamples, check_share
 from skrank.stats._pairs import one_thread, same_queries
 from skrank.stats._resampling import query_counts
 
@@ -43,7 +42,7 @@ def bootstrap_interval(
     weights: Any = None,
     method: str = "percentile",
     n_resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> Interval:
     """Bootstrap confidence intervals of (weighted) means over queries.
 
@@ -83,10 +82,11 @@ def bootstrap_interval(
     >>> interval.mean, round(interval.low, 2), round(interval.high, 2)
     (0.5, 0.32, 0.72)
     """
-    confidence = check_share("confidence", confidence)
+    confidence = check.check_share("confidence", confidence)
     check.check_choice("method", method, METHOD_CHOICES)
-    n_resamples = check_resamples(n_resamples)
-    seed = as_seed(random_state)
+    n_resamples = check.check_resamples(n_resamples)
+    seed = check.check_random_state(random_state)
+    check.check_same_index({"values": values, "weights": weights})
     matrix, weight, used = _check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
     for kept, columns in same_queries(used):

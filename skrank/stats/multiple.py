@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from skrank.stats._checks import (
-    as_seed,
-    check_p_values,
-    check_resamples,
-    check_scores,
-    check_share,
-)
+from skrank import _validation as check
 
 _CELLS = 2**21  # of a block of resamples x queries x systems
 
@@ -53,7 +47,7 @@ def tukey_hsd(
     alpha: float = 0.05,
     n_resamples: int = 5000,
     nan: str = "drop",
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> TukeyHSD:
     """Tukey's honestly significant differences, randomised.
 
@@ -94,16 +88,16 @@ def tukey_hsd(
     >>> stats.tukey_hsd(scores).p_value.round(2)
     array([0.58, 0.  , 0.27])
     """
-    alpha = check_share("alpha", alpha)
-    n_resamples = check_resamples(n_resamples)
-    matrix = check_scores(scores, nan)
+    alpha = check.check_share("alpha", alpha)
+    n_resamples = check.check_resamples(n_resamples)
+    matrix = check.check_score_matrix(scores, nan)
     kept = matrix[~np.isnan(matrix).any(axis=1)]
     if len(kept) < 2:
         raise ValueError(
             f"all systems together have a value on {len(kept)} query(s), and the test needs 2: "
             "leave out systems with many NaNs, or test the pairs one by one."
         )
-    spreads = _permuted_spreads(kept, n_resamples, as_seed(random_state))
+    spreads = _permuted_spreads(kept, n_resamples, check.check_random_state(random_state))
     first, second = np.triu_indices(kept.shape[1], 1)
     difference = kept.mean(axis=0)[first] - kept.mean(axis=0)[second]
     bound = np.abs(difference) - 1e-12 * np.abs(kept).max(initial=0)
@@ -157,7 +151,7 @@ def holm(p_values: Any) -> np.ndarray:
     >>> stats.holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = check_p_values(p_values)
+    p = check.check_p_values(p_values)
     flat = p.ravel()
     order = np.argsort(flat, kind="stable")
     factors = np.arange(len(flat), 0, -1)
@@ -192,7 +186,7 @@ def benjamini_hochberg(p_values: Any) -> np.ndarray:
     >>> stats.benjamini_hochberg([0.01, 0.04, 0.03])
     array([0.03, 0.04, 0.04])
     """
-    p = check_p_values(p_values)
+    p = check.check_p_values(p_values)
     if p.size == 0:
         return p.copy()
     return scipy.stats.false_discovery_control(p.ravel()).reshape(p.shape)

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.stats
 
 from skrank import _validation as check
-from skrank.stats._checks import as_seed, check_resamples
 from skrank.stats._pairs import Pairs, moments, ratio
 from skrank.stats._resampling import bootstrap_t, every_flip, sign_flips
 
@@ -159,7 +158,7 @@ def randomisation_test(
     n_resamples: int = 10_000,
     pairs: Any = None,
     nan: str = "drop",
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> PairedTest:
     """Fisher's randomisation test: the two systems change names on random queries.
 
@@ -193,8 +192,8 @@ def randomisation_test(
     >>> stats.randomisation_test([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    n_resamples = check_resamples(n_resamples)
-    seed = as_seed(random_state)
+    n_resamples = check.check_resamples(n_resamples)
+    seed = check.check_random_state(random_state)
 
     def block(z: np.ndarray) -> tuple[np.ndarray, ...]:
         mean = moments(z)[0]
@@ -229,7 +228,7 @@ def paired_bootstrap(
     n_resamples: int = 1000,
     pairs: Any = None,
     nan: str = "drop",
-    random_state: Any = 0,
+    random_state: check.RandomState = 0,
 ) -> PairedTest:
     """Sakai's paired bootstrap test: achieved significance levels.
 
@@ -261,8 +260,8 @@ def paired_bootstrap(
     >>> stats.paired_bootstrap([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value.round(2)
     array([0.12])
     """
-    n_resamples = check_resamples(n_resamples)
-    seed = as_seed(random_state)
+    n_resamples = check.check_resamples(n_resamples)
+    seed = check.check_random_state(random_state)
 
     def block(z: np.ndarray) -> tuple[np.ndarray, ...]:
         t, squares, _ = bootstrap_t(z, n_resamples, seed)

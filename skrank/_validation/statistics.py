@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skrank import _validation as check
+from skrank._validation.data import check_same_index
+from skrank._validation.parameters import check_choice, check_count
 
 NAN_CHOICES = ("drop", "raise")
 
 
-def check_scores(scores: Any, nan: str) -> np.ndarray:
+def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
-    check.check_choice("nan", nan, NAN_CHOICES)
+    check_choice("nan", nan, NAN_CHOICES)
     try:
         matrix = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -26,13 +28,13 @@ def check_scores(scores: Any, nan: str) -> np.ndarray:
     for size, what in zip(matrix.shape, ("query (row)", "system (column)"), strict=True):
         if size < 2:
             raise ValueError(f"scores has {size} {what}: a comparison needs at least 2.")
-    refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
+    _refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
     if nan == "raise":
-        refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
+        _refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
     return matrix
 
 
-def refuse(bad: np.ndarray, matrix: np.ndarray, remedy: str) -> None:
+def _refuse(bad: np.ndarray, matrix: np.ndarray, remedy: str) -> None:
     """Raise for the first bad cell of a matrix of queries x systems."""
     if bad.any():
         query, system = np.argwhere(bad)[0]
@@ -40,16 +42,12 @@ def refuse(bad: np.ndarray, matrix: np.ndarray, remedy: str) -> None:
         raise ValueError(f"the score of system {system} on query {query} is {value}. {remedy}")
 
 
-def check_pairs(pairs: Any, n_systems: int) -> np.ndarray:
+def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndarray:
     """Columns of each pair, of shape (n_pairs, 2): all pairs for None, a baseline for an int."""
     if pairs is None:
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
     index = np.asarray(pairs)
-    if (
-        index.dtype.kind not in "iu"
-        or index.ndim not in (0, 2)
-        or index.shape[1:] not in ((), (2,))
-    ):
+    if index.dtype.kind not in "iu" or index.shape[1:] != (2,) * bool(index.ndim):
         raise ValueError(
             f"pairs={pairs!r} must be the number of one column, the baseline, or an array of "
             "shape (n_pairs, 2) with two numbers of columns per pair."
@@ -64,8 +62,9 @@ def check_pairs(pairs: Any, n_systems: int) -> np.ndarray:
     return index.astype(np.int64)
 
 
-def check_rankings(x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Two finite vectors of one length, at least 2: the scores of the same systems."""
+    check_same_index({"x": x, "y": y})
     first, second = (_ranking(name, values) for name, values in (("x", x), ("y", y)))
     if len(first) != len(second):
         raise ValueError(
@@ -74,7 +73,7 @@ def check_rankings(x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _ranking(name: str, values: Any) -> np.ndarray:
+def _ranking(name: str, values: ArrayLike) -> np.ndarray:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -91,7 +90,7 @@ def _ranking(name: str, values: Any) -> np.ndarray:
     return vector
 
 
-def check_p_values(p_values: Any) -> np.ndarray:
+def check_p_values(p_values: ArrayLike) -> np.ndarray:
     """Probabilities as a float64 array."""
     try:
         p = np.asarray(p_values, dtype=np.float64)
@@ -107,29 +106,6 @@ def check_p_values(p_values: Any) -> np.ndarray:
     return p
 
 
-def check_share(parameter: str, value: Any) -> float:
-    """A number strictly between 0 and 1."""
-    share = check.check_number(parameter, value, 0, 1, open_low=True)
-    if share == 1:
-        raise ValueError(f"{parameter}={value!r} must be below 1.")
-    return share
-
-
 def check_resamples(n_resamples: Any) -> int:
     """The number of resamples, at least 1."""
-    return check.check_count("n_resamples", n_resamples, "the number of random resamples")
-
-
-def as_seed(random_state: Any) -> int:
-    """A seed: the integer itself, one drawn from a generator, or a fresh one for None."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state >= 0:
-            return int(random_state)
-    elif isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    elif random_state is None or isinstance(random_state, np.random.Generator):
-        return int(np.random.default_rng(random_state).integers(2**63))
-    raise ValueError(
-        f"random_state={random_state!r} is no seed: pass an integer of at least 0, a numpy "
-        "Generator or RandomState, or None for a fresh seed."
-    )
+    return check_count("n_resamples", n_resamples, "the number of random resamples")

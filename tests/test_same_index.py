@@ -1,0 +1,110 @@
+"""Rows of pandas objects whose indexes hold the same labels in another order are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import _validation as check
+from skrank import stats
+from skrank.plotting import (
+    ElevenPointDisplay,
+    GradedPrecisionRecallDisplay,
+    MetricScatterDisplay,
+    QueryComparisonDisplay,
+)
+
+LABELS = pd.Series([2.0, 0.0, 1.0, 0.0, 1.0, 0.0], index=list("abcdef"))
+SCORES = pd.Series([6.0, 5.0, 4.0, 3.0, 2.0, 1.0], index=list("abcdef"))
+QID = pd.Series([1, 1, 1, 2, 2, 2], index=list("abcdef"))
+OTHER_ORDER = SCORES.iloc[::-1]
+
+CALLS = {
+    "evaluate": lambda y, s: skrank.evaluate(y, s, groups=QID.to_numpy(), metrics="gap"),
+    "compare": lambda y, s: skrank.compare(
+        {"a": s.to_numpy(), "b": s}, y, groups=QID.to_numpy(), metrics="gap"
+    ),
+    "kendall_tau": stats.kendall_tau,
+    "tau_b": stats.tau_b,
+    "tau_ap": lambda x, y: stats.tau_ap(x, y, ties="b"),
+    "rank_biased_overlap": stats.rank_biased_overlap,
+    "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
+    "MetricScatterDisplay": MetricScatterDisplay,
+    "ElevenPointDisplay": lambda y, s: ElevenPointDisplay.from_predictions(y, s, groups=QID.values),
+    "GradedPrecisionRecallDisplay": lambda y, s: GradedPrecisionRecallDisplay.from_predictions(
+        y, s, groups=QID.values
+    ),
+    "QueryComparisonDisplay": lambda y, s: QueryComparisonDisplay.from_predictions(
+        y, s, s, groups=QID.values
+    ),
+}
+each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+@each_call
+def test_same_labels_in_another_order_are_refused(call):
+    with pytest.raises(ValueError, match=r"same labels in another order \(row 0: 'a' and 'f'\)"):
+        call(LABELS, OTHER_ORDER)
+
+
+@each_call
+def test_equal_and_unrelated_indexes_go_by_position(call):
+    call(LABELS, SCORES)
+    call(LABELS, SCORES.reset_index(drop=True))
+    call(LABELS, pd.Series(SCORES.to_numpy(), index=list("uvwxyz")))
+
+
+def test_groups_and_weights_are_seen():
+    for name in ("groups", "sample_weight"):
+        with pytest.raises(ValueError, match=f"relevance and {name} hold the same labels"):
+            skrank.evaluate(LABELS, SCORES, **({"groups": QID} | {name: QID.iloc[::-1]}))
+
+
+def test_the_system_is_named():
+    with pytest.raises(ValueError, match="relevance and system 'new' hold"):
+        skrank.compare({"old": SCORES, "new": OTHER_ORDER}, LABELS, groups=QID)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ([1, 2, 2], [2, 1, 2], True),
+        ([1, 1, 2], [1, 2, 2], False),  # not the same labels: one is there twice
+        ([1, 2, 3], [1, 2, 3], False),
+        ([0, 1, 2], [2, 1, 0], True),
+        ([1, "x", 2], ["x", 1, 2], True),
+        ([1, 2], [1, 2, 3], False),  # lengths are checked elsewhere
+    ],
+)
+def test_labels_count_as_often_as_they_are_there(first, second, refused):
+    named = {"x": pd.Series(0, index=first), "y": pd.DataFrame({"z": 0}, index=second)}
+    if refused:
+        with pytest.raises(ValueError, match="the indexes of x and y"):
+            check.check_same_index(named)
+    else:
+        check.check_same_index(named)
+
+
+def test_the_third_is_compared_with_both():
+    named = {
+        "x": LABELS,
+        "y": np.arange(6),
+        "z": QID.reset_index(),
+        "w": pd.Series(range(5, -1, -1)),
+    }
+    check.check_same_index(named)
+    named["v"] = pd.Series(0, index=range(5, -1, -1))
+    with pytest.raises(ValueError, match="the indexes of z and v"):
+        check.check_same_index(named)
+    check.check_same_index({"x": [1, 2], "y": (1, 2), "z": None})
