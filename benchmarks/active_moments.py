@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from skrank._parallel import thread_count
+from skrank._engine.threads import thread_count
 from skrank.active._moments import moments_of, prepare
 
 CASES = [

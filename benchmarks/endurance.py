@@ -18,8 +18,8 @@ import numpy as np
 
 import skrank
 import skrank.lightgbm
-from skrank._queries import Queries
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
 
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 

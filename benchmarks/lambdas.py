@@ -34,8 +34,8 @@ import lightgbm as lgb  # noqa: E402
 import numpy as np  # noqa: E402
 
 import skrank  # noqa: E402
-from skrank._queries import Queries  # noqa: E402
-from skrank.metrics.plan import Judgments  # noqa: E402
+from skrank._engine.judgments import Judgments  # noqa: E402
+from skrank._engine.queries import Queries  # noqa: E402
 
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # as in MSLR-WEB
 FEATURES = 2  # trees cost next to nothing, so that the gradients show

@@ -27,8 +27,8 @@ os.environ["NUMBA_NUM_THREADS"] = str(options.threads)
 
 import numpy as np  # noqa: E402
 
-from skrank._queries import Queries  # noqa: E402
-from skrank.metrics.plan import Judgments  # noqa: E402
+from skrank._engine.judgments import Judgments  # noqa: E402
+from skrank._engine.queries import Queries  # noqa: E402
 from skrank.objectives import LambdaRank, Objective, SoftRank  # noqa: E402
 
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # as in MSLR-WEB

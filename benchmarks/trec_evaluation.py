@@ -12,7 +12,7 @@ import numpy as np
 import pytrec_eval
 
 from skrank import trec
-from skrank._parallel import limit_threads, thread_count
+from skrank._engine.threads import limit_threads, thread_count
 
 METRICS = {
     "map": "ap",

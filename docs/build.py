@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import runpy
 from pathlib import Path
 
-import skrank.metrics
+from skrank._engine.metric import format_value
 from skrank.metrics import Metric, registered
-from skrank.metrics.base import format_value
 
 PAGE = Path(__file__).with_name("metrics.md")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
@@ -36,28 +34,10 @@ There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TRE
 """
 
 
-def functions() -> dict[str, str]:
-    """Function of each metric class, by the class that it builds."""
-    pattern = re.compile(r"metric = (\w+)\(")
-    found = {}
-    for name in dir(skrank.metrics):
-        if name.endswith("_score"):
-            built = pattern.search(inspect.getsource(getattr(skrank.metrics, name)))
-            if built:
-                found[built.group(1)] = name
-    return found
-
-
 def parameters(cls: type[Metric]) -> str:
     """Own parameters with their defaults."""
     own = [field for field in dataclasses.fields(cls) if field.name not in SHARED]
     return ", ".join(f"{field.name}={format_value(field.default)}" for field in own)
-
-
-def value_range(cls: type[Metric]) -> str:
-    """The range that the class states."""
-    stated = re.search(r"Range ([\[(].*?[\])])", inspect.getdoc(cls) or "")
-    return stated.group(1) if stated else ""
 
 
 def gradient(cls: type[Metric]) -> str:
@@ -70,24 +50,18 @@ def gradient(cls: type[Metric]) -> str:
         return "no"
 
 
-def strict(cls: type[Metric]) -> bool:
-    """Whether ties have no closed form."""
-    return "no closed form" in (inspect.getdoc(cls) or "")
-
-
-def row(cls: type[Metric], function: str) -> str:
+def row(cls: type[Metric]) -> str:
     """One line of the table."""
-    names = ", ".join(f"`{name}`" for name in cls.names) + (" (strict)" if strict(cls) else "")
+    names = ", ".join(f"`{name}`" for name in cls.names) + (" (strict)" if cls.strict else "")
     direction = "" if cls.greater_is_better else ", lower is better"
     shown = f"`{parameters(cls)}`" if parameters(cls) else ""
-    cells = (names, cls.__name__, f"`{function}`", shown, value_range(cls) + direction)
+    cells = (names, cls.__name__, f"`{cls.function}`", shown, cls.value_range + direction)
     return f"| {' | '.join(cells)} | {gradient(cls)} |\n"
 
 
 def page() -> str:
     """The text of the page."""
-    by_class = functions()
-    rows = [row(cls, by_class[cls.__name__]) for _, cls in sorted(registered().items())]
+    rows = [row(cls) for _, cls in sorted(registered().items())]
     pages = [
         f"\n## {cls.__name__}\n\n```text\n{inspect.getdoc(cls)}\n```\n"
         for _, cls in sorted(registered().items())

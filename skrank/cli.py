@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import skrank
 from skrank import trec
-from skrank._trec.measure import MISSING_CHOICES
-from skrank.evaluation import DEFAULT_METRICS
-from skrank.metrics.base import Metric, metric
+from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS
+from skrank.metrics import Metric, metric
+from skrank.trec._measure import MISSING_CHOICES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
-from skrank._queries import Queries, check_ids, require_groups, show
+from skrank._engine.groups import check_ids, require_groups, show
+from skrank._engine.queries import Queries
 
 __all__ = ["Partitions", "partition_queries"]
 

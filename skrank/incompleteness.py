@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._trec.data import Qrels, read_qrels
-from skrank._trec.files import Source
-from skrank._trec.join import Pool
-from skrank._trec.measure import (
-    MISSING_CHOICES,
-    AnyRuns,
-    Measured,
-    Runs,
-    measure_all,
-    warn_missing,
-)
-from skrank.evaluation import unique_metrics
-from skrank.metrics.base import Metric
+from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
+from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._files import Source
+from skrank.trec._join import Pool
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
 
 if TYPE_CHECKING:
     import pandas as pd

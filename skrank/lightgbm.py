@@ -19,9 +19,9 @@ from skrank._boosters.adapters import (
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.lightgbm_calls import Asking
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._queries import Queries
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives.position import PositionObjective
 

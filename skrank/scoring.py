@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._backends.rows import plain
-from skrank._guards import warn_of_feature, warn_of_scored
-from skrank._queries import Queries, require_groups
-from skrank.evaluation import unique_metrics
-from skrank.metrics.base import Metric, metric, registered
-from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank._cut_queries import warn_of_feature, warn_of_scored
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.metrics import Metric, metric, registered
 
 _NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned
 _RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -182,7 +183,7 @@ class RankingScorer:
         """
         groups = self._groups(groups, X, y)
         queries = Queries.from_groups(groups)
-        judgments = Judgments(plain(y), queries)
+        judgments = Judgments(check.without_index(y), queries)
         weights = check.query_weights(sample_weight, queries)
         models = _chain(estimator)
         warn_of_feature(models)
@@ -191,7 +192,7 @@ class RankingScorer:
         top = self.max_grade or max(trained_grade(estimator), judgments.max_grade)
         values = {}
         for one in self.metrics:
-            plan = Plan(one, judgments, max_grade=top)
+            plan = one.bind(judgments, max_grade=top)
             value = plan.mean(ranking, plan.values(ranking), weights)
             values[_key(one)] = value if one.greater_is_better else -value
         return values if len(values) > 1 else next(iter(values.values()))
@@ -324,7 +325,7 @@ class _ScoreFunction:
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries)
-        plan = Plan(self.metric, judgments, max_grade=self.max_grade)
+        plan = self.metric.bind(judgments, max_grade=self.max_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)

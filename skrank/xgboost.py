@@ -28,9 +28,9 @@ from skrank._boosters.xgboost_workers import (
     n_workers,
     settle,
 )
-from skrank._queries import Queries
-from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives.position import PositionObjective
 

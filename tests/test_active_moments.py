@@ -9,7 +9,7 @@ import skrank
 from skrank.active import label_moments
 from skrank.active._forms import form_of, settle_empty
 from skrank.active._moments import graded_precision_moments, prepare
-from skrank.metrics.base import registered
+from skrank.metrics import registered
 
 EXACT = [
     "dcg", "dcg@3", "dcg(gain=linear)", "dcg(discount=romip)@3", "cg", "cg@2",
@@ -205,7 +205,7 @@ def test_grades_need_not_be_neighbours_nor_start_at_0():
 
 
 def test_row_order_and_threads_do_not_matter():
-    from skrank._parallel import limit_threads
+    from skrank._engine.threads import limit_threads
 
     random = np.random.default_rng(7)
     groups = np.repeat(np.arange(600), 120)

@@ -8,29 +8,21 @@ import inspect
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import skrank
+from skrank.metrics import registered
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "skrank"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# A module imports from its own layer and from those above it in this list, and from no other part
-# of skrank. Modules in no layer stand on all of them; no layer imports such a module.
-LAYERS = [
-    ("skrank._kernels",),
-    (
-        "skrank._queries", "skrank._validation", "skrank._parallel", "skrank._parts",
-        "skrank.model_selection",
-    ),
-    ("skrank.metrics",),
-    ("skrank.objectives",),
-    ("skrank._boosters", "skrank.lightgbm", "skrank.xgboost"),
-]  # fmt: skip
-TOP = len(LAYERS)
+# What a user's call passes through, from the bottom up: none of these imports from one that stands
+# behind it. All other rooms stand on top of them.
+ORDER = ("_kernels", "_validation", "_engine", "metrics", "objectives", "_boosters", "rankers")
 
 
 def name_of(path):
@@ -38,11 +30,9 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def layer_of(module):
-    for number, members in enumerate(LAYERS):
-        if any(module == member or module.startswith(member + ".") for member in members):
-            return number
-    return TOP
+def room_of(module):
+    """The folder or file directly below the package that a module is in."""
+    return module.split(".")[1] if "." in module else "skrank"
 
 
 def imports_of(path):
@@ -76,11 +66,64 @@ def each(paths):
 KERNELS = [path for path in MODULES if "_kernels" in path.parts]
 
 
-@each(path for path in MODULES if layer_of(name_of(path)) < TOP)
-def test_imports_go_one_way(path):
-    module = name_of(path)
-    for target in imports_of_skrank(path):
-        assert layer_of(target) <= layer_of(module), f"{module} imports {target}"
+GRAPH = {name_of(path): set(imports_of_skrank(path)) - {name_of(path)} for path in MODULES}
+ROOMS = {
+    room_of(module): {
+        room_of(target)
+        for other, found in GRAPH.items()
+        for target in found
+        if room_of(other) == room_of(module)
+    }
+    - {room_of(module)}
+    for module in GRAPH
+}
+
+
+def circle_in(graph):
+    """Nodes that import each other in a circle, or None; `graph` maps each to what it imports."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return error.args[1]
+    return None
+
+
+@pytest.mark.xfail(reason="objectives and active still do", strict=False)
+def test_no_files_import_each_other():
+    """Imports inside functions and for types included."""
+    assert circle_in(GRAPH) is None
+
+
+def test_no_rooms_import_each_other():
+    assert circle_in(ROOMS) is None
+
+
+@pytest.mark.parametrize("room", ORDER)
+def test_imports_go_one_way(room):
+    assert not ROOMS[room] & set(ORDER[ORDER.index(room) + 1 :])
+    if room != "rankers":  # which measures as scorers do
+        assert ROOMS[room] <= {*ORDER, "model_selection"}
+
+
+def test_a_circle_would_be_found():
+    assert circle_in(GRAPH | {"skrank._engine.groups": {"skrank.metrics.gap"}}) is not None
+    assert circle_in(ROOMS | {"_kernels": {"rankers"}}) is not None
+
+
+def test_a_metric_has_a_file_and_nothing_else_has():
+    files = {path.stem for path in (PACKAGE / "metrics").glob("*.py") if path.stem[0] != "_"}
+    assert files == {cls.__module__.rpartition(".")[2] for cls in registered().values()} | {
+        "mixture"
+    }
+    assert len(files) == len(registered()) + 1
+
+
+LONG = {"skrank._kernels.entropy", "skrank.scoring"}  # to be parted
+
+
+@each(path for path in MODULES if name_of(path) not in LONG)
+def test_files_are_small(path):
+    assert path.read_text(encoding="utf-8").count("\n") <= 400
 
 
 @each(KERNELS)
@@ -91,24 +134,23 @@ def test_kernels_import_numpy_and_numba_only(path):
 
 @each(path for path in MODULES if "stats" in path.parts)
 def test_statistics_take_plain_arrays(path):
-    allowed = ("skrank.stats", "skrank._validation", "skrank._parallel", "skrank._kernels")
+    allowed = ("skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels")
     for target in imports_of_skrank(path):
         assert target.startswith(allowed), target
 
 
-@each(path for path in MODULES if path not in [*KERNELS, PACKAGE / "_parallel.py"])
+@each(path for path in MODULES if path not in [*KERNELS, PACKAGE / "_engine" / "threads.py"])
 def test_numba_is_for_kernels(path):
     assert "numba" not in [name.split(".")[0] for name in imports_of(path)]
 
 
 def test_the_rule_would_notice(tmp_path):
     """The parser sees lazy, relative, aliased and guarded imports."""
-    folder = PACKAGE / "metrics"
-    path = folder / "base.py"
+    path = PACKAGE / "metrics" / "gap.py"
     source = (
         "from __future__ import annotations\nif TYPE_CHECKING:\n    from skrank import objectives\n"
         "def f():\n    from ..evaluation import evaluate\n    import skrank.scoring as s\n"
-        "from . import plan\n"
+        "from . import ndcg\n"
     )
 
     class Fake(type(path)):
@@ -120,11 +162,9 @@ def test_the_rule_would_notice(tmp_path):
         "skrank.objectives",
         "skrank.evaluation",
         "skrank.scoring",
-        "skrank.metrics.plan",
+        "skrank.metrics.ndcg",
     ):
         assert target in found
-    assert layer_of("skrank.objectives") > layer_of("skrank.metrics.base")
-    assert layer_of("skrank.evaluation") == TOP
 
 
 def run(code):
@@ -134,22 +174,29 @@ def run(code):
     ).stdout.strip()  # fmt: skip
 
 
-HEAVY = ("numba", "lightgbm", "xgboost", "matplotlib", "torch", "catboost", "polars", "dask")
+BOOSTERS = ("lightgbm", "xgboost", "catboost")
+HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "torch", "polars", "dask", *BOOSTERS)
 
 
-def test_import_is_light():
-    code = f"import sys, skrank; print([name for name in {HEAVY} if name in sys.modules])"
+@pytest.mark.parametrize(
+    "work, free",
+    [
+        ("import skrank; dir(skrank)", HEAVY),
+        ("import skrank; skrank.metric('gap@10')", HEAVY),
+        ("import skrank; skrank.LambdaRank('ndcg(gain=linear)@10')", HEAVY),
+        ("import skrank; skrank.with_groups([1, 0], ['a', 'a'])", set(HEAVY) - {"pandas"}),
+        ("import skrank.metrics, skrank.objectives, skrank.stats", set(HEAVY) - {"scipy"}),
+    ],
+)
+def test_nothing_is_imported_before_it_is_used(work, free):
+    code = f"import sys; {work}; print(sorted({set(free)} & set(sys.modules)))"
     assert run(code) == "[]"
 
 
-def test_metrics_are_made_without_numba():
-    code = (
-        "import sys, skrank\n"
-        "skrank.LambdaRank('gap@10'); skrank.metric('ndcg(gain=linear)@10')\n"
-        "skrank.with_groups([1, 0], ['a', 'a'])\n"
-        "print('numba' in sys.modules)"
-    )
-    assert run(code) == "False"
+def test_the_public_names_are_those_of_the_stub():
+    assert dir(skrank) == sorted(skrank.__all__)
+    for name in skrank.__all__:
+        assert getattr(skrank, name, None) is not None, name
 
 
 def test_version_is_that_of_the_project():

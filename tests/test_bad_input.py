@@ -8,7 +8,7 @@ import pytest
 
 import skrank
 from skrank import _validation as check
-from skrank._queries import Queries
+from skrank._engine.queries import Queries
 
 Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 

@@ -26,7 +26,7 @@ for name in {metrics}:
         skrank.metric(name)(form(labels), form(scores), groups=groups)
         skrank.metric(name, ties="worst")(form(labels), form(scores), groups=groups)
 scores[5] = 0
-judgments = skrank.metrics.plan.judge(labels, groups)
+judgments = skrank._engine.judgments.judge(labels, groups)
 for name in {objectives}:
     bound = skrank.LambdaRank(name).bind(judgments)
     for _ in range(2):

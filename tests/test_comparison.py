@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from skrank.evaluation._evaluate._compare import Comparison, compare
 
 import skrank
 from skrank import stats
-from skrank.comparison import Comparison, compare
 from skrank.datasets import make_ranking
 
 METRICS = ["gap", "ndcg@10"]

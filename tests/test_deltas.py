@@ -9,7 +9,8 @@ from catalogue import CATALOGUE, every_single_point
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank.metrics.plan import Plan, judge
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
 
 MAX_GRADE = 4
 

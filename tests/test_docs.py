@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from skrank import metrics
+from skrank.metrics import registered
+
 BUILD = Path(__file__).resolve().parents[1] / "docs" / "build.py"
 
 
@@ -15,10 +18,14 @@ def test_pages_are_current(name):
 
 
 def test_each_metric_has_a_function_and_a_range():
-    built = runpy.run_path(str(BUILD))
-    from skrank.metrics import registered
-
-    functions = built["functions"]()
     for cls in registered().values():
-        assert cls.__name__ in functions
-        assert built["value_range"](cls), f"{cls.__name__} states no range"
+        assert callable(getattr(metrics, cls.function))
+        assert f"Range {cls.value_range}" in (cls.__doc__ or "")
+        assert cls.strict == ("no closed form" in (cls.__doc__ or ""))
+
+
+def test_score_functions_are_current():
+    built = runpy.run_path(str(BUILD.with_name("score_functions.py")))
+    files = built["files"]()
+    assert {path: path.read_text() for path in files} == files, "run docs/score_functions.py"
+    assert {path.name for path in files} == {path.name for path in built["FOLDER"].glob("*.py")}

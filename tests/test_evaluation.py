@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from catalogue import CATALOGUE, lists
 from numpy.testing import assert_array_equal
+from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS
 
 import skrank
-from skrank.evaluation import DEFAULT_METRICS
 
 
 @pytest.fixture

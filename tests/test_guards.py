@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank._queries import whole_of
+from skrank._engine.groups import whole_of
 from skrank.datasets import make_ranking
 
 BOTH = "have rows in the training and in the test part of this split"

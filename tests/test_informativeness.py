@@ -12,18 +12,19 @@ import pandas as pd
 import pytest
 from catalogue import CATALOGUE
 from scipy.optimize import minimize
-
-import skrank
-from skrank import informativeness, trec
-from skrank.informativeness import (
+from skrank.evaluation.informativeness import (
     maximum_entropy,
     select_thresholds,
     study,
     threshold_grid,
     thresholds_from_clicks,
 )
-from skrank.metrics.plan import Plan, judge
-from skrank.metrics.quadratic import QuadraticTables
+
+import skrank
+from skrank import informativeness, trec
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank._engine.quadratic import QuadraticTables
 from skrank.plotting import InformativenessDisplay
 
 matplotlib.use("Agg")

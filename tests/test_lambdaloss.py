@@ -19,8 +19,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import LambdaLoss, LambdaRank, _parallel
-from skrank.metrics.plan import judge
+from skrank import LambdaLoss, LambdaRank
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
 
 STABLE = {"tie_order": "stable"}
 

@@ -14,8 +14,10 @@ from catalogue import CATALOGUE, Lists, every_objective, lists
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
-from skrank import LambdaRank, _parallel
-from skrank.metrics.plan import Plan, judge
+from skrank import LambdaRank
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
 from skrank.objectives import Objective, as_objective
 
 STABLE = {"tie_order": "stable"}

@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 import skrank
 import skrank.lightgbm
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
 
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 5, "metric": "None"}
 METRICS = ["gap@10", "gap", "ap@5", "ndcg@10", "ndcg(gain=linear)@3", "err", "rr", "precision@5"]

@@ -15,8 +15,9 @@ from catalogue import CATALOGUE, STRICT, Lists, every_point, lists, literal_valu
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
-from skrank import _parallel
-from skrank.metrics.plan import Judgments, Ranking, judge
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import Judgments, judge
+from skrank._engine.ranking import Ranking
 
 SEEDS = (0, 1, 2)
 

@@ -28,9 +28,10 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaRank, SoftRank, SquaredError, cli
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
-from skrank.metrics.plan import Plan, judge
 from skrank.objectives import AdditivePositionBias, ObjectiveMixture, as_objective
 
 TEXT = "0.7*gap+0.3*ndcg@10"
@@ -348,12 +349,10 @@ def test_grouped_ranker(kind, objective, toy):
 
 
 def test_a_ranker_fixes_the_scale_of_every_part():
-    from skrank.ranker import _on_scale, with_max_grade
-
-    assert with_max_grade(gap + ndcg, 4) == skrank.metric("gap(max_grade=4)+ndcg@10")
-    both = 0.5 * LambdaRank("gap") + 0.5 * SquaredError() + SquaredError(max_grade=2)
-    expected = LambdaRank("gap(max_grade=4)") * 0.5 + SquaredError(max_grade=4) * 0.5
-    assert _on_scale(both, 4) == expected + SquaredError(max_grade=2)
+    assert skrank.metric("err+gap").on_scale(4) == skrank.metric("err(max_grade=4)+gap")
+    both = 0.5 * LambdaRank("err") + 0.5 * SquaredError() + SquaredError(max_grade=2)
+    expected = LambdaRank("err(max_grade=4)") * 0.5 + SquaredError(max_grade=4) * 0.5
+    assert both.on_scale(4) == expected + SquaredError(max_grade=2)
 
 
 # ---------------------------------------------------------------------- LambdaRank on mixtures
@@ -461,7 +460,7 @@ def test_threads_precision_and_rounds():
     judgments, apart = judge(labels, groups), rng.normal(size=n)
     results = []
     for n_threads in (1, 3):
-        with skrank._parallel.limit_threads(n_threads):
+        with skrank._engine.threads.limit_threads(n_threads):
             bound = LambdaRank(TEXT).bind(judgments)
             found = []
             for scores in (np.zeros(n), apart):

@@ -9,9 +9,11 @@ from catalogue import CATALOGUE, every_objective, lists
 from numpy.testing import assert_allclose, assert_array_equal
 from test_lambdarank import STABLE, Lists, close, finite, gradient, many, single
 
-from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, _parallel, metric
+from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
 from skrank._kernels import ranking
-from skrank.metrics.plan import Plan, judge
 from skrank.objectives.lambdarank import _SEED_STEP
 
 WORD = 2**64

@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from skrank.evaluation._evaluate._compare import compare
 
 import skrank
-from skrank.comparison import compare
 from skrank.datasets import make_ranking
 from skrank.metrics import eleven_point_curve, gap_score, graded_precision_recall_curve
 from skrank.plotting import (

@@ -18,8 +18,10 @@ from scipy.special import expit
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank, _parallel
-from skrank.metrics.plan import Plan, judge
+from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
 
 STABLE = {"tie_order": "stable"}
 QUIET = {

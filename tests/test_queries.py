@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._queries import Queries, require_groups, resolve_groups
+from skrank._engine.groups import require_groups, resolve_groups
+from skrank._engine.queries import Queries
 
 Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
 

@@ -38,10 +38,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
+from skrank import GroupedRanker
 from skrank.datasets import make_ranking
 from skrank.metrics import gap_score
 from skrank.model_selection import QueryKFold
-from skrank.ranker import GroupedRanker
 from skrank.scoring import scorer
 
 MODES = ("carried", "routed")

@@ -20,8 +20,8 @@ from sklearn.svm import LinearSVC
 
 import skrank
 from skrank import metrics
+from skrank._engine import ranking
 from skrank.datasets import make_ranking
-from skrank.metrics import plan
 from skrank.model_selection import QueryKFold
 from skrank.scoring import get_scorer, get_scorer_names, scorer
 
@@ -77,9 +77,9 @@ def test_the_explicit_function_agrees(data, y, ridge):
 
 def test_several_metrics_take_one_prediction_and_one_sort(data, y, monkeypatch):
     sorts = []
-    rank_scores = plan.rank_scores
+    rank_scores = ranking.rank_scores
     monkeypatch.setattr(
-        plan, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))
+        ranking, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))
     )
     model = Scores()
     found = scorer("gap", "ndcg@10", "err@20")(model, data.X, y)

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 
 import skrank
-from skrank import _parallel
-from skrank.metrics.plan import judge
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
 from skrank.objectives import LambdaRank, Objective, SoftRank, as_objective
 
 # ---------------------------------------------------------------------- literal definition

@@ -4,9 +4,9 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from skrank.evaluation.incompleteness import robustness
 
 from skrank import stats, trec
-from skrank.incompleteness import robustness
 from skrank.plotting import (
     ASLCurveDisplay,
     MetricScatterDisplay,

@@ -9,7 +9,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import trec as kernels
-from skrank._trec.files import padded
+from skrank.trec._files import padded
 
 
 def run_of(text):

@@ -15,7 +15,7 @@ from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
 
 QUIET = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 4}
 METRICS = ["gap@10", "gap", "ap@5", "ndcg@10", "ndcg(gain=linear)@3", "err", "rr", "precision@5"]

@@ -13,8 +13,10 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._boosters.query_log import QueryLog
-from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Plan
+from skrank._engine.ranking import Ranking
+from skrank.metrics import Metric, metric
 from skrank.objectives.base import BoundObjective, Objective
 from skrank.objectives.position import BoundPositionObjective, PositionBias
 
@@ -265,7 +267,7 @@ class MetricCallable:
     def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
         def bind(data: Supplied) -> EvalPlan:
             judgments, weights, max_grade = judge(data)
-            plans = (Plan(one, judgments, max_grade=max_grade) for one in self.metrics)
+            plans = (one.bind(judgments, max_grade=max_grade) for one in self.metrics)
             return EvalPlan(judgments, weights, tuple(plans))
 
         return self._plans.get(data.at_least(self.max_grade), bind)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, metric
+from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import Objective, as_objective
 

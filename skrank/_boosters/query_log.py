@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank.metrics.base import Metric, metric
+from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,6 +34,7 @@ from skrank._validation.data import check_training_labels as check_training_labe
 from skrank._validation.data import check_weights as check_weights
 from skrank._validation.data import look_up as look_up
 from skrank._validation.data import query_weights as query_weights
+from skrank._validation.data import without_index as without_index
 from skrank._validation.parameters import EMPTY_CHOICES as EMPTY_CHOICES
 from skrank._validation.parameters import MOST_GRADES as MOST_GRADES
 from skrank._validation.parameters import MOST_LABEL as MOST_LABEL

@@ -72,7 +72,7 @@ def refuse_distributed_positions() -> None:
 
 def refuse_distributed_scale(one: Any) -> None:
     """The error for a scale of grades that every machine would take from its own labels."""
-    if getattr(one, "max_grade", 1) is None and not getattr(one, "thresholds", None):
+    if one.needs_scale:
         raise ValueError(
             f"{one} in distributed LightGBM: each machine would take the scale of grades from its "
             "own labels. Fix it with max_grade=, the highest grade, as in "

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from skrank._validation.parameters import MOST_GRADES, MOST_RANKS, check_choice
 
-if TYPE_CHECKING:
-    from skrank._queries import Queries
+
+class RowsByQuery(Protocol):
+    """What checks read of the queries of rows."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def indptr(self) -> np.ndarray: ...
+    def gather(self, values: np.ndarray) -> np.ndarray: ...
+    def name(self, query: int) -> str: ...
 
 
 def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
@@ -69,6 +77,11 @@ def _other_order(first: Any, second: Any) -> bool:
     return np.array_equal(np.sort(a), np.sort(b))
 
 
+def without_index(y: Any) -> Any:
+    """Labels without their index, which numpy would hash to look for attributes of its own."""
+    return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
+
+
 def bad_score(value: float, row: int) -> ValueError:
     """The error for a score that cannot be ranked."""
     return ValueError(
@@ -89,7 +102,7 @@ def bad_label(value: float, row: int) -> ValueError:
     )
 
 
-def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
+def query_weights(sample_weight: Any, queries: RowsByQuery) -> np.ndarray | None:
     """One weight per query from one per row; None stays None."""
     if sample_weight is None:
         return None
@@ -106,7 +119,7 @@ def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
     return weights
 
 
-def check_weights(weights: np.ndarray, queries: Queries) -> np.ndarray:
+def check_weights(weights: np.ndarray, queries: RowsByQuery) -> np.ndarray:
     """Weights per query: finite, not negative, not all zero."""
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import Queries, show
+from skrank._engine.groups import show
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
 from skrank.active import _state
 from skrank.active._design import Design, Request, seed_of
 from skrank.active._estimate import Estimate, passive_variance, weigh
@@ -19,8 +21,7 @@ from skrank.active._forms import Form
 from skrank.active._moments import evaluate, moments_of, prepare
 from skrank.active._pool import Pool, cost_per_query, frequency_per_query, storable
 from skrank.active._sampling import Draws, budget_ratio, fits, sampling_distribution
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Judgments
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 
 from skrank import _validation as check
-from skrank._queries import show
+from skrank._engine.groups import show
 from skrank.active._forms import settle_empty
-from skrank.metrics.base import Metric
-from skrank.metrics.base import metric as metric_of
+from skrank.metrics import Metric
+from skrank.metrics import metric as metric_of
 
 if TYPE_CHECKING:
     import pandas as pd

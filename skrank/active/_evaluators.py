@@ -8,7 +8,7 @@ from typing import Any
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Decision, Estimate, decide
 from skrank.active._labels import warn_of_contestant
-from skrank.metrics.base import Metric
+from skrank.metrics import Metric
 
 
 class ActiveEvaluator(Campaign):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._queries import Queries
-from skrank.metrics import AP, GAP
-from skrank.metrics.base import Lists, Metric, Tables
-from skrank.metrics.cascade import CascadeTables
-from skrank.metrics.plan import Judgments, Plan
-from skrank.metrics.quadratic import QuadraticTables
+from skrank._engine.cascade import CascadeTables
+from skrank._engine.judgments import Judgments
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.queries import Queries
+from skrank._engine.tables import Lists, Tables
+from skrank.metrics import Metric
 
 EXACT, DELTA, MONTE_CARLO = "exact", "delta", "monte-carlo"
 METHODS = ("auto", EXACT, DELTA, MONTE_CARLO)
@@ -76,7 +76,7 @@ def form_of(metric: Metric, grades: np.ndarray, longest: int) -> Form:
     max_grade = getattr(metric, "max_grade", None) or max(1, int(np.ceil(grades.max())))
     example = np.resize(grades, max(longest, len(grades)))  # a list that holds every grade
     judgments = Judgments(example, Queries.single(len(example)))
-    tables = Plan(metric, judgments, max_grade=max_grade).tables
+    tables = metric.bind(judgments, max_grade=max_grade).tables
     code = np.searchsorted(judgments.labels, grades)
     kind, worth, weight = _kind(metric, tables)
     return Form(
@@ -102,7 +102,7 @@ def _kind(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.nd
         return unknown
     if tables.pairs is None and metric.ideal_cutoff == 0:
         return "linear", tables.gain, _used(factor * tables.u)
-    if isinstance(metric, (AP, GAP)):
+    if metric.smooth is not None and metric.smooth.pairs:
         if set(np.unique(tables.gain)) <= {0.0, 1.0}:
             return "ap", tables.gain, _used(tables.u)
         if metric.ideal_cutoff is None:
@@ -111,13 +111,11 @@ def _kind(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.nd
 
 
 def _factor(metric: Metric) -> float | None:
-    """What `finish` multiplies every sum by; None if that depends on the list, or is more."""
-    if type(metric).finish is Metric.finish:
-        return 1.0
-    sums = np.array([1.0, 0.0, 1.0, 2.0])
+    """What every normalised sum is multiplied by; None if that depends on the list, or is more."""
     shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
-    values = metric.finish(sums.copy(), Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
-    return float(values[0]) if np.allclose(values, values[0] * sums, rtol=1e-12) else None
+    line = metric.line(Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
+    slope = np.broadcast_to(line.steepness, shown.shape)
+    return float(slope[0]) if np.all(slope == slope[0]) and not np.any(line.shift) else None
 
 
 def _used(weight: np.ndarray) -> np.ndarray:

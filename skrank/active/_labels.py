@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._parallel import run_chunks
+from skrank._engine.threads import run_chunks
 from skrank.active._pool import Pool
 
 _CONTESTANT = 0.9  # share of neighbours in a ranker's list that the label model orders likewise

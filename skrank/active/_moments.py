@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank._queries import Queries
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank._engine.threads import run_chunks
 from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, Form, form_of
 from skrank.active._labels import label_probabilities, some_relevant
 from skrank.active._pool import Pool, make_pool, needs_label
-from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank.metrics import Metric, metric
 
 _ROWS_AT_ONCE = 1_000_000
 
@@ -289,5 +290,5 @@ def _one_part(
 
 def evaluate(form: Form, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
     """The metric of each ranker on each query; NaN where the query does not count."""
-    plan = Plan(form.metric, judgments, max_grade=form.max_grade)
+    plan = form.metric.bind(judgments, max_grade=form.max_grade)
     return np.stack([plan.values(Ranking(judgments, s)) for s in scores])

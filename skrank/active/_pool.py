@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank._queries import Queries, require_groups, show
+from skrank._engine.groups import require_groups, show
+from skrank._engine.order import rank_scores
+from skrank._engine.queries import Queries
+from skrank._engine.threads import run_chunks
 from skrank.active._forms import Form
-from skrank.metrics.plan import rank_scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from skrank._queries import Queries
+from skrank._engine.queries import Queries
 from skrank.active._design import Design
 from skrank.active._forms import form_of
 from skrank.active._moments import Moments
 from skrank.active._pool import rank
-from skrank.metrics.base import metric
+from skrank.metrics import metric
 
 if TYPE_CHECKING:
     from skrank.active._campaign import Campaign

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import Queries
-from skrank.informativeness._lists import Expectation, RankedLists
-from skrank.metrics.base import Metric
-from skrank.metrics.base import metric as metric_of
-from skrank.metrics.plan import Judgments, Plan, Ranking
+from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Plan
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank.evaluation.informativeness._lists import Expectation, RankedLists
+from skrank.metrics import Metric
+from skrank.metrics import metric as metric_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +214,7 @@ def maximum_entropy(
     scores = np.where(np.arange(len(labels)) < n_ranks, 0.0, -np.inf)
     judgments = Judgments(labels, Queries.single(len(labels)))
     ranking = Ranking(judgments, scores)
-    plan = Plan(one, judgments, max_grade=len(shown))
+    plan = one.bind(judgments, max_grade=len(shown))
     lists = RankedLists.of(judgments, ranking.codes("stable", False))
     expectation = Expectation.of(plan, ranking, lists)
     _check_value(one, value, plan, expectation)

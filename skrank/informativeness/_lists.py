@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._parallel import run_chunks
-from skrank.metrics.base import Lists, Metric, RankedCodes
-from skrank.metrics.plan import Judgments, Plan, Ranking
-from skrank.metrics.quadratic import MOST_CLASSES, QuadraticTables
+from skrank._engine.judgments import Judgments
+from skrank._engine.order import RankedCodes
+from skrank._engine.plan import Definition, Plan
+from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
+from skrank._engine.ranking import Ranking
+from skrank._engine.threads import run_chunks
 
 
 class CutRanking(Ranking):
@@ -137,7 +139,7 @@ class Expectation:
     slope, shift : float64 ndarray of shape (n_lists,)
     """
 
-    metric: Metric
+    metric: Definition
     lists: RankedLists
     gain: np.ndarray
     worth: np.ndarray
@@ -164,7 +166,9 @@ class Expectation:
         weights = np.zeros_like(tables.u) if pairs is None else pairs.weights
         n_queries = len(plan.empty)
         offset = np.zeros(n_queries, np.int64) if tables.offset is None else tables.offset
-        shift, slope = _line(plan.metric, plan.lists(ranking))
+        line = plan.metric.line(plan.lists(ranking))
+        shift = np.broadcast_to(line.at(np.zeros(n_queries)), n_queries)
+        slope = np.broadcast_to(line.steepness, n_queries)
         return cls(
             plan.metric, lists, tables.gain[first], worth,
             np.ascontiguousarray(tables.u), np.ascontiguousarray(weights),
@@ -212,15 +216,7 @@ class Expectation:
         return replace(found, expected=self.shift + self.slope * found.expected)
 
 
-def _line(metric: Metric, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
-    """Value at a normalised sum of 0, and its change per unit, which must not vary."""
-    at = [metric.finish(np.full(len(lists.shown), sums), lists) for sums in (0.0, 1.0, 2.0)]
-    if not np.allclose(at[2] - at[1], at[1] - at[0], rtol=1e-9, atol=0.0):
-        raise _not_quadratic(metric)
-    return at[0], at[1] - at[0]
-
-
-def _not_quadratic(metric: Metric) -> TypeError:
+def _not_quadratic(metric: Definition) -> TypeError:
     return TypeError(
         f"{metric} is no sum over documents and pairs of documents, for which alone the expected "
         "value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or recall."

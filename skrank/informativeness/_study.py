@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._trec.data import Qrels, read_qrels
-from skrank._trec.files import Source
-from skrank._trec.join import Joined, JoinedJudgments, JoinedRanking, Pool
-from skrank._trec.measure import AnyRuns, Runs
-from skrank.evaluation import unique_metrics
-from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Plan
+from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.evaluation.informativeness._lists import CutRanking, Expectation, RankedLists
+from skrank.metrics import Metric
+from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._files import Source
+from skrank.trec._join import Joined, JoinedJudgments, JoinedRanking, Pool
+from skrank.trec._measure import AnyRuns, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -358,7 +357,7 @@ def _measure(
     values, errors = np.empty(shape), np.empty((*shape, len(rel)))
     converged = np.empty(shape, np.bool_)
     for m, (name, one) in enumerate(metrics.items()):
-        plan = Plan(one, judgments, max_grade=max_grade)
+        plan = one.bind(judgments, max_grade=max_grade)
         values[:, m] = plan.values(ranking)[lists.query]
         inferred = Expectation.of(plan, ranking, lists).infer(values[:, m])
         errors[:, m] = lists.errors(inferred.p, rel)

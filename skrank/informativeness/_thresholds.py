@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._trec.data import Qrels, read_qrels
-from skrank._trec.files import Source
-from skrank._trec.measure import AnyRuns
-from skrank.informativeness._study import Study, study
+from skrank.evaluation.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
+from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._files import Source
+from skrank.trec._measure import AnyRuns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, discounts, register
-from skrank.metrics.quadratic import Pairs, QuadraticTables
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.quadratic import Pairs, QuadraticTables
+from skrank._engine.tables import Scale, Smooth, discounts
 
 
 @register("gap")
@@ -84,60 +85,14 @@ class GAP(Metric):
         steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
         return np.interp(steps, np.arange(len(cumulated)), cumulated)
 
+    @property
+    def smooth(self) -> Smooth:
+        """A ratio of expected sums over pairs: SoftGAP."""
+        return Smooth(pairs=True)
+
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Each pair is worth the smaller G, at one over the rank of the lower document."""
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = Pairs(weights, worth, worth, np.minimum)
         return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))
-
-
-def gap_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    thresholds: Sequence[float] | None = None,
-    max_grade: int | None = None,
-    normalize: str = "all",
-    labels: str = "step",
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Graded average precision: mean over queries of `GAP`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, thresholds, max_grade, normalize, labels, condensed, empty, ties, average
-        See `GAP`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import gap_score
-    >>> round(gap_score([2, 0, 1], [0.9, 0.5, 0.1]), 4)
-    0.8889
-    """
-    metric = GAP(
-        k=k,
-        thresholds=thresholds,
-        max_grade=max_grade,
-        normalize=normalize,
-        labels=labels,
-        condensed=condensed,
-        empty=empty,
-        ties=ties,
-        average=average,
-    )
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

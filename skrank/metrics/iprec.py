@@ -1,18 +1,20 @@
-"""Interpolated precision at recall levels."""
+"""Interpolated precision at a level of recall."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, register
-from skrank.metrics.strict import StrictTables
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.strict import StrictTables
+from skrank._engine.tables import Scale
 
 
-@register("iprec")
+@register("iprec", function="interpolated_precision_score")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedPrecision(Metric):
     """Highest precision at any rank where recall has reached a level; 0 if it never does.
@@ -42,6 +44,8 @@ class InterpolatedPrecision(Metric):
     0.6666666666666666
     """
 
+    strict: ClassVar[bool] = True
+
     recall: float = 0.5
     rel: float = 1.0
 
@@ -64,44 +68,3 @@ class InterpolatedPrecision(Metric):
         # 0.1 * 30 is above 3 in floating point, and would ask for a fourth document
         needed = np.ceil(self.recall * relevant - 1e-9).astype(np.int64)
         return StrictTables("iprec", "interpolated", found, scale.unjudged, needed)
-
-
-def interpolated_precision_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    recall: float = 0.5,
-    rel: float = 1.0,
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Interpolated precision at a recall level: mean over queries of `InterpolatedPrecision`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, recall, rel, condensed, empty, ties, average
-        See `InterpolatedPrecision`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import interpolated_precision_score
-    >>> round(interpolated_precision_score([0, 1, 1, 0], [4, 3, 2, 1], recall=0.5), 4)
-    0.6667
-    """
-    metric = InterpolatedPrecision(
-        k=k, recall=recall, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average
-    )
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

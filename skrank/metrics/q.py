@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank.metrics.base import Metric, Scale, discounts, register
-from skrank.metrics.dcg import Gain, check_gain, gain_per_code
-from skrank.metrics.quadratic import Pairs, QuadraticTables
+from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.quadratic import Pairs, QuadraticTables
+from skrank._engine.tables import Scale, discounts
+from skrank._engine.threads import run_chunks
 
 
-@register("q")
+@register("q", function="q_measure_score")
 @dataclass(frozen=True, kw_only=True)
 class QMeasure(Metric):
     r"""Q-measure: average precision whose precision is blended with cumulated gain.
@@ -89,52 +90,3 @@ class QMeasure(Metric):
         depth = scale.longest if k is None else k
         run_chunks(labels.blend, best.indptr, best.codes, gain, self.beta, depth, weights)
         return weights
-
-
-def q_measure_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    beta: float = 1.0,
-    gain: Gain = "linear",
-    normalize: str = "all",
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Q-measure: mean over queries of `QMeasure`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, beta, gain, normalize, condensed, empty, ties, average
-        See `QMeasure`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import q_measure_score
-    >>> round(q_measure_score([0, 2, 1], [0.9, 0.5, 0.1]), 4)
-    0.7167
-    """
-    metric = QMeasure(
-        k=k,
-        beta=beta,
-        gain=gain,
-        normalize=normalize,
-        condensed=condensed,
-        empty=empty,
-        ties=ties,
-        average=average,
-    )
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

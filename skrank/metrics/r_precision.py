@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric, Scale, register
-from skrank.metrics.quadratic import QuadraticTables
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Scale
 
 
 @register("r_precision")
@@ -57,41 +58,3 @@ class RPrecision(Metric):
         worth = found.astype(np.float64)
         ideal = (worth, np.ones(scale.longest))
         return QuadraticTables(worth, steps, offset=scale.longest - relevant, ideal=ideal)
-
-
-def r_precision_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    rel: float = 1.0,
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Precision at the number of relevant documents: mean over queries of `RPrecision`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, rel, condensed, empty, ties, average
-        See `RPrecision`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import r_precision_score
-    >>> r_precision_score([0, 1, 1], [0.9, 0.5, 0.1])
-    0.5
-    """
-    metric = RPrecision(k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average)
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

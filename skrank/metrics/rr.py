@@ -1,16 +1,17 @@
-"""Reciprocal rank and success: where the first relevant document stands."""
+"""Reciprocal rank of the first relevant document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import ORDERLESS, Metric, Scale, discounts, register
-from skrank.metrics.cascade import CascadeTables
+from skrank._engine.cascade import CascadeTables
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.tables import Scale, discounts
 
 RULERS: dict[str, tuple[float, ...]] = {
     "trec": (1.0, 0.5, 0.33, 0.2, 0.1),
@@ -18,7 +19,7 @@ RULERS: dict[str, tuple[float, ...]] = {
 }
 
 
-@register("rr", "mrr")
+@register("rr", "mrr", function="reciprocal_rank_score")
 @dataclass(frozen=True, kw_only=True)
 class RR(Metric):
     r"""Reciprocal rank of the first relevant document.
@@ -68,122 +69,3 @@ class RR(Metric):
         worth = np.zeros(max(scale.longest, len(ruler)))
         worth[: len(ruler)] = ruler
         return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
-
-
-def reciprocal_rank_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    rel: float = 1.0,
-    ruler: str | Sequence[float] | None = None,
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Reciprocal rank of the first relevant document: mean over queries of `RR`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, rel, ruler, condensed, empty, ties, average
-        See `RR`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import reciprocal_rank_score
-    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1])
-    0.5
-    """
-    metric = RR(
-        k=k, rel=rel, ruler=ruler, condensed=condensed, empty=empty, ties=ties, average=average
-    )
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
-
-
-@register("success")
-@dataclass(frozen=True, kw_only=True)
-class Success(Metric):
-    """Whether a relevant document stands within the first k ranks (hit rate).
-
-    Parameters
-    ----------
-    rel : float
-        Lowest label of a relevant document.
-    k, condensed, empty, ties, average
-        See `Metric`. Without k: within the list. Range [0, 1].
-
-    References
-    ----------
-    trec_eval, success_k.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> skrank.metric("success@2")([0, 1, 1], [0.9, 0.5, 0.1])
-    1.0
-    """
-
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
-
-    @property
-    def untrainable(self) -> str | None:
-        """Without a cut-off the order does not matter."""
-        return ORDERLESS if self.k is None else None
-
-    def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Satisfied by the first relevant document, wherever it stands."""
-        found = (scale.labels >= self.rel).astype(np.float64)
-        return CascadeTables(found, discounts(np.ones_like, scale.longest, k))
-
-
-def success_at_k_score(
-    relevance: Any,
-    scores: Any,
-    *,
-    groups: Any = None,
-    k: int | None = None,
-    rel: float = 1.0,
-    condensed: bool = False,
-    empty: str | int = "skip",
-    ties: str = "average",
-    average: str = "macro",
-    sample_weight: Any = None,
-) -> float:
-    """Whether a relevant document is shown: mean over queries of `Success`.
-
-    Parameters
-    ----------
-    relevance, scores : array-like of shape (n_rows,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-    groups, sample_weight : array-like of shape (n_rows,), optional
-        Query of each row, and weight of that query; see `Metric`.
-    k, rel, condensed, empty, ties, average
-        See `Success`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from skrank.metrics import success_at_k_score
-    >>> success_at_k_score([0, 1, 1], [0.9, 0.5, 0.1], k=2)
-    1.0
-    """
-    metric = Success(k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average)
-    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from skrank._parts import Stratify, deal, labels_of, query_codes, strata_of
-from skrank._queries import require_groups
+from skrank._engine.groups import require_groups
+from skrank.model_selection._parts import Stratify, deal, labels_of, query_codes, strata_of
 
 Split = tuple[np.ndarray, np.ndarray]
 

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
 
 from skrank import _validation as check
-from skrank._parts import (
+from skrank._engine.groups import require_groups, show
+from skrank.model_selection._base import QuerySplitter, Split
+from skrank.model_selection._parts import (
     Stratify,
     check_stratify,
     count_queries,
@@ -17,8 +19,6 @@ from skrank._parts import (
     query_codes,
     strata_of,
 )
-from skrank._queries import require_groups, show
-from skrank.model_selection._base import QuerySplitter, Split
 
 
 class QueryShuffleSplit(QuerySplitter):

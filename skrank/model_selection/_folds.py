@@ -9,9 +9,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank import _validation as check
-from skrank._parts import Stratify, check_folds, check_seed, check_stratify, query_codes
-from skrank._queries import require_groups
+from skrank._engine.groups import require_groups
 from skrank.model_selection._base import FoldSplitter, Split
+from skrank.model_selection._parts import (
+    Stratify,
+    check_folds,
+    check_seed,
+    check_stratify,
+    query_codes,
+)
 
 
 class QueryKFold(FoldSplitter):

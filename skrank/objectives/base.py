@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Judgments, judge
+from skrank._engine.judgments import Judgments, judge
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     from skrank.objectives.mixture import ObjectiveMixture
@@ -73,6 +73,15 @@ class Objective(ABC):
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         self.bind(judgments, weights).gradient(vector, grad, hess)
         return queries.scatter(grad), queries.scatter(hess)
+
+    def on_scale(self, max_grade: int) -> Objective:
+        """The objective with this highest grade of the collection, where it leaves it open."""
+        changes: dict[str, Any] = {}
+        if hasattr(self, "metric"):
+            changes["metric"] = self.metric.on_scale(max_grade)
+        if getattr(self, "max_grade", max_grade) is None:
+            changes["max_grade"] = max_grade
+        return dataclasses.replace(self, **changes) if changes else self
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:

@@ -7,10 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank.metrics.base import discounts
-from skrank.metrics.dcg import DCG, gain_per_code
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
+from skrank._engine.tables import discounts
+from skrank._engine.threads import run_chunks
 from skrank.objectives.lambdarank import _WIDEST, BoundLambdaRank, LambdaRank
 
 WEIGHTS = ("ndcg_loss2++", "ndcg_loss2")
@@ -77,7 +76,7 @@ class LambdaLoss(LambdaRank):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.metric, DCG):
+        if self.metric.discount_at(np.ones(1)) is None:
             raise ValueError(
                 f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
                 "any metric."
@@ -109,13 +108,13 @@ class BoundLambdaLoss(BoundLambdaRank):
     ) -> None:
         super().__init__(objective, judgments, weights, max_grade)
         metric = objective.metric
-        assert isinstance(metric, DCG)
         longest = int(judgments.queries.sizes.max())
-        discount = metric.weights(np.arange(1.0, longest + 1))
+        discount = metric.discount_at(np.arange(1.0, longest + 1))
+        assert discount is not None
         swaps, bound = (1.0, objective.mu) if objective.weights == "ndcg_loss2++" else (0.0, 1.0)
-        fall = swaps * discounts(metric.weights, longest, metric.k)
+        fall = swaps * discounts(lambda _: discount, longest, metric.k)
         stretch, even = _below_the_cutoff(discount, metric.k)
-        gain = gain_per_code(metric.gain, judgments.labels)
+        gain = metric.bind(judgments, max_grade=max_grade).tables.gain  # type: ignore[attr-defined]
         self.codes = judgments.codes
         self.tables = (gain, fall, -bound * np.diff(discount), stretch, bound * even)
 

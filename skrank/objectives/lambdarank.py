@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank.metrics.base import Metric, metric
-from skrank.metrics.plan import Judgments, Plan, rank_scores
+from skrank._engine.judgments import Judgments
+from skrank._engine.order import rank_scores
+from skrank._engine.threads import run_chunks
+from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class BoundLambdaRank:
         weights: np.ndarray | None,
         max_grade: int | None,
     ) -> None:
-        plan = Plan(objective.metric, judgments, max_grade=max_grade)
+        plan = objective.metric.bind(judgments, max_grade=max_grade)
         n_rows, n_queries = judgments.queries.n_rows, len(judgments.queries)
         self.objective = objective
         self.queries = judgments.queries

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
 from skrank.objectives.base import BoundObjective, Objective, as_objective
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -73,6 +73,10 @@ class ObjectiveMixture(Objective):
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
         """The mixture of changed objectives, with the same weights."""
         return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
+
+    def on_scale(self, max_grade: int) -> ObjectiveMixture:
+        """The mixture of the objectives on that scale."""
+        return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(
         self,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import Queries
-from skrank.metrics.plan import Judgments, judge
+from skrank._engine.judgments import Judgments, judge
+from skrank._engine.queries import Queries
 from skrank.objectives.base import Objective, as_objective
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from skrank.metrics.base import Metric
+    from skrank.metrics import Metric
     from skrank.objectives.base import BoundObjective
 
 _NEWTON_FLOOR = 1e-3  # added to curvatures, as LightGBM does
@@ -265,6 +265,10 @@ class AdditivePositionBias(PositionObjective):
             if hasattr(part, "metric"):
                 return part.metric
         raise AttributeError(f"{self.objective} is trained on no metric.")
+
+    def on_scale(self, max_grade: int) -> AdditivePositionBias:
+        """The same about the objective on that scale."""
+        return self.map(lambda one: one.on_scale(max_grade))
 
     def map(self, change: Callable[[Objective], Objective]) -> AdditivePositionBias:
         """The same about a changed objective."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank.metrics.ap import AP
-from skrank.metrics.base import Metric, metric
-from skrank.metrics.dcg import DCG
-from skrank.metrics.gap import GAP
-from skrank.metrics.mixture import Mixture
-from skrank.metrics.plan import Judgments, Plan, judge
+from skrank._engine.judgments import Judgments, judge
+from skrank._engine.threads import run_chunks
+from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 
 FORMS = ("moments", "distribution")
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
-_SHIFTS: Mapping[Any, float] = {
-    "log2": 1.0,
-    "romip": 2.0,
-}  # of the smooth discounts 1 / log2(shift + rank)
 
 
 @dataclass(frozen=True)
@@ -156,21 +148,21 @@ class SoftRank(Objective):
 
 def _refusal(chosen: Metric, form: str) -> str | None:
     """Why a metric has no such form, with what to do; else None."""
-    if isinstance(chosen, Mixture):
-        return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
+    smooth = chosen.smooth
     if chosen.condensed:
         return "drop the training rows without a label instead of condensed=True."
-    if isinstance(chosen, (GAP, AP)):
-        if form == "distribution":
-            return f'only dcg and ndcg have it, {chosen.names[0]} has "moments".'
-        if chosen.k is not None:
-            return (
-                "its cut-off has no smooth form: train on "
-                f"{str(replace(chosen, k=None))!r} and evaluate {str(chosen)!r}, or use LambdaRank."
-            )
-    elif not isinstance(chosen, DCG):
+    if len(chosen.terms) > 1:
+        return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
+    if smooth is None:
         return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
-    elif form == "moments" and (chosen.k is not None or chosen.discount not in _SHIFTS):
+    if smooth.pairs and form == "distribution":
+        return f'only dcg and ndcg have it, {chosen.names[0]} has "moments".'
+    if smooth.pairs and chosen.k is not None:
+        return (
+            "its cut-off has no smooth form: train on "
+            f"{str(replace(chosen, k=None))!r} and evaluate {str(chosen)!r}, or use LambdaRank."
+        )
+    if not smooth.pairs and form == "moments" and (chosen.k is not None or smooth.shift is None):
         return 'cut-offs and discounts other than "log2" and "romip" need form="distribution".'
     return None
 
@@ -186,14 +178,14 @@ class BoundSoftRank:
         max_grade: int | None,
     ) -> None:
         chosen = objective.metric
-        plan = Plan(chosen, judgments, max_grade=max_grade)
+        plan = chosen.bind(judgments, max_grade=max_grade)
         self.objective = objective
         self.queries = judgments.queries
         self.indptr = judgments.indptr
         self.codes = judgments.codes
         self.gain = plan.tables.gain  # type: ignore[attr-defined]
         self.discount = plan.tables.u  # type: ignore[attr-defined]
-        self.shift = _SHIFTS.get(chosen.discount, 0.0) if isinstance(chosen, DCG) else 0.0
+        self.shift = chosen.smooth.shift or 0.0 if chosen.smooth else 0.0
         self.inverse = plan.inverse * plan.slope()
         self.empty = plan.empty
         self.weight = np.ones(len(self.queries)) if weights is None else weights

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.dcg import Gain, check_gain, gain_per_code
-from skrank.metrics.plan import Judgments
+from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.judgments import Judgments
 from skrank.objectives.base import Objective
 
 

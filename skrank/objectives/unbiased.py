@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._parallel import run_chunks
-from skrank.metrics.plan import Judgments
+from skrank._engine.judgments import Judgments
+from skrank._engine.threads import run_chunks
 from skrank.objectives.lambdarank import _WIDEST, BoundLambdaRank, LambdaRank
 from skrank.objectives.position import (
     BoundPositionObjective,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import require_groups
+from skrank._engine.groups import require_groups
 from skrank.scoring import predicted_scores
 
 if TYPE_CHECKING:

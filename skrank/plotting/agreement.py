@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank.metrics.base import metric
+from skrank.metrics import metric
 from skrank.plotting._display import Display, choose
 from skrank.stats import tau_ap, tau_b
 

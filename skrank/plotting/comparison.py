@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import require_groups
-from skrank.metrics import base
-from skrank.metrics.base import Metric
-from skrank.metrics.plan import Plan, Ranking, judge
+from skrank import metrics
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank._engine.ranking import Ranking
+from skrank.metrics import Metric
 from skrank.plotting._display import Display
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class QueryComparisonDisplay(Display):
                 f"values_a is of {len(self.values_a)} queries and values_b of "
                 f"{len(self.values_b)}: both must be of the same queries in the same order."
             )
-        self.metric = base.metric(metric)
+        self.metric = metrics.metric(metric)
         self.names = _check_names(names)
 
     @classmethod
@@ -146,12 +148,12 @@ class QueryComparisonDisplay(Display):
         (48, 2)
         >>> plt.close(display.figure_)
         """
-        one = base.metric(metric)
+        one = metrics.metric(metric)
         check.check_same_index(
             {"relevance": relevance, "scores_a": scores_a, "scores_b": scores_b, "groups": groups}
         )
         ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = Plan(one, judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
+        plan = one.bind(judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
         a, b = _check_names(names)
         values = [_values(plan, scores, name) for scores, name in ((scores_a, a), (scores_b, b))]
         return cls(*values, metric=one, names=(a, b)).plot(ax, kind=kind, **kwargs)

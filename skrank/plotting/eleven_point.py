@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import require_groups
-from skrank.metrics.curves import ELEVEN_LEVELS, eleven_point_curve
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import judge
+from skrank._engine.ranking import Ranking
+from skrank.metrics._curves import ELEVEN_LEVELS, eleven_point_curve
 from skrank.metrics.iprec import InterpolatedPrecision
-from skrank.metrics.plan import Plan, Ranking, judge
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class ElevenPointDisplay(CurveDisplay):
         metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
         check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
         ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = Plan(metric, judge(relevance, ids))
+        plan = metric.bind(judge(relevance, ids))
         ranking = Ranking(plan.judgments, scores)
         n_queries, n_empty = count_queries(plan.relevant)
         if ties == "average":

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._queries import require_groups
-from skrank.metrics.base import RankedCodes
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import judge
+from skrank._engine.order import RankedCodes
+from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
-from skrank.metrics.plan import Plan, Ranking, judge
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 from skrank.scoring import trained_grade
 
@@ -166,13 +167,13 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         )
         check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
         ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = Plan(metric, judge(relevance, ids))
+        plan = metric.bind(judge(relevance, ids))
         ranking = Ranking(plan.judgments, scores)
         n_queries, n_empty = count_queries(plan.relevant)
         gap = plan.mean(ranking, plan.values(ranking))
         if ties == "average" and ranking.tied.any():
             relevance, scores, ids = draw_lots(relevance, scores, ids)
-            plan = Plan(metric, judge(relevance, ids))
+            plan = metric.bind(judge(relevance, ids))
             ranking = Ranking(plan.judgments, scores)
         worth = metric.worth(plan.scale)
         query, recall, precision = _points(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank.metrics.base import metric
+from skrank.metrics import metric
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import Display, choose
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from skrank.informativeness import Study
+    from skrank.evaluation.informativeness import Study
 
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 

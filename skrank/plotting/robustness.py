@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from skrank import _validation as check
-from skrank.metrics.base import metric
+from skrank.metrics import metric
 from skrank.plotting._display import Display, choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from skrank.incompleteness import Robustness
+    from skrank.evaluation.incompleteness import Robustness
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",

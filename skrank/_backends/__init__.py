@@ -1,1 +1,0 @@
-"""How GroupedRanker trains each kind of estimator."""

@@ -1,0 +1,74 @@
+"""Metrics of a user who reads down the list and stops when satisfied: ERR, PFound, RR, success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skrank._engine.order import RankedCodes
+from skrank._engine.tables import LambdaKernels, Tables
+from skrank._engine.threads import run_chunks
+
+if TYPE_CHECKING:
+    from skrank._engine.judgments import Judgments
+
+
+@dataclass(frozen=True, eq=False)
+class CascadeTables(Tables):
+    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``.
+
+    Parameters
+    ----------
+    stop : ndarray (n_codes,)
+        rho per code: the probability that the document satisfies the user, in [0, 1].
+    phi : ndarray (longest,)
+        Worth of being satisfied at each rank; must not increase.
+    """
+
+    stop: np.ndarray
+    phi: np.ndarray
+
+    @cached_property
+    def depth(self) -> int:
+        """Ranks that have a worth."""
+        used = np.flatnonzero(self.phi)
+        return int(used[-1]) + 1 if len(used) else 0
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes that are worth something."""
+        return self.stop > 0
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        from skrank._kernels import cascade
+
+        out = np.empty(len(inverse))
+        run_chunks(
+            cascade.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
+            self.stop, self.phi, self.depth, inverse, out,
+        )  # fmt: skip
+        return out
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The best sum of each query."""
+        best = judgments.best_lists(self.stop)
+        return self.values(best, np.ones(len(best.retrieved)))
+
+    def deltas(self, codes: np.ndarray) -> np.ndarray:
+        """Change of the sum for every swap of ranks a < b of one list of codes."""
+        from skrank._kernels import cascade
+
+        out = np.zeros((len(codes), len(codes)))
+        cascade.deltas(codes, self.stop, self.phi, out)
+        return out
+
+    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
+        """What LambdaRank takes from here."""
+        from skrank._kernels import cascade
+
+        arrays = (self.stop, self.phi, self.depth)
+        return LambdaKernels(cascade.lambdas, cascade.adjacent_deltas, judgments.codes, arrays)

@@ -1,0 +1,143 @@
+"""Labels of documents by query, as small codes: what metrics know of a collection."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.groups import resolve_groups
+from skrank._engine.order import RankedCodes, rank_scores
+from skrank._engine.queries import Queries
+from skrank._engine.threads import run_chunks
+
+_MOST_COUNTED = 64  # codes; a table of queries and codes stays small
+_FEW_LABELS = 32  # whole labels below this are their own codes
+
+
+class Judgments:
+    """Labels of documents by query, as small codes.
+
+    Parameters
+    ----------
+    relevance : array-like of shape (n_rows,)
+        Labels in the caller's row order; NaN = not judged.
+    queries : Queries
+
+    Attributes
+    ----------
+    codes : uint8 (or int32) ndarray of shape (n_rows,), rows contiguous by query
+    labels : ndarray of shape (n_codes,)
+        Label of each code, ascending; the code of documents not judged has label 0 and stands last.
+    unjudged : int or None
+        Least code of the documents not judged, if there are any: pooled ones, as infAP takes it. A
+        subclass may have one more, for documents outside the pool.
+    """
+
+    def __init__(self, relevance: Any, queries: Queries) -> None:
+        given = check.as_vector("relevance", relevance, queries.n_rows)
+        self.queries = queries
+        values = queries.gather(given)
+        encoded = _encode_grades(values, queries)
+        if encoded is None:
+            encoded = _encode_any(values, queries)
+        self.codes, self.labels, self.unjudged = encoded
+        self.indptr = queries.indptr
+
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """Documents of each code (column) in each query; None if there are too many codes."""
+        from skrank._kernels import labels
+
+        if len(self.labels) > _MOST_COUNTED:
+            return None
+        counts = np.empty((len(self.queries), len(self.labels)), np.int64)
+        run_chunks(labels.count, self.indptr, self.codes, counts)
+        return counts
+
+    @cached_property
+    def max_grade(self) -> int:
+        """Highest label, rounded up, at least 1."""
+        return max(1, int(np.ceil(self.labels.max(initial=0))))
+
+    def totals(self, worth: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each query of a worth per code."""
+        worth = np.asarray(worth, dtype=np.float64)
+        if self.counts is not None:
+            return self.counts @ worth
+        return np.add.reduceat(worth[self.codes], self.indptr[:-1])
+
+    def best_lists(self, worth: np.ndarray) -> RankedCodes:
+        """The codes of each query, those of the highest worth first."""
+        from skrank._kernels import labels, ranking
+
+        codes = np.empty_like(self.codes)
+        tied, sizes = np.zeros(len(codes), np.uint8), self.queries.sizes
+        if self.counts is not None:
+            best_first = np.argsort(-worth, kind="stable")
+            run_chunks(labels.arrange, self.indptr, self.counts, best_first, codes)
+        else:
+            order, spare = np.empty(len(codes), np.int32), np.empty(len(sizes), np.int64)
+            rank_scores(self.queries, worth[self.codes], order, tied, spare)
+            run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
+        return RankedCodes(self.indptr, codes, np.zeros_like(tied), sizes)
+
+    @cached_property
+    def judged_share(self) -> float:
+        """Share of the documents that were judged."""
+        if self.unjudged is None:
+            return 1.0
+        return 1.0 - float(np.mean(self.codes >= self.unjudged))
+
+    @cached_property
+    def condensed_indptr(self) -> np.ndarray:
+        """First rows when documents not judged are removed."""
+        if self.unjudged is None:
+            return self.indptr
+        judged = self.totals(np.arange(len(self.labels)) < self.unjudged)
+        return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
+
+
+def _encode_grades(
+    values: np.ndarray, queries: Queries
+) -> tuple[np.ndarray, np.ndarray, int | None] | None:
+    """Codes of labels that are small whole numbers; None if some are not."""
+    from skrank._kernels import labels
+
+    codes = np.empty(len(values), np.uint8)
+    found = run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)
+    if max(found) >= 0:
+        return None
+    top = int(codes.max())
+    if top < _FEW_LABELS:
+        return codes, np.arange(top + 1.0), None
+    grades = int((codes % _FEW_LABELS).max()) + 1  # of the judged: the others are _FEW_LABELS
+    np.minimum(codes, grades, out=codes)
+    return codes, np.append(np.arange(float(grades)), 0.0), grades
+
+
+def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Codes of arbitrary labels; rejects those that are no labels."""
+    bad = np.flatnonzero((values < 0) | np.isinf(values))
+    if len(bad):
+        rows = [queries.caller_row(int(row)) for row in bad]
+        row = min(rows)
+        raise check.bad_label(float(values[bad[rows.index(row)]]), row)
+    judged = ~np.isnan(values)
+    labels, inverse = np.unique(values[judged], return_inverse=True)
+    labels = labels if len(labels) and labels[0] == 0 else np.append(0.0, labels)
+    shift = len(labels) - (int(inverse.max(initial=-1)) + 1)
+    unjudged = None if judged.all() else len(labels)
+    codes = np.full(len(values), len(labels), np.uint8 if len(labels) < 256 else np.int32)
+    codes[judged] = inverse + shift
+    return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
+
+
+def judge(relevance: Any, groups: Any = None) -> Judgments:
+    """Judgments of labels whose groups are given, or on the index, or one query."""
+    ids = resolve_groups(groups, relevance)
+    rows = check.as_vector("relevance", relevance)
+    queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)
+    return Judgments(rows, queries)

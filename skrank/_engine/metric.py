@@ -1,0 +1,223 @@
+"""What a metric is: checked parameters, a name that parses back, tables for the kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.judgments import Judgments, judge
+from skrank._engine.plan import Plan
+from skrank._engine.ranking import Ranking
+from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Metric(ABC):
+    """A measure of the worth of a ranking: data that a kernel interprets.
+
+    Parameters
+    ----------
+    k : int, optional
+        Only the first k ranks count. Default: the whole list.
+    condensed : bool
+        Remove documents that were not judged (label NaN) from the list before it is measured. By
+        default they stay and count as not relevant.
+    empty : {"skip", 0, 1, "nan", "raise"}
+        Value of a query without a relevant document. "skip": NaN per query, left out of the mean.
+    ties : {"average", "stable", "worst", "best"}
+        How documents of equal score are ordered. "average": the mean over all orders, exactly.
+    average : {"macro", "geometric"}
+        Mean over queries: arithmetic, or geometric with values raised to at least 1e-5, as
+        trec_eval's gm_map. Set metrics also have "micro": documents of all queries are counted
+        together.
+    """
+
+    # the class of weighted sums of metrics, itself a metric, which `Mixture` puts here
+    mixture: ClassVar[Callable[..., Metric]]
+    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
+    names: ClassVar[tuple[str, ...]] = ()
+    function: ClassVar[str] = ""  # name of its score function
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+    greater_is_better: ClassVar[bool] = True
+    value_range: ClassVar[str] = "[0, 1]"
+    strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
+    needs_relevant: ClassVar[bool] = True  # not defined for queries without a relevant document
+
+    k: int | None = None
+    condensed: bool = False
+    empty: str | int = "skip"
+    ties: str = "average"
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        self._set(
+            average=check.check_choice("average", self.average, self.averages),
+            k=check.check_cutoff(self.k),
+            condensed=check.check_flag("condensed", self.condensed),
+            empty=check.check_choice("empty", self.empty, check.EMPTY_CHOICES),
+            ties=check.check_choice("ties", self.ties, check.TIES_CHOICES),
+        )
+
+    def _set(self, **fields: Any) -> None:
+        """Store normalised parameters of a frozen instance."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    # what a metric defines
+
+    @abstractmethod
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
+        return 0
+
+    @property
+    def untrainable(self) -> str | None:
+        """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
+        return None
+
+    @property
+    def smooth(self) -> Smooth | None:
+        """The form that SoftRank trains on; None if there is none."""
+        return None
+
+    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
+        """Discount of each rank, from 1 on, if this is a sum of discounted gains; else None."""
+        return None
+
+    @property
+    def top_grade(self) -> int | None:
+        """Highest grade of the collection, as far as a parameter fixes it."""
+        return getattr(self, "max_grade", None)
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether values depend on the highest grade of the collection, which no parameter gives."""
+        return False
+
+    def on_scale(self, max_grade: int) -> Metric:
+        """The metric with this highest grade of the collection, if it needs one and has none."""
+        if not self.needs_scale:
+            return self
+        return dataclasses.replace(self, max_grade=max_grade)  # type: ignore[call-arg]
+
+    def line(self, lists: Lists) -> Line:
+        """Values of queries from their normalised sums, of which every metric is a linear function.
+
+        Default: the sum itself.
+        """
+        return Line()
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """Weight of each query in the mean; None for equal weights."""
+        return None
+
+    # what follows from it
+
+    def __call__(
+        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Mean over queries.
+
+        Parameters
+        ----------
+        relevance : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        scores : array-like of shape (n_rows,)
+            Higher ranks first; -inf = judged but not retrieved.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `relevance`; without it all rows
+            are one ranked list.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float
+        """
+        judgments = judge(relevance, groups)
+        plan = self.bind(judgments)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
+        return plan.mean(ranking, plan.values(ranking), weights)
+
+    def per_query(self, relevance: Any, scores: Any, *, groups: Any = None) -> pd.Series:
+        """Value of each query, as a Series indexed by query; parameters as in a call."""
+        import pandas as pd
+
+        judgments = judge(relevance, groups)
+        values = self.bind(judgments).values(Ranking(judgments, scores))
+        return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
+
+    @property
+    def terms(self) -> tuple[tuple[float, Metric], ...]:
+        """The weights and metrics whose sum this is: itself, but for a mixture."""
+        return ((1.0, self),)
+
+    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
+        """The metric on judgments: a plan, which keeps all that depends on labels only.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int, optional
+            Highest grade of the collection, for a metric that does not fix it.
+
+        Returns
+        -------
+        Plan
+        """
+        return Plan(self, judgments, max_grade=max_grade)
+
+    def __matmul__(self, k: int) -> Metric:
+        """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
+        return dataclasses.replace(self, k=k)
+
+    def __mul__(self, weight: float) -> Metric:
+        """The metric times a weight above 0, to be added to others: see `Mixture`."""
+        if not isinstance(weight, numbers.Real):
+            return NotImplemented
+        return Metric.mixture(parts=((weight, self),))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Metric) -> Metric:
+        """The sum of two metrics: see `Mixture`."""
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return Metric.mixture(parts=((1.0, self), (1.0, other)))
+
+    def __str__(self) -> str:
+        fields = [field for field in dataclasses.fields(self) if field.name != "k"]
+        changed = [
+            f"{field.name}={format_value(getattr(self, field.name))}"
+            for field in fields
+            if getattr(self, field.name) != field.default
+        ]
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
+
+
+def format_value(value: Any) -> str:
+    """The text of a parameter, without spaces, as `metric` reads it."""
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(format_value, value)) + "]"
+    if isinstance(value, str):
+        return value if value.isidentifier() else repr(value)
+    return repr(value)

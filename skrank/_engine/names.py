@@ -1,0 +1,198 @@
+"""Names of metrics: the registry, and texts such as ``0.7*gap+0.3*ndcg@10`` that name them."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+
+_registry: dict[str, type[Metric]] = {}
+_M = TypeVar("_M", bound=type[Metric])
+
+
+def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
+    """Name a metric class, with aliases, and its score function, by default ``<name>_score``."""
+
+    def add(cls: _M) -> _M:
+        cls.names = names
+        cls.function = function or f"{names[0]}_score"
+        _registry.update(dict.fromkeys(names, cls))
+        return cls
+
+    return add
+
+
+def registered() -> dict[str, type[Metric]]:
+    """Metric classes by name, without aliases.
+
+    Returns
+    -------
+    dict of str to type
+
+    Examples
+    --------
+    >>> from skrank.metrics import registered
+    >>> registered()["gap"]
+    <class 'skrank.metrics.gap.GAP'>
+    """
+    return {cls.names[0]: cls for cls in _registry.values()}
+
+
+def metric(name: str | Metric, **parameters: Any) -> Metric:
+    """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
+
+    Parameters
+    ----------
+    name : str or Metric
+        Name, parameters in brackets, cut-off behind @; or a sum of weights times such names, see
+        `Mixture`. A Metric is returned as it is.
+    **parameters
+        Parameters beyond those in the name; those of a sum go to each of its metrics.
+
+    Returns
+    -------
+    Metric
+        Frozen, hashable, picklable; ``str(metric)`` gives a name that parses back.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown (the message suggests the nearest) or out of range.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("ndcg(gain=linear)@10") == skrank.metrics.NDCG(k=10, gain="linear")
+    True
+    >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
+    'gap(thresholds=[0.3,0.7])@5'
+    >>> skrank.metric("0.7*gap + 0.3*ndcg@10") == 0.7 * skrank.metric("gap") + 0.3 * skrank.metric(
+    ...     "ndcg@10"
+    ... )
+    True
+    """
+    if isinstance(name, Metric):
+        return _build(type(name), _fields(name) | parameters) if parameters else name
+    if not isinstance(name, str):
+        raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
+
+    def named(base: str, inside: dict[str, Any]) -> Metric:
+        if base not in _registry:
+            raise check.unknown_name("metric", base, _registry)
+        repeated = sorted(set(inside) & set(parameters))
+        if repeated:
+            raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
+        return _build(_registry[base], inside | parameters)
+
+    return read(name, named)
+
+
+def _fields(instance: Metric) -> dict[str, Any]:
+    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
+
+
+def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in parameters:
+        if name not in known:
+            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known)
+    return cls(**parameters)
+
+
+def read(text: str, named: Callable[[str, dict[str, Any]], Metric]) -> Metric:
+    """The metric of a text, which is read as a Python expression and never run.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``name@k``, ``name(parameter=value)@k``, or a sum of ``weight*metric``.
+    named : function of a name and its parameters
+        Makes the metrics that the text names.
+
+    Returns
+    -------
+    Metric
+    """
+    wrong = ValueError(
+        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
+        "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
+    )
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+        return _Reader(text, named, wrong).metric(node)
+    except (SyntaxError, RecursionError):
+        raise wrong from None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    text: str
+    named: Callable[[str, dict[str, Any]], Metric]
+    wrong: ValueError
+
+    def metric(self, node: ast.expr) -> Metric:
+        """The metric of a sum, of a product with a number, or of a name."""
+        if not isinstance(node, ast.BinOp) or _is_cut_name(node):
+            return self.named(*self.parts_of_name(node))
+        if isinstance(node.op, ast.Add):
+            return self.metric(node.left) + self.metric(node.right)
+        if isinstance(node.op, ast.Mult):
+            first = _is_number(node.left)
+            weight, rest = (node.left, node.right) if first else (node.right, node.left)
+            if _is_number(weight):
+                return self.metric(rest) * ast.literal_eval(weight)
+        if isinstance(node.op, ast.MatMult):  # 0.7*gap@10 is (0.7*gap)@10 to Python
+            return self.cut(self.metric(node.left), self.literal(node.right))
+        raise self.wrong
+
+    def cut(self, mixture: Metric, k: Any) -> Metric:
+        """A mixture with one cut-off for all."""
+        if any(part.k is not None for _, part in mixture.terms):
+            raise ValueError(f"{self.text!r} gives k twice.")
+        return mixture @ k
+
+    def parts_of_name(self, node: ast.expr) -> tuple[str, dict[str, Any]]:
+        """Name and parameters of one metric."""
+        parameters: dict[str, Any] = {}
+        if isinstance(node, ast.BinOp):
+            parameters["k"] = self.literal(node.right)
+            node = node.left
+        if isinstance(node, ast.Call):
+            if node.args or any(keyword.arg is None for keyword in node.keywords):
+                raise self.wrong
+            for keyword in node.keywords:
+                if keyword.arg in parameters:
+                    raise ValueError(f"{self.text!r} gives {keyword.arg} twice.")
+                parameters[str(keyword.arg)] = self.literal(keyword.value)
+            node = node.func
+        if not isinstance(node, ast.Name):
+            raise self.wrong
+        return node.id, parameters
+
+    def literal(self, node: ast.expr) -> Any:
+        """A Python literal, or a bare word as a string."""
+        if isinstance(node, ast.Name):
+            return node.id
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise self.wrong from None
+
+
+def _is_cut_name(node: ast.BinOp) -> bool:
+    """Whether this is name@k: @ belongs to the name unless it follows a sum or a product."""
+    left = node.left
+    inner = isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Add, ast.Mult))
+    return isinstance(node.op, ast.MatMult) and not inner
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether this is a number, with or without a sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

@@ -1,0 +1,39 @@
+"""The order that scores give to the rows of each query."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.queries import Queries
+from skrank._engine.threads import run_chunks
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RankedCodes:
+    """Codes in rank order with their ties, as the kernels read them."""
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+
+def rank_scores(
+    queries: Queries,
+    scores: np.ndarray,
+    order: np.ndarray,
+    tied: np.ndarray,
+    retrieved: np.ndarray,
+    *,
+    warm: bool = False,
+) -> None:
+    """Sort contiguous scores into `order`, `tied` and `retrieved`; reject NaN and +inf."""
+    from skrank._kernels import ranking
+
+    found = run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
+    bad = [row for row in found if row >= 0]
+    if bad:
+        raise check.bad_score(float(scores[bad[0]]), queries.caller_row(bad[0]))

@@ -1,0 +1,150 @@
+"""Bind a metric to labels: what depends on labels only is computed once."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.ranking import Ranking
+from skrank._engine.tables import Line, Lists, Scale, Tables
+
+GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
+
+
+class Definition(Protocol):
+    """What a plan reads of a metric; `skrank.Metric` says what each of them means."""
+
+    @property
+    def k(self) -> int | None: ...
+    @property
+    def condensed(self) -> bool: ...
+    @property
+    def empty(self) -> str | int: ...
+    @property
+    def ties(self) -> str: ...
+    @property
+    def average(self) -> str: ...
+    @property
+    def greater_is_better(self) -> bool: ...
+    @property
+    def needs_relevant(self) -> bool: ...
+    @property
+    def ideal_cutoff(self) -> int | None: ...
+    @property
+    def top_grade(self) -> int | None: ...
+    def tables(self, scale: Scale, k: int | None) -> Tables: ...
+    def line(self, lists: Lists) -> Line: ...
+    def mass(self, lists: Lists) -> np.ndarray | None: ...
+
+
+class Plan:
+    """A metric bound to judgments: tables and normalisers, built once per data set.
+
+    `Metric.bind` makes it.
+
+    Parameters
+    ----------
+    metric : Metric
+    judgments : Judgments
+    max_grade : int, optional
+        Highest grade of the collection, for a metric that does not fix it. Default: of the
+        judgments.
+    """
+
+    def __init__(
+        self, metric: Definition, judgments: Judgments, *, max_grade: int | None = None
+    ) -> None:
+        self.metric = metric
+        self.judgments = judgments
+        top = metric.top_grade or max_grade or judgments.max_grade
+        longest = int(judgments.queries.sizes.max())
+        self.scale = Scale(judgments.labels, top, longest, judgments)
+        self.tables = metric.tables(self.scale, metric.k)
+
+    @cached_property
+    def empty(self) -> np.ndarray:
+        """Queries without a relevant document, where the metric needs one."""
+        return (self.relevant == 0) & self.metric.needs_relevant
+
+    @cached_property
+    def relevant(self) -> np.ndarray:
+        """Number of relevant documents of each query."""
+        return self.judgments.totals(self.tables.relevant)
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """One over the normaliser of each query; 0 for empty queries."""
+        return self.inverse_ideal(self.metric.ideal_cutoff)
+
+    def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
+        """One over the best sum of each query at a cut-off (1 if `cutoff` is 0); 0 if empty."""
+        if cutoff == 0:
+            return np.where(self.empty, 0.0, 1.0)
+        same = cutoff == self.metric.k
+        tables = self.tables if same else self.metric.tables(self.scale, cutoff)
+        ideal = tables.ideals(self.judgments)
+        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
+
+    def lists(self, ranking: Ranking) -> Lists:
+        """Sizes of the lists that the metric sees."""
+        ranked = ranking.codes(self.metric.ties, self.metric.condensed)
+        k = self.metric.k or self.scale.longest
+        return Lists(
+            np.minimum(ranked.retrieved, k).astype(np.float64),
+            self.relevant,
+            (np.diff(ranked.indptr) - ranking.unknown(self.metric.condensed)).astype(np.float64),
+        )
+
+    def slope(self) -> np.ndarray:
+        """Change of each query's value per unit of its normalised sum, all documents retrieved."""
+        sizes = np.diff(self.judgments.indptr).astype(np.float64)
+        shown = np.minimum(sizes, self.metric.k or self.scale.longest)
+        line = self.metric.line(Lists(shown, self.relevant, sizes))
+        return np.broadcast_to(line.steepness, sizes.shape)
+
+    def values(self, ranking: Ranking) -> np.ndarray:
+        """Value of each query; what `empty` says for queries without a relevant document."""
+        metric = self.metric
+        sums = self.tables.values(ranking.codes(metric.ties, metric.condensed), self.inverse)
+        values = metric.line(self.lists(ranking)).at(sums)
+        if self.empty.any():
+            if metric.empty == "raise":
+                query = self.judgments.queries.name(int(np.argmax(self.empty)))
+                raise ValueError(
+                    f"query {query} has no relevant document, so {metric} is not defined: "
+                    'drop it, or choose empty="skip", 0 or 1.'
+                )
+            values[self.empty] = metric.empty if metric.empty in (0, 1) else np.nan
+        return values
+
+    def mean(
+        self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
+        """Mean of the `values` that `ranking` has, with a weight per query, as the metric says."""
+        mass = self.mass(ranking)
+        return self.average(values, mass if weights is None else mass * weights)
+
+    def mass(self, ranking: Ranking) -> np.ndarray:
+        """Weight of each query in the mean; 0 for those that `empty` leaves out."""
+        mass = self.metric.mass(self.lists(ranking))
+        mass = np.ones(len(self.relevant)) if mass is None else mass
+        return np.where(self.empty, 0.0, mass) if self.metric.empty == "skip" else mass
+
+    def average(self, values: np.ndarray, mass: np.ndarray) -> float:
+        """Mean of the values of weight above 0, arithmetic or geometric as the metric says."""
+        counted = mass != 0
+        values, mass = values[counted], mass[counted]
+        if len(mass) == 0:
+            warnings.warn(
+                f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+            return float("nan")
+        if self.metric.average == "geometric":
+            return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
+        return float(mass @ values / mass.sum())

@@ -1,0 +1,88 @@
+"""Metrics of worse documents above each relevant one: bpref, rpref."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.judgments import Judgments
+from skrank._engine.metric import Metric
+from skrank._engine.order import RankedCodes
+from skrank._engine.tables import Tables
+from skrank._engine.threads import run_chunks
+
+_UNTRAINABLE = "most swaps do not change it: train on gap or ap, which behave alike."
+
+
+@dataclass(frozen=True, eq=False)
+class PreferenceTables(Tables):
+    """``sum over relevant documents of share * (1 - penalty)`` on the list of judged documents.
+
+    Parameters
+    ----------
+    share : ndarray (n_codes,)
+        Worth of a document of each code, 0 if it is not relevant.
+    lack : ndarray (n_codes, n_codes)
+        Penalty of a document (row) for each worse one (column) above it.
+    cap, divisor : ndarrays (n_queries,)
+        The penalties of a document are summed, capped and divided.
+    divide_by : {"total", "rank", "above", "found"}
+        Divide by `divisor`, by the rank in the list of judged documents, by that rank less one (the
+        first is then worth nothing), or by the non-relevant documents of the list, up to `cap`.
+    unjudged : int
+        This code and higher ones are passed over.
+    """
+
+    share: np.ndarray
+    lack: np.ndarray
+    cap: np.ndarray
+    divisor: np.ndarray
+    divide_by: str
+    unjudged: int
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes that are worth something."""
+        return self.share > 0
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        from skrank._kernels import preference
+
+        divide_by = getattr(preference, f"BY_{self.divide_by.upper()}")
+        out = np.empty(len(inverse))
+        run_chunks(
+            preference.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
+            self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged, inverse, out,
+        )  # fmt: skip
+        return out
+
+    def repeated(self, n_lists: int) -> PreferenceTables:
+        """The tables of the first query, for `n_lists` lists."""
+        cap, divisor = np.repeat(self.cap[:1], n_lists), np.repeat(self.divisor[:1], n_lists)
+        return replace(self, cap=cap, divisor=divisor)
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """Total worth of the relevant documents: no penalties."""
+        return judgments.totals(self.share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceMetric(Metric):
+    """What bpref and rpref share: a whole list, and no gradient."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.refuse_cutoff(self.names[0], self.k, "a metric with a cut-off")
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The worth of all relevant documents."""
+        return None
+
+    @property
+    def untrainable(self) -> str | None:
+        """Flat almost everywhere."""
+        return _UNTRAINABLE

@@ -1,0 +1,60 @@
+"""What metrics of sets share, which do not look at the order of what is shown."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Line, Lists, Scale, discounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetMetric(Metric):
+    """A ratio of two counts over the documents shown: the first k ranks, or the whole list."""
+
+    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
+
+    @abstractmethod
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Whether documents of each code are counted."""
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The sum counts the hits shown."""
+        counted = self.hits(scale).astype(np.float64)
+        return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
+
+    @abstractmethod
+    def line(self, lists: Lists) -> Line:
+        """The ratio that is measured, from the number of hits shown."""
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """The denominators: their weighted mean is the ratio of the summed counts."""
+        if self.average != "micro":
+            return None
+        return np.broadcast_to(self.line(lists).divisor, lists.shown.shape)
+
+    @property
+    def untrainable(self) -> str | None:
+        """Without a cut-off the order does not matter."""
+        return ORDERLESS if self.k is None else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantSet(SetMetric):
+    """A set metric that counts relevant documents."""
+
+    rel: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(rel=check.check_rel(self.rel))
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Labels of at least `rel`."""
+        return scale.labels >= self.rel

@@ -1,0 +1,70 @@
+"""Metrics that need a strict order: no closed form gives their mean over the orders of ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skrank._engine.order import RankedCodes
+from skrank._engine.tables import Tables
+from skrank._engine.threads import run_chunks
+
+if TYPE_CHECKING:
+    from skrank._engine.judgments import Judgments
+
+
+@dataclass(frozen=True, eq=False)
+class StrictTables(Tables):
+    """A metric of one list by a kernel of its own.
+
+    Parameters
+    ----------
+    name : str
+        What is measured, for messages.
+    kernel : {"interpolated", "inferred"}
+    found : bool ndarray (n_codes,)
+        Whether documents of a code are relevant.
+    unjudged : int
+        This code and higher ones are of documents not judged.
+    needed : int64 ndarray (n_queries,)
+        Relevant documents that must have been found.
+    """
+
+    name: str
+    kernel: str
+    found: np.ndarray
+    unjudged: int
+    needed: np.ndarray
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes of relevant documents."""
+        return self.found
+
+    def repeated(self, n_lists: int) -> StrictTables:
+        """The tables of the first query, for `n_lists` lists."""
+        return replace(self, needed=np.repeat(self.needed[:1], n_lists))
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        from skrank._kernels import strict
+
+        out = np.empty(len(inverse))
+        stopped = run_chunks(
+            getattr(strict, self.kernel), ranked.indptr, ranked.codes, ranked.tied,
+            ranked.retrieved, self.found, self.unjudged, self.needed, inverse, out,
+        )  # fmt: skip
+        queries = [query for query in stopped if query >= 0]
+        if queries:
+            raise ValueError(
+                f"{self.name} has no closed form over random orders, and documents of different "
+                f"labels tie in query number {queries[0]} (from 0): break the ties of the scores, "
+                'or choose ties="stable", "worst" or "best".'
+            )
+        return out
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The number of relevant documents."""
+        return judgments.totals(self.found)

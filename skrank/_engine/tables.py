@@ -1,0 +1,183 @@
+"""What a metric hands to the kernels of its family: tables, and what they may depend on."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.order import RankedCodes
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """What the tables of a metric may depend on.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Label of each code, ascending; 0 stands for unjudged.
+    max_grade : int
+        Highest grade of the collection.
+    longest : int
+        Length of the longest list.
+    judgments : Judgments
+        Labels of the documents of each query.
+    """
+
+    labels: np.ndarray
+    max_grade: int
+    longest: int
+    judgments: Judgments
+
+    @property
+    def unjudged(self) -> int:
+        """Least code of documents that were not judged."""
+        unjudged = self.judgments.unjudged
+        return len(self.labels) if unjudged is None else unjudged
+
+    def totals(self, worth: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each query of a worth per code."""
+        return self.judgments.totals(worth)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lists:
+    """Numbers of documents per query, as float arrays of shape (n_queries,).
+
+    Attributes
+    ----------
+    shown
+        Documents in the list, down to the cut-off.
+    relevant
+        Relevant documents of the query, shown or not.
+    total
+        All documents of the query, shown or not.
+    """
+
+    shown: np.ndarray
+    relevant: np.ndarray
+    total: np.ndarray
+
+
+class Line(NamedTuple):
+    """The value of a query as a function of its normalised sum: (slope * sum + shift) / divisor.
+
+    The divisor stands apart so that counts are divided exactly: 3 of 10 documents are 0.3.
+
+    Attributes
+    ----------
+    slope, shift, divisor : ndarray of shape (n_queries,), or float for all queries
+        Where the divisor is 0, the value is 0.
+    """
+
+    slope: np.ndarray | float = 1.0
+    shift: np.ndarray | float = 0.0
+    divisor: np.ndarray | float = 1.0
+
+    def at(self, sums: np.ndarray) -> np.ndarray:
+        """Values for normalised sums, one per query."""
+        return self._divided(self.slope * sums + self.shift)
+
+    @property
+    def steepness(self) -> np.ndarray | float:
+        """Change of the value per unit of the normalised sum."""
+        return self._divided(np.asarray(self.slope, dtype=np.float64))
+
+    def _divided(self, part: np.ndarray) -> np.ndarray:
+        if isinstance(self.divisor, float):
+            return part / self.divisor
+        whole = np.broadcast_to(self.divisor, np.broadcast_shapes(part.shape, self.divisor.shape))
+        return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
+
+
+class Smooth(NamedTuple):
+    """What SoftRank needs to know of a metric that has a smooth form.
+
+    Attributes
+    ----------
+    pairs : bool
+        It is a sum over pairs of documents, as GAP and AP; else one of discounted gains, as DCG.
+    shift : float or None
+        The discount is ``1 / log2(shift + rank)``; None if it is another one.
+    """
+
+    pairs: bool
+    shift: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LambdaKernels:
+    """What a family contributes to LambdaRank.
+
+    Attributes
+    ----------
+    gradients : compiled function
+        Gradients from all pairs.
+    neighbours : compiled function
+        Changes of the metric when neighbours in the order swap.
+    codes : ndarray (n_rows,)
+        What both read for the label of a row.
+    arrays : tuple
+        What else both take.
+    """
+
+    gradients: Callable[..., None]
+    neighbours: Callable[..., None]
+    codes: np.ndarray
+    arrays: tuple[Any, ...]
+
+
+class Tables(ABC):
+    """Arrays that define a sum over a ranked list, and the kernels of their family."""
+
+    @property
+    @abstractmethod
+    def relevant(self) -> np.ndarray:
+        """Whether documents of each code are relevant."""
+
+    @abstractmethod
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`, which is 0 where there is nothing to compute."""
+
+    @abstractmethod
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The best sum of each query."""
+
+    def repeated(self, n_lists: int) -> Tables:
+        """The tables of the first query, for `n_lists` lists."""
+        return self
+
+    def deltas(self, codes: np.ndarray) -> np.ndarray:
+        """Change of the sum for every swap of ranks a < b of one list of codes: by swapping."""
+        n = len(codes)
+        upper, lower = np.triu_indices(n, 1)
+        lists = np.tile(codes, (len(upper) + 1, 1))
+        which = np.arange(len(upper))
+        lists[which, upper], lists[which, lower] = codes[lower], codes[upper]
+        m = len(lists)
+        swapped = RankedCodes(
+            np.arange(m + 1) * n, lists.ravel(), np.zeros(m * n, np.uint8), np.full(m, n)
+        )
+        sums = self.repeated(m).values(swapped, np.ones(m))
+        out = np.zeros((n, n))
+        out[upper, lower] = sums[:-1] - sums[-1]
+        return out
+
+    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
+        """What LambdaRank takes from here."""
+        raise TypeError(f"{type(self).__name__} has no gradients.")
+
+
+def discounts(
+    weights: Callable[[np.ndarray], np.ndarray], longest: int, k: int | None
+) -> np.ndarray:
+    """``weights(rank)`` for ranks 1..longest, 0 beyond rank `k`."""
+    values = np.asarray(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
+    if k is not None:
+        values[k:] = 0.0
+    return values

@@ -1,0 +1,6 @@
+"""Data sets: collections in the formats of LETOR, and rankings that are made."""
+
+from skrank.datasets._letor import LETOR as LETOR
+from skrank.datasets._letor import Fold as Fold
+from skrank.datasets._letor import load_letor as load_letor
+from skrank.datasets._made import make_ranking as make_ranking

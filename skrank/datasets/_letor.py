@@ -1,0 +1,301 @@
+"""Reader of LETOR collections; public through `skrank.datasets`."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import math
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.datasets import load_svmlight_file
+from sklearn.utils import Bunch
+
+_OPENERS: dict[str, Any] = {".txt": open, ".txt.gz": gzip.open, ".txt.xz": lzma.open}
+_FORM = "the form of a line is <label> qid:<query> <feature>:<value> ..., features from 1 on"
+_PARTS = (("train",), ("vali", "valid"), ("test",))
+
+
+class Fold(NamedTuple):
+    """The three parts of one fold of a LETOR collection; unpacks as ``train, valid, test``.
+
+    Each part is a Bunch with the attributes `X` (n_rows, n_features), `relevance` (n_rows,) and
+    `qid` (n_rows,).
+    """
+
+    train: Bunch
+    valid: Bunch
+    test: Bunch
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LETOR:
+    """A LETOR collection: its files in memory, and the folds made of them.
+
+    Attributes
+    ----------
+    files : dict of Path to Bunch
+        What each file holds: `X`, `relevance` and `qid`.
+    splits : dict of int to (tuple of Path, tuple of Path, tuple of Path)
+        For each fold, the files whose rows are its training, validation and test part.
+
+    See Also
+    --------
+    load_letor : Read a collection from its folder; with an example.
+    """
+
+    files: dict[Path, Bunch]
+    splits: dict[int, tuple[tuple[Path, ...], ...]]
+
+    def __repr__(self) -> str:
+        return f"LETOR({len(self.files)} files, folds {_listed(self.splits)})"
+
+    def fold(self, number: int) -> Fold:
+        """Return one fold.
+
+        Parameters
+        ----------
+        number : int
+            Which one, from 1 as in the names of the files.
+
+        Returns
+        -------
+        fold : Fold
+            Its training, validation and test part.
+
+        Raises
+        ------
+        ValueError
+            If the collection has no such fold.
+        """
+        if number not in self.splits:
+            raise ValueError(f"fold={number!r}: there are the folds {_listed(self.splits)}")
+        return Fold(*(_stack([self.files[path] for path in part]) for part in self.splits[number]))
+
+    @property
+    def folds(self) -> Iterator[Fold]:
+        """The folds in turn, each put together when it is asked for."""
+        return map(self.fold, self.splits)
+
+
+@overload
+def load_letor(
+    folder: str | PathLike[str], *, fold: None = None, dtype: DTypeLike = ...
+) -> LETOR: ...
+
+
+@overload
+def load_letor(folder: str | PathLike[str], *, fold: int, dtype: DTypeLike = ...) -> Fold: ...
+
+
+def load_letor(
+    folder: str | PathLike[str], *, fold: int | None = None, dtype: DTypeLike = np.float64
+) -> LETOR | Fold:
+    r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K.
+
+    Two layouts are known, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
+
+    * ``S1`` to ``S5``: fold N trains on S_N, S_N+1 and S_N+2, validates on S_N+3 and tests on
+      S_N+4, where S1 follows S5;
+    * folders ``Fold1`` to ``Fold5``, or some of them, each with ``train``, ``vali`` (or ``valid``)
+      and ``test``.
+
+    A folder with both is read by the first, which holds each row once.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder of the collection.
+    fold : int, optional
+        Read no more than this fold needs, and return it. Folds are numbered from 1.
+    dtype : dtype, default=float64
+        Type of the features. Float32 halves the memory.
+
+    Returns
+    -------
+    collection : LETOR or Fold
+        The whole collection, each file of which is read once; its `folds` are `Fold` tuples
+        ``train, valid, test``. With `fold`, that one only. Each part is a Bunch with the attributes
+
+        X : ndarray of shape (n_rows, n_features), dense
+            Features; the same number of columns in every part.
+        relevance : ndarray of shape (n_rows,), float64
+            Labels. The label -1 stands for a document that nobody judged: it becomes NaN.
+        qid : ndarray of shape (n_rows,), int64, or str where an id is not an integer
+            Query of each row.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder, a part of a fold, or both layouts are missing.
+    ValueError
+        If there is no such fold, or a file is empty, damaged or malformed, with the number of the
+        line; or if the same query is in two of the S files.
+
+    Notes
+    -----
+    A line is ``<label> qid:<query> <feature>:<value> ... # comment``, with features numbered from 1
+    in increasing order, as in T. Qin, T.-Y. Liu, J. Xu and H. Li, "LETOR: A benchmark collection
+    for research on learning to rank for information retrieval", Information Retrieval 13, 2010.
+    The row order of some of these files leaks relevance: break ties at random.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from skrank.datasets import load_letor
+    >>> with TemporaryDirectory() as folder:
+    ...     for n in range(1, 6):
+    ...         lines = f"2 qid:{n} 1:0.5 2:1 # docid = a\n0 qid:{n} 1:0.1\n"
+    ...         _ = Path(folder, f"S{n}.txt").write_text(lines)
+    ...     collection = load_letor(folder)
+    >>> for train, valid, test in collection.folds:
+    ...     print(train.X.shape, set(valid.qid.tolist()), set(test.qid.tolist()))
+    (6, 2) {4} {5}
+    (6, 2) {5} {1}
+    (6, 2) {1} {2}
+    (6, 2) {2} {3}
+    (6, 2) {3} {4}
+    """
+    folder = Path(folder)
+    splits = _find_splits(folder)
+    if fold is not None:
+        if fold not in splits:
+            raise ValueError(f"fold={fold!r}: {folder} has the folds {_listed(splits)}")
+        splits = {fold: splits[fold]}
+    paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
+    collection = LETOR(_read_files(paths, np.dtype(dtype)), splits)
+    if any(len(part) > 1 for parts in splits.values() for part in parts):
+        _check_disjoint(collection.files)
+    return collection if fold is None else collection.fold(fold)
+
+
+def _listed(items: Iterable[Any]) -> str:
+    return ", ".join(map(str, items))
+
+
+def _find(folder: Path, *stems: str) -> Path:
+    names = [stem + suffix for stem in stems for suffix in _OPENERS]
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileNotFoundError(f"{folder} has none of {_listed(names)}: add the missing part")
+
+
+def _find_splits(folder: Path) -> dict[int, tuple[tuple[Path, ...], ...]]:
+    """For each fold, the files of its training, validation and test part."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} is not a folder: give the one that holds the collection")
+    names = sorted(path.name for path in folder.iterdir())
+    has_sets = any(re.fullmatch(r"S[1-5]\.txt(\.gz|\.xz)?", name) for name in names)
+    numbers_of_folds = sorted(int(name[4:]) for name in names if re.fullmatch(r"Fold\d+", name))
+    if has_sets:
+        sets = [_find(folder, f"S{n}") for n in range(1, 6)]
+        rotated = {n: sets[n - 1 :] + sets[: n - 1] for n in range(1, 6)}
+        return {n: (tuple(s[:3]), (s[3],), (s[4],)) for n, s in rotated.items()}
+    if numbers_of_folds:
+        return {
+            n: tuple((_find(folder / f"Fold{n}", *stems),) for stems in _PARTS)
+            for n in numbers_of_folds
+        }
+    raise FileNotFoundError(
+        f"{folder} is no LETOR collection: it should hold the files S1 to S5 "
+        f"({_listed(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
+        f"it holds {_listed(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
+    )
+
+
+class _Lines(io.RawIOBase):
+    """The rows of an open file, and what scikit-learn's reader would lose of them.
+
+    That reader appends each query id to an array, in time quadratic in the number of rows, takes
+    integers only, and does not say which line it could not read.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.number = 0
+        self.qid: list[str] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self.stream:
+            self.number += 1
+            row, _, _ = line.partition(b"#")
+            fields = row.split(None, 2)
+            if not fields:
+                continue
+            if not (0 <= float(fields[0]) < math.inf or float(fields[0]) == -1):
+                raise ValueError(
+                    f"the label {fields[0].decode()} is neither 0 or more, nor -1 for unjudged"
+                )
+            if len(fields) < 2 or not re.fullmatch(rb"qid:.+", fields[1]):
+                raise ValueError("no qid:<query> right after the label")
+            self.qid.append(fields[1][4:].decode())
+            yield row
+
+
+def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]:
+    """Sparse features, labels and query ids of a file."""
+    opener = next(_OPENERS[end] for end in reversed(_OPENERS) if path.name.endswith(end))
+    with opener(path, "rb") as stream:
+        lines = _Lines(stream)
+        try:
+            X, labels = load_svmlight_file(lines, dtype=dtype, zero_based=False)
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            raise ValueError(f"{path} is damaged after line {lines.number}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{path}, line {lines.number}: {error}; {_FORM}") from error
+    if not lines.qid:
+        raise ValueError(f"{path} holds no rows: replace it by the whole file")
+    return X, np.where(labels == -1, np.nan, labels), lines.qid
+
+
+def _read_files(paths: dict[Path, Any], dtype: np.dtype) -> dict[Path, Bunch]:
+    """What each file holds, with as many features as the widest one."""
+    rows = [_read_file(path, dtype) for path in paths]
+    n_features = max(X.shape[1] for X, _, _ in rows)
+    ends = np.cumsum([len(qid) for _, _, qid in rows])[:-1]
+    # All ids at once: they are integers everywhere or nowhere.
+    qids = np.split(_as_ids([query for _, _, qid in rows for query in qid]), ends)
+    files = {}
+    for path, (X, relevance, _), qid in zip(paths, rows, qids, strict=True):
+        X.resize((X.shape[0], n_features))
+        files[path] = Bunch(X=X.toarray(), relevance=relevance, qid=qid)
+    return files
+
+
+def _as_ids(qid: list[str]) -> np.ndarray:
+    ids = np.array(qid)
+    try:
+        return ids.astype(np.int64)
+    except (ValueError, OverflowError):
+        return ids
+
+
+def _check_disjoint(files: dict[Path, Bunch]) -> None:
+    """Refuse a query in two files: stacking them would make one query of two."""
+    owners: dict[Any, Path] = {}
+    for path, part in files.items():
+        for query in np.unique(part.qid).tolist():
+            if owners.setdefault(query, path) is not path:
+                raise ValueError(
+                    f"query {query} is in both {owners[query]} and {path}: give each file its own "
+                    "query ids"
+                )
+
+
+def _stack(parts: list[Bunch]) -> Bunch:
+    """Rows of the parts one after the other; a single part as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return Bunch(
+        **{key: np.concatenate([part[key] for part in parts]) for key in ("X", "relevance", "qid")}
+    )

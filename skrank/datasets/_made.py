@@ -1,0 +1,172 @@
+"""Rankings made from a seed, as those of web search look."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+
+# Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
+_AT_LEAST = (0.48, 0.16, 0.03, 0.01)
+
+
+def make_ranking(
+    n_queries: int = 100,
+    *,
+    n_docs: int | tuple[int, int] = (10, 120),
+    n_features: int = 20,
+    n_informative: int = 8,
+    max_grade: int = 4,
+    noise: float = 0.7,
+    empty_fraction: float = 0.05,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Make a collection of queries whose documents have graded relevance.
+
+    A latent relevance is a sum of the informative features, of the product of the first two, of
+    the third one squashed, and of the last one times a trait of the query. Noise is added, more
+    of it in hard queries than in easy ones, and a shift per query: some queries have many relevant
+    documents, some few. Thresholds on the sum give the grades, in the proportions of MSLR-WEB:
+    about 52, 32, 13, 2 and 1 % for grades 0 to 4.
+
+    Parameters
+    ----------
+    n_queries : int, default=100
+        Number of queries.
+    n_docs : int or (int, int), default=(10, 120)
+        Documents per query: one number for all, or the least and the most. Sizes are skewed:
+        spread on a logarithmic scale, so that long lists are rarer than short ones.
+    n_features : int, default=20
+        Number of columns of `X`. Those that are not informative are shared out among noisy copies
+        of informative features, traits of the query (constant within it) and pure noise.
+    n_informative : int, default=8
+        Number of features that the latent relevance depends on, at least 3.
+    max_grade : int, default=4
+        Highest grade. Below 4, it takes in the higher ones; above 4, each further grade is half
+        as frequent as the one before.
+    noise : float, default=0.7
+        Standard deviation of the noise in a query of average difficulty, in units of the standard
+        deviation of the noiseless latent relevance.
+    empty_fraction : float, default=0.05
+        Share of the queries, from 0 to 1, that are left without a relevant document, whatever
+        their features say: the ones with the lowest shift. Others may turn out so by chance.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same integer gives the same collection.
+
+    Returns
+    -------
+    data : Bunch
+        With the attributes
+
+        X : ndarray of shape (n_rows, n_features), float64
+            Features, in random order. Odd-numbered informative features are log-normal, all
+            others normal.
+        relevance : ndarray of shape (n_rows,), int64
+            Grades from 0 to `max_grade`.
+        qid : ndarray of shape (n_rows,), int64
+            Query of each row, from 0 to `n_queries - 1`. The rows of a query are contiguous, and
+            their order says nothing about their relevance.
+        feature_names : list of str
+            Kind and number of each feature, as in ``"informative_0"``, ``"noisy_0"``,
+            ``"query_0"``, ``"noise_0"``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=50, random_state=0)
+    >>> data.X.shape[1], sorted(set(data.relevance.tolist()))
+    (20, [0, 1, 2, 3, 4])
+    """
+    low, high = _bounds(n_docs)
+    _check_at_least("n_queries", n_queries, 1)
+    _check_at_least("n_docs", low, 1)
+    _check_at_least("n_docs' upper bound", high, low)
+    _check_at_least("n_informative", n_informative, 3)
+    _check_at_least("n_features", n_features, n_informative)
+    _check_at_least("max_grade", max_grade, 1)
+    if not 0 <= noise < math.inf:
+        raise ValueError(f"noise={noise!r}: give a finite number that is not negative")
+    if not 0 <= empty_fraction <= 1:
+        raise ValueError(f"empty_fraction={empty_fraction!r}: give a share from 0 to 1")
+
+    rng = check_random_state(random_state)
+    qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, low, high))
+    signals = rng.standard_normal((qid.size, n_informative))
+    traits = rng.standard_normal((n_queries, max(1, n_features - n_informative)))
+    shift = 0.5 * rng.standard_normal(n_queries) + 0.3 * traits[:, 0]
+    difficulty = rng.lognormal(-0.1, 0.45, n_queries)
+
+    latent = _relevance_signal(signals, traits[qid, 0])
+    latent += noise * difficulty[qid] * rng.standard_normal(qid.size) + shift[qid]
+    relevance = _cut(latent, max_grade)
+    empty = np.argsort(shift, kind="stable")[: round(empty_fraction * n_queries)]
+    relevance[np.isin(qid, empty)] = 0
+
+    X, feature_names = _features(rng, signals, traits[qid], n_features)
+    return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
+
+
+def _check_at_least(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name}={value!r}: give an integer of at least {least}")
+
+
+def _bounds(n_docs: Any) -> tuple[int, int]:
+    if isinstance(n_docs, numbers.Real):
+        return n_docs, n_docs  # type: ignore[return-value]  # checked by the caller
+    if isinstance(n_docs, Sequence) and len(n_docs) == 2:
+        return n_docs[0], n_docs[1]
+    raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")
+
+
+def _query_sizes(rng: np.random.RandomState, n_queries: int, low: int, high: int) -> np.ndarray:
+    """Sizes from low to high: log-normal in shape, with no heap at either bound."""
+    return np.floor(low * ((high + 1) / low) ** rng.beta(2, 2.5, n_queries)).astype(np.int64)
+
+
+def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
+    """Noiseless latent relevance of each row, scaled to a standard deviation of 1."""
+    signal = signals @ np.linspace(1, 0.3, signals.shape[1])
+    signal += 0.8 * signals[:, 0] * signals[:, 1]
+    signal += 1.2 * np.tanh(2 * signals[:, 2])
+    signal += 0.8 * trait * signals[:, -1]
+    return signal / (np.std(signal) or 1.0)  # a single row has none
+
+
+def _cut(latent: np.ndarray, max_grade: int) -> np.ndarray:
+    """Grades by rank of the latent relevance: the best rows get the highest grade."""
+    grades = np.arange(1, max_grade + 1)
+    at_least = np.interp(grades, [1, 2, 3, 4], _AT_LEAST) * 0.5 ** np.maximum(grades - 4, 0)
+    thresholds = np.quantile(latent, 1 - at_least, method="inverted_cdf")
+    return np.searchsorted(thresholds, latent, side="left")
+
+
+def _features(
+    rng: np.random.RandomState, signals: np.ndarray, traits: np.ndarray, n_features: int
+) -> tuple[np.ndarray, list[str]]:
+    """Columns in random order, and their names."""
+    n_rows, n_informative = signals.shape
+    n_noise, n_noisy, n_query = (
+        part.size for part in np.array_split(np.arange(n_features - n_informative), 3)
+    )
+    informative = signals.copy()
+    informative[:, 1::2] = np.exp(informative[:, 1::2])
+    copied = signals[:, np.arange(n_noisy) % n_informative]
+    blocks = {
+        "informative": informative,
+        "noisy": copied + 1.5 * rng.standard_normal((n_rows, n_noisy)),
+        "query": traits[:, :n_query],
+        "noise": rng.standard_normal((n_rows, n_noise)),
+    }
+    names = [f"{kind}_{i}" for kind, block in blocks.items() for i in range(block.shape[1])]
+    order = rng.permutation(n_features)
+    return np.hstack(list(blocks.values()))[:, order], [names[i] for i in order]

@@ -1,0 +1,318 @@
+"""Compare rankers on the same queries: differences, intervals, tests, and what survives Holm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments, judge
+from skrank._engine.ranking import Ranking
+from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS, unique_metrics
+from skrank.metrics import Metric, metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skrank.stats import PairedEffects
+
+TEST_CHOICES = ("t", "randomisation")
+_MOST_LINES = 40  # of a table in a repr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    means : DataFrame of shape (n_systems, n_metrics)
+        Mean over queries of each metric, as its `empty` says.
+    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
+        Value of each query; the columns are (metric, system). NaN where a metric is not defined.
+    test : {"t", "randomisation"}
+        The test whose p-values are adjusted.
+    alpha : float
+        Level of significance, and one minus the level of the intervals.
+    baseline : str or None
+        System that the others are compared with; None if all are with all.
+    """
+
+    means: pd.DataFrame
+    per_query: pd.DataFrame
+    test: str
+    alpha: float
+    baseline: Any
+    _table: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per metric and pair of systems.
+
+        Returns
+        -------
+        DataFrame with columns
+
+            metric, system, other
+                What is compared.
+            difference, low, high
+                Mean of `system` minus mean of `other`, and its confidence interval by Student's t,
+                which is not adjusted for the number of comparisons.
+            p_t, p_randomisation
+                P-values of the paired t-test and of the randomisation test.
+            p_holm, significant
+                P-value of the chosen test by Holm's method over all rows, and whether it is below
+                alpha.
+            effect_size
+                Cohen's d: mean over standard deviation of the differences.
+            wins, ties, losses
+                Queries on which `system` is better, equal and worse.
+            queries
+                Queries compared: those with a value for both.
+        """
+        return self._table.copy()
+
+    def _caption(self) -> str:
+        test = {"t": "paired t-test", "randomisation": "randomisation test"}[self.test]
+        return (
+            f"{len(self.means)} systems, {len(self.per_query)} queries: {len(self._table)} "
+            f"comparison(s) by {test}, "
+            f"{self._table['significant'].sum()} significant at {self.alpha:g} (Holm)"
+        )
+
+    def __repr__(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
+        means, table = self.means.to_string(**style), self._table.to_string(index=False, **style)
+        return f"{self._caption()}\n\n{means}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
+        means, table = self.means.to_html(**style), self._table.to_html(index=False, **style)
+        return f"<p>{self._caption()}</p>{means}{table}"
+
+
+def compare(
+    systems: Mapping[Any, Any],
+    relevance: Any,
+    *,
+    groups: Any = None,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    baseline: Any = None,
+    test: str = "t",
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    max_grade: int | None = None,
+    random_state: check.RandomState = 0,
+) -> Comparison:
+    """Compare systems that rank the same documents, under one or many metrics.
+
+    Parameters
+    ----------
+    systems : mapping of name to array-like of shape (n_rows,)
+        Scores of each system, at least two of them. Higher ranks first; -inf = not retrieved.
+    relevance : array-like of shape (n_rows,)
+        Labels, at least 0; NaN = not judged.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row, in any order. Default: the index level "qid" of `relevance`.
+    metrics : names or Metrics
+    baseline : name of a system, optional
+        Compare the other systems with this one only. Default: all with all.
+    test : {"t", "randomisation"}
+        Test whose p-values Holm's method adjusts, over all pairs and metrics together.
+    alpha : float
+        Level of significance, and one minus the level of the intervals.
+    n_resamples : int
+        Random assignments of the randomisation test.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two systems, the baseline is none of them, groups are missing, or a
+        metric is defined on fewer than two queries; a message about scores names the system.
+
+    See Also
+    --------
+    skrank.stats : the tests themselves, and more of them.
+
+    Notes
+    -----
+    A query on which a metric is not defined, such as one without a relevant document, is left out
+    of its comparisons and counted in none of their columns. Every other query counts the same,
+    also where the means are geometric or micro-averaged.
+
+    Examples
+    --------
+    >>> from skrank.comparison import compare
+    >>> from skrank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=50, random_state=0)
+    >>> systems = {"new": data.X[:, 5], "other": data.X[:, 1], "old": data.X[:, 0]}
+    >>> found = compare(systems, data.relevance, groups=data.qid, metrics="gap", baseline="old")
+    >>> found.to_frame()[["system", "difference", "low", "high", "p_holm", "wins"]].round(3)
+      system  difference    low   high  p_holm  wins
+    0    new       0.075  0.033  0.116   0.001    35
+    1  other       0.012 -0.017  0.041   0.412    32
+    """
+    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    _pairs(systems, baseline)
+    check.check_choice("test", test, TEST_CHOICES)
+    scores = {f"system {name!r}": values for name, values in systems.items()}
+    check.check_same_index({"relevance": relevance, "groups": groups, **scores})
+    ids = require_groups(groups, relevance, who="compare")
+    per_query, means = _evaluate(systems, relevance, ids, chosen, check.check_max_grade(max_grade))
+    return compare_values(
+        per_query,
+        means,
+        baseline=baseline,
+        test=test,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
+
+
+def compare_values(
+    per_query: pd.DataFrame,
+    means: pd.DataFrame,
+    *,
+    baseline: Any = None,
+    test: str = "t",
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    random_state: check.RandomState = 0,
+) -> Comparison:
+    """Compare systems whose values per query are known.
+
+    Parameters
+    ----------
+    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
+        Columns (metric, system), the systems of a metric side by side and in one order.
+    means : DataFrame of shape (n_systems, n_metrics)
+    baseline, test, alpha, n_resamples, random_state
+        See `compare`.
+
+    Returns
+    -------
+    Comparison
+    """
+    from skrank import stats
+
+    pairs = _pairs(dict.fromkeys(means.index), baseline)
+    test = check.check_choice("test", test, TEST_CHOICES)
+    alpha = check.check_share("alpha", alpha)
+    _check_counts(per_query)
+    # one call for all metrics, whose columns stand side by side
+    columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
+    effects = stats.paired_effects(per_query, confidence=1 - alpha, pairs=columns)
+    p_values = {
+        "t": stats.paired_t(per_query, pairs=columns).p_value,
+        "randomisation": stats.randomisation_test(
+            per_query, n_resamples=n_resamples, pairs=columns, random_state=random_state
+        ).p_value,
+    }
+    table = _tabulate(per_query.columns, effects, p_values, test, alpha)
+    return Comparison(means, per_query, test, alpha, baseline, table)
+
+
+def _pairs(systems: Any, baseline: Any) -> np.ndarray:
+    """Numbers of the systems to compare, of shape (n_pairs, 2)."""
+    if not isinstance(systems, Mapping) or len(systems) < 2:
+        raise ValueError(
+            "systems must be a mapping of at least two names to scores, such as "
+            '{"new": scores_new, "old": scores_old}.'
+        )
+    names = list(systems)
+    if baseline is None:
+        return np.array(list(combinations(range(len(names)), 2)))
+    if baseline not in names:
+        raise check.unknown_name("baseline", baseline, map(str, names))
+    against = names.index(baseline)
+    return np.array([(i, against) for i in range(len(names)) if i != against])
+
+
+def _evaluate(
+    systems: Mapping[Any, Any],
+    relevance: Any,
+    ids: np.ndarray,
+    metrics: Mapping[str, Metric],
+    max_grade: int | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values per query, with columns (metric, system), and means of systems x metrics."""
+    import pandas as pd
+
+    judgments = judge(relevance, ids)
+    plans = {name: one.bind(judgments, max_grade=max_grade) for name, one in metrics.items()}
+    values: dict[tuple[str, Any], np.ndarray] = {}
+    means = np.empty((len(systems), len(plans)))
+    for i, (system, scores) in enumerate(systems.items()):
+        ranking = _rank(system, judgments, scores)
+        for j, (name, plan) in enumerate(plans.items()):
+            values[name, system] = plan.values(ranking)
+            means[i, j] = plan.mean(ranking, values[name, system])
+    columns = pd.MultiIndex.from_product([metrics, systems], names=["metric", "system"])
+    index = pd.Index(judgments.queries.ids, name="qid")
+    per_query = pd.DataFrame(np.column_stack([values[key] for key in columns]), index, columns)
+    return per_query, pd.DataFrame(means, pd.Index(systems, name="system"), list(plans))
+
+
+def _check_counts(per_query: pd.DataFrame) -> None:
+    for (name, system), count in per_query.notna().sum().items():
+        if count < 2:
+            raise ValueError(
+                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
+                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
+                "value with its empty=0."
+            )
+
+
+def _rank(system: Any, judgments: Judgments, scores: Any) -> Ranking:
+    try:
+        return Ranking(judgments, scores)
+    except ValueError as error:
+        raise ValueError(f"system {system!r}: {error}") from None
+
+
+def _tabulate(
+    columns: pd.MultiIndex,
+    effects: PairedEffects,
+    p_values: Mapping[str, np.ndarray],
+    test: str,
+    alpha: float,
+) -> pd.DataFrame:
+    """What `Comparison.to_frame` returns."""
+    import pandas as pd
+
+    from skrank import stats
+
+    first, second = (columns[numbers] for numbers in effects.pairs.T)
+    p_holm = stats.holm(p_values[test])
+    names = first.get_level_values("metric")
+    rises = np.array([metric(name).greater_is_better for name in names], dtype=bool)
+    return pd.DataFrame(
+        {
+            "metric": names,
+            "system": first.get_level_values("system"),
+            "other": second.get_level_values("system"),
+            "difference": effects.difference,
+            "low": effects.low,
+            "high": effects.high,
+            **{f"p_{name}": values for name, values in p_values.items()},
+            "p_holm": p_holm,
+            "significant": p_holm < alpha,
+            "effect_size": effects.cohen_d,
+            "wins": np.where(rises, effects.wins, effects.losses),
+            "ties": effects.ties,
+            "losses": np.where(rises, effects.losses, effects.wins),
+            "queries": effects.n_queries,
+        }
+    )

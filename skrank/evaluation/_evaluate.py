@@ -1,0 +1,237 @@
+"""Evaluate a ranking under many metrics with one sort, and report it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import judge
+from skrank._engine.plan import GEOMETRIC_FLOOR
+from skrank._engine.ranking import Ranking
+from skrank.metrics import Metric, metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """What `evaluate` found.
+
+    Attributes
+    ----------
+    per_query : DataFrame of shape (n_queries, n_metrics)
+        Value of each query; NaN where a metric is not defined.
+    mean : Series
+        Mean over queries of each metric, weighted if weights were given, as its `empty` says.
+    empty : Series
+        Number of queries without a relevant document, by metric.
+    n_queries, n_rows : int
+    judged_share : float
+        Share of the rows that have a label.
+    retrieved_share : float
+        Share of the rows that have a score above -inf.
+    weights : DataFrame of shape (n_queries, n_metrics)
+        Weight of each query in the mean of each metric; 0 where it does not count.
+    """
+
+    per_query: pd.DataFrame
+    mean: pd.Series
+    empty: pd.Series
+    n_queries: int
+    n_rows: int
+    judged_share: float
+    retrieved_share: float
+    weights: pd.DataFrame
+
+    def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
+        """One row per metric: mean with interval, spread over queries, queries counted and empty.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
+            (`skrank.stats.bootstrap_interval`).
+
+        Returns
+        -------
+        DataFrame with columns "mean", "low", "high", "std", "queries", "empty"
+            "low" and "high" are NaN where fewer than two queries count.
+        """
+        import pandas as pd
+
+        low, high = mean_intervals(self.per_query, self.weights, confidence)
+        return pd.DataFrame(
+            {
+                "mean": self.mean,
+                "low": low,
+                "high": high,
+                "std": self.per_query.std(),
+                "queries": self.per_query.notna().sum(),
+                "empty": self.empty,
+            }
+        )
+
+    def _caption(self) -> str:
+        return (
+            f"{self.n_queries} queries, {self.n_rows} documents: "
+            f"{self.judged_share:.1%} judged, {self.retrieved_share:.1%} retrieved"
+        )
+
+    def __repr__(self) -> str:
+        table = self.to_frame().to_string(float_format="{:.4f}".format)
+        return f"{self._caption()}\n{table}"
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().to_html(float_format="{:.4f}".format)
+        return f"<p>{self._caption()}</p>{table}"
+
+
+def evaluate(
+    relevance: Any,
+    scores: Any,
+    *,
+    groups: Any = None,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    max_grade: int | None = None,
+    sample_weight: Any = None,
+) -> Report:
+    """Evaluate scores under many metrics; the documents are sorted once.
+
+    Parameters
+    ----------
+    relevance : array-like of shape (n_rows,)
+        Labels, at least 0; NaN = not judged.
+    scores : array-like of shape (n_rows,)
+        Higher ranks first; -inf = judged but not retrieved.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row, in any order. Default: the index level "qid" of `relevance`.
+    metrics : names or Metrics
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight of each row's query, constant inside a query; weighs the means.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, two metrics have one name, or a value is not usable; the message
+        names the row or query.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> relevance = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
+    >>> skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "p@1"])
+    2 queries, 4 documents: 100.0% judged, 100.0% retrieved
+                  mean    low   high    std  queries  empty
+    gap         0.7500 0.5000 1.0000 0.3536        2      0
+    precision@1 0.5000 0.0000 1.0000 0.7071        2      0
+    """
+    import pandas as pd
+
+    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    max_grade = check.check_max_grade(max_grade)
+    check.check_same_index(
+        {
+            "relevance": relevance,
+            "scores": scores,
+            "groups": groups,
+            "sample_weight": sample_weight,
+        }
+    )
+    ids = require_groups(groups, relevance, who="evaluate")
+    judgments = judge(relevance, ids)
+    ranking = Ranking(judgments, scores)
+    weights = check.query_weights(sample_weight, judgments.queries)
+    queries = judgments.queries
+    values, weight, mean, empty = {}, {}, {}, {}
+    for name, one in chosen.items():
+        plan = one.bind(judgments, max_grade=max_grade)
+        values[name] = plan.values(ranking)
+        weight[name] = plan.mass(ranking) * (1.0 if weights is None else weights)
+        mean[name] = plan.average(values[name], weight[name])
+        empty[name] = int(plan.empty.sum())
+    index = pd.Index(queries.ids, name="qid")
+    return Report(
+        per_query=pd.DataFrame(values, index=index),
+        mean=pd.Series(mean, name="mean"),
+        empty=pd.Series(empty, name="empty"),
+        n_queries=len(queries),
+        n_rows=queries.n_rows,
+        judged_share=judgments.judged_share,
+        retrieved_share=float(np.sum(ranking.retrieved) / queries.n_rows),
+        weights=pd.DataFrame(weight, index=index),
+    )
+
+
+def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
+    """Metrics by their full name, each once.
+
+    Parameters
+    ----------
+    metrics : names or Metrics
+
+    Returns
+    -------
+    dict of str to Metric, in the given order
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is given twice.
+    """
+    chosen: dict[str, Metric] = {}
+    for item in metrics:
+        one = metric(item)
+        if str(one) in chosen:
+            raise ValueError(f"metric {str(one)!r} is given twice: each has one column.")
+        chosen[str(one)] = one
+    if not chosen:
+        raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
+    return chosen
+
+
+def mean_intervals(
+    per_query: pd.DataFrame, weights: pd.DataFrame, confidence: float
+) -> tuple[pd.Series, pd.Series]:
+    """Bootstrap confidence intervals of the means of metrics.
+
+    Parameters
+    ----------
+    per_query, weights : DataFrame of shape (n_queries, n_metrics)
+        Values, and what they weigh in the mean of their metric, arithmetic or geometric.
+    confidence : float
+
+    Returns
+    -------
+    low, high : Series
+        NaN where the mean is not defined or rests on fewer than two queries.
+    """
+    import pandas as pd
+
+    from skrank.stats import bootstrap_interval
+
+    values = per_query.where(weights > 0)
+    counted = weights > 0
+    undefined = (counted & per_query.isna()).any()
+    names = per_query.columns[~undefined & (counted.sum() >= 2)]
+    bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
+    if len(names):
+        geometric = [name for name in names if metric(name).average == "geometric"]
+        values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
+        found = bootstrap_interval(values[names], weights=weights[names], confidence=confidence)
+        bounds[names] = np.stack([found.low, found.high])
+        bounds[geometric] = np.exp(bounds[geometric])
+    return bounds.loc["low"], bounds.loc["high"]

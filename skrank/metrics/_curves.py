@@ -1,0 +1,160 @@
+"""Precision against recall: graded curves of GAP, and TREC's eleven points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skrank._engine.judgments import judge
+from skrank._engine.ranking import Ranking
+from skrank.metrics.gap import GAP
+from skrank.metrics.iprec import InterpolatedPrecision
+
+ELEVEN_LEVELS = np.arange(11) / 10
+
+
+@dataclass(frozen=True, eq=False)
+class GradedCurve:
+    """Graded precision against graded recall of one ranked list.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_pivots,)
+        Graded precision at each document that some user finds relevant, best rank first.
+    recall : ndarray of shape (n_pivots,)
+        Graded recall there.
+    rank : int ndarray of shape (n_pivots,)
+        Their ranks, from 1.
+    gap : float
+        The area under the steps: ``sum(precision * diff(recall, prepend=0))``.
+    """
+
+    precision: np.ndarray
+    recall: np.ndarray
+    rank: np.ndarray
+    gap: float
+
+
+def graded_precision_recall_curve(
+    relevance: Any,
+    scores: Any,
+    *,
+    thresholds: Sequence[float] | None = None,
+    max_grade: int | None = None,
+    labels: str = "step",
+) -> GradedCurve:
+    r"""Graded precision and recall at each relevant document of one ranked list.
+
+    With u the probability that a document is relevant to the user and D its sum over the query,
+
+    .. math:: gRec@n = \frac1D \sum_{m \le n} u_m, \quad
+              gPrec@n = \frac1n \sum_{m \le n} \min(u_m, u_n) / u_n.
+
+    Documents of equal score keep their row order.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_documents,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of one query.
+    thresholds, max_grade, labels
+        See `GAP`.
+
+    Returns
+    -------
+    GradedCurve
+
+    Raises
+    ------
+    ValueError
+        If `relevance` carries more than one query, or no document is relevant.
+
+    References
+    ----------
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010, section 3.2.
+
+    Examples
+    --------
+    >>> from skrank.metrics import graded_precision_recall_curve
+    >>> curve = graded_precision_recall_curve([2, 0, 1], [0.9, 0.5, 0.1])
+    >>> curve.recall.round(3), curve.precision.round(3)
+    (array([0.667, 1.   ]), array([1.   , 0.667]))
+    """
+    metric = GAP(thresholds=thresholds, max_grade=max_grade, labels=labels, ties="stable")
+    judgments = judge(relevance)
+    if len(judgments.queries) != 1:
+        raise ValueError(
+            f"relevance carries {len(judgments.queries)} queries: a curve is of one query; "
+            "select its rows, or plot the mean over queries by GradedPrecisionRecallDisplay."
+        )
+    plan = metric.bind(judgments)
+    ranked = Ranking(judgments, scores).codes("stable", condensed=False)
+    worth = metric.worth(plan.scale)
+    total = float(worth[judgments.codes].sum())
+    if total == 0:
+        raise ValueError("no document is relevant to any user: graded recall is not defined.")
+    u = worth[ranked.codes[: ranked.retrieved[0]]]
+    rank = np.arange(1, len(u) + 1)
+    pivots = u > 0
+    precision = np.zeros(len(u))
+    for level in np.unique(u[pivots]):
+        here = u == level
+        precision[here] = (np.cumsum(np.minimum(u, level)) / (rank * level))[here]
+    recall = np.cumsum(u)[pivots] / total
+    area = float(np.sum(precision[pivots] * np.diff(recall, prepend=0.0)))
+    return GradedCurve(precision[pivots], recall, rank[pivots], area)
+
+
+def eleven_point_curve(
+    relevance: Any,
+    scores: Any,
+    *,
+    groups: Any = None,
+    rel: float = 1.0,
+    condensed: bool = False,
+    empty: str | int = "skip",
+    ties: str = "stable",
+) -> np.ndarray:
+    """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
+
+    ROMIP lists another 11-point matrix of its own, which none of its editions defines; there is no
+    such function here.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row.
+    rel, condensed, empty, ties
+        See `InterpolatedPrecision`.
+
+    Returns
+    -------
+    ndarray of shape (11,)
+        Its mean is the 11-point average precision.
+
+    References
+    ----------
+    ROMIP 2010, appendix A, 11-point matrix (TREC).
+
+    Examples
+    --------
+    >>> from skrank.metrics import eleven_point_curve
+    >>> relevance = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+    >>> eleven_point_curve(relevance, range(20, 0, -1)).round(2)
+    array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
+    """
+    judgments = judge(relevance, groups)
+    ranking = Ranking(judgments, scores)
+    points = []
+    for level in ELEVEN_LEVELS:
+        metric = InterpolatedPrecision(
+            recall=float(level), rel=rel, condensed=condensed, empty=empty, ties=ties
+        )
+        plan = metric.bind(judgments)
+        points.append(plan.mean(ranking, plan.values(ranking)))
+    return np.array(points)

@@ -1,0 +1,58 @@
+"""Cumulated gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.names import register
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Scale, discounts
+
+
+@register("cg")
+@dataclass(frozen=True, kw_only=True)
+class CG(Metric):
+    r"""Cumulated gain: the sum of the gains, whatever the ranks.
+
+    .. math:: CG@k = \sum_{r \le k} \text{gain}(y_r)
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}, sequence or mapping
+        See `DCG`.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, inf).
+
+    References
+    ----------
+    K. Jarvelin, J. Kekalainen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("cg(gain=linear)@2")([2, 0, 1], [0.9, 0.5, 0.1])
+    2.0
+    """
+
+    value_range: ClassVar[str] = "[0, inf)"
+
+    gain: Gain = "exp2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(gain=check_gain(self.gain))
+
+    @property
+    def untrainable(self) -> str | None:
+        """Without a cut-off the order does not matter."""
+        return ORDERLESS if self.k is None else None
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Gain per label, no discount, no pairs."""
+        gain = gain_per_code(self.gain, scale.labels)
+        return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))

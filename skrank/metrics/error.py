@@ -1,0 +1,46 @@
+"""Error: the share of documents that are wrongly shown or wrongly not shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skrank._engine.names import register
+from skrank._engine.tables import Line, Lists
+from skrank.metrics.accuracy import Accuracy
+
+
+@register("error", function="error_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Error(Accuracy):
+    """Share of the query's documents that are wrongly shown or wrongly not shown: 1 - accuracy.
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1]; lower is better.
+
+    References
+    ----------
+    ROMIP 2010, appendix A, error.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("error@1")([1, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.3333
+    """
+
+    greater_is_better: ClassVar[bool] = False
+
+    def line(self, lists: Lists) -> Line:
+        """Others shown and relevant documents not shown, of all documents."""
+        right = super().line(lists)
+        return Line(-right.slope, lists.total - right.shift, lists.total)
+
+    @property
+    def untrainable(self) -> str | None:
+        """Trained on as accuracy."""
+        return "its gradient is that of accuracy: train on accuracy with a cut-off."

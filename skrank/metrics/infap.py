@@ -1,0 +1,68 @@
+"""Inferred average precision, for judgments of a sample of the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.strict import StrictTables
+from skrank._engine.tables import Scale
+
+
+@register("infap")
+@dataclass(frozen=True, kw_only=True)
+class InfAP(Metric):
+    """Inferred average precision: AP estimated from judgments of a random part of the pool.
+
+    Documents without a label count as pooled but not drawn for judgment (label -1 of trec_eval):
+    the precision above a relevant document is that of the judged ones above it.
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    condensed, empty, ties, average
+        See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
+        where documents of different labels tie, ``ties="average"`` is an error. Range [0, 1].
+
+    References
+    ----------
+    E. Yilmaz, J. Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM
+    2006. trec_eval, infAP.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("infap")([1, float("nan"), 0, 1], [4, 3, 2, 1]), 4)
+    0.8125
+    """
+
+    strict: ClassVar[bool] = True
+
+    rel: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(rel=check.check_rel(self.rel))
+        check.refuse_cutoff("infap", self.k, "ap@k")
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The number of relevant documents."""
+        return None
+
+    @property
+    def untrainable(self) -> str | None:
+        """No closed form for swaps."""
+        return "it has no closed form for swaps: train on ap."
+
+    def tables(self, scale: Scale, k: int | None) -> StrictTables:
+        """Read by a kernel of its own."""
+        needed = np.zeros(len(scale.judgments.queries), np.int64)
+        found = scale.labels >= self.rel
+        return StrictTables("infap", "inferred", found, scale.unjudged, needed)

@@ -1,0 +1,49 @@
+"""The share of documents shown that were judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank._engine.names import register
+from skrank._engine.sets import SetMetric
+from skrank._engine.tables import Line, Lists, Scale
+
+
+@register("judged", function="judged_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Judged(SetMetric):
+    """Share of the documents shown that were judged.
+
+    Parameters
+    ----------
+    k, condensed, empty, ties, average
+        See `Metric`; defined for every query. Range [0, 1].
+
+    References
+    ----------
+    ir_measures, Judged@k: divided by the length of lists shorter than k.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("judged@2")([1, float("nan"), 1], [0.9, 0.5, 0.1])
+    0.5
+    """
+
+    needs_relevant: ClassVar[bool] = False
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Documents with a label."""
+        return np.arange(len(scale.labels)) < scale.unjudged
+
+    def line(self, lists: Lists) -> Line:
+        """Judged documents shown, of the documents shown."""
+        return Line(divisor=lists.shown)
+
+    @property
+    def untrainable(self) -> str | None:
+        """Says nothing about relevance."""
+        return "it says nothing about relevance."

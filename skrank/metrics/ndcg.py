@@ -1,0 +1,43 @@
+"""Normalised discounted cumulated gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skrank._engine.names import register
+from skrank.metrics.dcg import DCG
+
+
+@register("ndcg")
+@dataclass(frozen=True, kw_only=True)
+class NDCG(DCG):
+    """Normalised discounted cumulated gain: DCG@k over the best DCG@k of the query.
+
+    ``gain="linear"`` equals scikit-learn and trec_eval, the default equals LightGBM and XGBoost.
+
+    Parameters
+    ----------
+    gain, discount, base
+        See `DCG`.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    See `DCG`. F. McSherry, M. Najork, Computing Information Retrieval Performance Measures
+    Efficiently in the Presence of Tied Scores, ECIR 2008 (ties).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("ndcg(gain=linear)@10")([3, 0, 1], [0.1, 0.5, 0.9]), 4)
+    0.6885
+    """
+
+    value_range: ClassVar[str] = "[0, 1]"
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The first k ranks, as the list itself."""
+        return self.k

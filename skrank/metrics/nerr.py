@@ -1,0 +1,40 @@
+"""Normalised expected reciprocal rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skrank._engine.names import register
+from skrank.metrics.err import ERR
+
+
+@register("nerr")
+@dataclass(frozen=True, kw_only=True)
+class NERR(ERR):
+    """Normalised expected reciprocal rank: ERR@k over the best ERR@k of the query.
+
+    Parameters
+    ----------
+    max_grade
+        See `ERR`.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1]; an ideal list scores 1.
+
+    References
+    ----------
+    See `ERR`. NTCIREVAL, nERR.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("nerr", max_grade=4)([4, 0, 1], [0.9, 0.1, 0.5])
+    1.0
+    """
+
+    value_range: ClassVar[str] = "[0, 1]"
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The first k ranks, as the list itself."""
+        return self.k

@@ -1,0 +1,86 @@
+"""PFound: the probability that a user finds what he looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.cascade import CascadeTables
+from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.names import register
+from skrank._engine.tables import Scale, discounts
+
+YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # probability of relevance of the grades 0..4
+
+
+@register("pfound")
+@dataclass(frozen=True, kw_only=True)
+class PFound(Metric):
+    r"""Probability that a user finds what is wanted before tiring.
+
+    .. math:: PFound@k = \sum_{r \le k} p(y_r) \prod_{s<r} (1 - p(y_s)) (1 - p_{break})
+
+    Parameters
+    ----------
+    p_rel : {"romip", "yandex", "raw"} or mapping
+        Probability that a document of a label is what the user wants. "romip": ``2**(label - 3) /
+        2`` above 0, for grades to 3 (4 gives 1); "yandex": 0, .07, .14, .41, .61 for the grades
+        0..4; "raw": the label itself, as CatBoost; or a probability by label.
+    p_break : float
+        Probability of giving up after each document, in [0, 1].
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1]; an ideal list scores less than 1.
+
+    References
+    ----------
+    ROMIP 2010, appendix A. A. Gulin, P. Karpovich, D. Raskovalov, I. Segalovich, Yandex at ROMIP
+    2009.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("pfound")([3, 0, 2], [0.9, 0.5, 0.1])
+    0.5903125
+    """
+
+    p_rel: str | Mapping[float, float] = "romip"
+    p_break: float = 0.15
+
+    @property
+    def untrainable(self) -> str | None:
+        """A user who never tires finds the same in any order."""
+        return ORDERLESS if self.p_break == 0 and self.k is None else None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(p_break=check.check_number("p_break", self.p_break, 0, 1))
+        if isinstance(self.p_rel, str):
+            check.check_choice("p_rel", self.p_rel, ("romip", "yandex", "raw"))
+            return
+        pairs = check.check_mapping("p_rel", self.p_rel)
+        check.check_gains("p_rel", [probability for _, probability in pairs])
+        self._set(p_rel=pairs)
+
+    def probability(self, labels: np.ndarray) -> np.ndarray:
+        """Probability that a document of each label is what the user wants."""
+        if self.p_rel == "romip":
+            found = np.where(labels > 0, np.exp2(labels - 3) / 2, 0.0)
+        elif self.p_rel == "yandex":
+            found = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
+        elif self.p_rel == "raw":
+            found = labels.astype(np.float64)
+        else:
+            pairs: Any = self.p_rel
+            found = check.look_up("p_rel", dict(pairs), labels)
+        check.check_probabilities(f"p_rel of {self}", labels, found)
+        return found
+
+    def tables(self, scale: Scale, k: int | None) -> CascadeTables:
+        """Stops with p_rel, goes on with 1 - p_break."""
+        stay = 1 - self.p_break
+        patience = discounts(lambda rank: stay ** (rank - 1), scale.longest, k)
+        return CascadeTables(self.probability(scale.labels), patience)

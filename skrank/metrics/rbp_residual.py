@@ -1,0 +1,65 @@
+"""What documents not judged could add to rank-biased precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Line, Lists, Scale
+from skrank.metrics.rbp import persistence_weights
+
+
+@register("rbp_residual")
+@dataclass(frozen=True, kw_only=True)
+class RBPResidual(Metric):
+    """Residual of rank-biased precision: what documents without a label could add to it at most.
+
+    RBP lies between its value and value + residual, whatever the labels of the documents that were
+    not judged and of those below the end of the list (or the cut-off).
+
+    Parameters
+    ----------
+    p : float
+        Persistence, in [0, 1), as for `RBP`.
+    k, condensed, empty, ties, average
+        See `Metric`; defined for every query. Range [0, 1]; lower is better.
+
+    References
+    ----------
+    See `RBP`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("rbp_residual(p=0.5)")([1, float("nan")], [0.9, 0.5])
+    0.5
+    """
+
+    greater_is_better: ClassVar[bool] = False
+    needs_relevant: ClassVar[bool] = False
+
+    p: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(p=check.check_persistence(self.p))
+
+    @property
+    def untrainable(self) -> str | None:
+        """Says nothing about relevance."""
+        return "it says nothing about relevance: train on rbp."
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The sum is the weight of the documents not judged."""
+        missing = (np.arange(len(scale.labels)) >= scale.unjudged).astype(np.float64)
+        return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
+
+    def line(self, lists: Lists) -> Line:
+        """And the weight of all ranks below the list."""
+        return Line(shift=self.p**lists.shown)

@@ -1,0 +1,81 @@
+"""Graded preference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.names import register
+from skrank._engine.preference import PreferenceMetric, PreferenceTables
+from skrank._engine.tables import Scale
+
+
+@register("rpref")
+@dataclass(frozen=True, kw_only=True)
+class RPref(PreferenceMetric):
+    """Rank-biased preference: bpref for grades, penalties in proportion to what a document lacks.
+
+    A relevant document of gain g pays (g - g') / g for each document of lower gain g' above it,
+    unjudged ones passed over. The sum is divided by the total lack of gain of the judged documents
+    ("n"), by the rank among judged documents less one ("relative", where rank 1 is worth nothing),
+    or by that rank ("relative2"); the mean over relevant documents is weighted by gain.
+
+    Parameters
+    ----------
+    variant : {"relative2", "n", "relative"}
+    gain : {"linear", "exp2"}, sequence or mapping
+        See `DCG`.
+    max_grade : int, optional
+        Highest grade of the collection, whose gain is the unit. Default: the highest label of the
+        data that the metric meets.
+    condensed, empty, ties, average
+        See `Metric`; there is no cut-off. Range [0, 1].
+
+    References
+    ----------
+    T. Sakai, Alternatives to Bpref, SIGIR 2007. J. De Beer, M.-F. Moens, Rpref: A Generalization of
+    Bpref towards Graded Relevance Judgments, SIGIR 2006.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("rpref")([1, 0, 2], [3, 2, 1]), 4)
+    0.6667
+    """
+
+    variant: str = "relative2"
+    gain: Gain = "linear"
+    max_grade: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            variant=check.check_choice("variant", self.variant, ("relative2", "n", "relative")),
+            gain=check_gain(self.gain),
+            max_grade=check.check_max_grade(self.max_grade),
+        )
+
+    @property
+    def needs_scale(self) -> bool:
+        """The gain of the highest grade says what the other documents lack."""
+        return self.max_grade is None and self.variant == "n"
+
+    def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
+        """A worse document above costs the share of gain that it lacks."""
+        check.check_few_labels(self.names[0], scale.labels)
+        top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
+        share = gain_per_code(self.gain, scale.labels) / top
+        missing = np.subtract.outer(share, share)
+        lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
+        judged = np.ones(len(share))
+        judged[scale.unjudged :] = 0.0
+        missing_gain = scale.totals((1 - share) * judged)
+        without = np.full(len(missing_gain), np.inf)
+        return PreferenceTables(
+            share, lack * judged, without, missing_gain,
+            divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
+            unjudged=scale.unjudged,
+        )  # fmt: skip

@@ -1,0 +1,53 @@
+"""Success: whether a relevant document is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.cascade import CascadeTables
+from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.names import register
+from skrank._engine.tables import Scale, discounts
+
+
+@register("success", function="success_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Success(Metric):
+    """Whether a relevant document stands within the first k ranks (hit rate).
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    k, condensed, empty, ties, average
+        See `Metric`. Without k: within the list. Range [0, 1].
+
+    References
+    ----------
+    trec_eval, success_k.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("success@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    1.0
+    """
+
+    rel: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(rel=check.check_rel(self.rel))
+
+    @property
+    def untrainable(self) -> str | None:
+        """Without a cut-off the order does not matter."""
+        return ORDERLESS if self.k is None else None
+
+    def tables(self, scale: Scale, k: int | None) -> CascadeTables:
+        """Satisfied by the first relevant document, wherever it stands."""
+        found = (scale.labels >= self.rel).astype(np.float64)
+        return CascadeTables(found, discounts(np.ones_like, scale.longest, k))

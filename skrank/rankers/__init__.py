@@ -1,0 +1,3 @@
+"""Objectives trained by estimators: one ranker around all that rank."""
+
+from skrank.rankers._grouped import GroupedRanker as GroupedRanker

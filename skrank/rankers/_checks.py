@@ -1,0 +1,101 @@
+"""What GroupedRanker refuses to train on, and what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skrank import _validation as check
+from skrank._engine.groups import show
+from skrank.rankers._estimators import Backend
+from skrank.rankers._rows import Rows
+
+_SIZES = ("group", "group_id")  # of LightGBM, XGBoost and CatBoost
+_PATIENCE = (
+    "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+    "od_wait",
+)  # fmt: skip
+_VALIDATION = (
+    "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
+    "eval_sample_weight", "sample_weight_eval_set", "early_stopping_rounds",
+)  # fmt: skip
+
+
+def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> None:
+    """Parameters of a GroupedRanker that its estimator can follow, and that fit together."""
+    name = type(ranker.estimator).__name__
+    if ranker.objective is not None and not backend.trains_objective:
+        reason = ""
+        if backend.ranks and hasattr(ranker.estimator, "eval_metrics"):
+            reason = (
+                " CatBoost calls objectives on blocks of rows, without their queries: choose "
+                'one of its own, loss_function="YetiRank:mode=NDCG", and follow eval_metric.'
+            )
+        raise ValueError(
+            f"{name} cannot train on objective={ranker.objective!r}: "
+            f"LGBMRanker and XGBRanker can.{reason}"
+        )
+    if ranker.eval_metric is not None and not backend.takes_metrics:
+        raise ValueError(
+            f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "
+            "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
+            "regressors of LightGBM, XGBoost and CatBoost."
+        )
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val belong together: give both, or none.")
+    if ranker.validation_fraction is not None:
+        check.check_share(
+            "validation_fraction", ranker.validation_fraction, ": it leaves nothing to train on"
+        )
+        if X_val is not None:
+            raise ValueError("there are X_val and validation_fraction: set one of the two.")
+    if backend.rounds is None and (X_val is not None or ranker.validation_fraction is not None):
+        raise ValueError(
+            f"{name} does not train in rounds, so there is nothing to stop early: leave "
+            "validation_fraction and X_val unset."
+        )
+    if backend.rounds in ("n_estimators", "iterations"):  # of boosters, which stop when told to
+        _check_patience(ranker.estimator)
+    if ranker.early_stopping_rounds is not None:
+        check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
+    if ranker.max_queries is not None:
+        check.check_count("max_queries", ranker.max_queries, "training queries to use")
+
+
+def _check_patience(estimator: Any) -> None:
+    """No early stopping by the estimator itself, which has no queries to validate on."""
+    params = estimator.get_params(deep=False)
+    name = next((name for name in _PATIENCE if params.get(name)), None)
+    if name is not None:
+        raise ValueError(
+            f"{name} of {type(estimator).__name__} needs queries to validate on: give "
+            "early_stopping_rounds to GroupedRanker instead, with validation_fraction, or with "
+            "X_val, y_val and groups_val of fit."
+        )
+
+
+def check_fit_params(params: dict[str, Any], backend: Backend, validates: bool) -> None:
+    """Parameters of `fit` that say nothing which GroupedRanker says itself."""
+    sizes = next((name for name in _SIZES if name in params), None)
+    if backend.ranks and sizes is not None:
+        raise ValueError(
+            f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
+            "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
+            "numpy.repeat(numpy.arange(len(sizes)), sizes)."
+        )
+    other = next((name for name in _VALIDATION if name in params), None)
+    if validates and other is not None:
+        raise ValueError(
+            f"{other}= of fit would be overwritten by the validation of GroupedRanker: give "
+            "eval_metric and early_stopping_rounds to GroupedRanker, and validation rows as X_val, "
+            "y_val and groups_val."
+        )
+
+
+def check_lists(rows: Rows) -> None:
+    """Queries of which at least one has rows to rank."""
+    if rows.codes is not None and len(rows.ids) == len(rows.codes) > 1:
+        raise ValueError(
+            f"each of the {len(rows.ids)} rows is a query of its own (row 0 is of query "
+            f"{show(rows.ids[rows.codes[0]])}), so that there is nothing to rank: give the id of "
+            "the query, not of the document, as groups."
+        )

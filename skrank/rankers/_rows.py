@@ -1,0 +1,197 @@
+"""Rows of training data: checked, and taken query by query in the order of the query ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from sklearn.utils import _safe_indexing, column_or_1d
+
+from skrank import _validation as check
+from skrank._engine.queries import Queries
+from skrank.model_selection._parts import count_queries, draw_parts, query_codes, strata_of
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows to train or to validate on, contiguous by query where the queries are known.
+
+    Attributes
+    ----------
+    X, y : features and labels
+    weights : ndarray of shape (n_rows,) or None
+    params : further parameters of `fit`, those with an entry per row in the order of the rows
+    known : Queries or None
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    known: Queries | None = None
+
+    @property
+    def queries(self) -> Queries:
+        """The queries, where they are known to be known."""
+        assert self.known is not None, "groups are resolved where an estimator needs them"
+        return self.known
+
+    @property
+    def query_weights(self) -> np.ndarray | None:
+        """One weight per query."""
+        return check.query_weights(self.weights, self.queries)
+
+
+def features(X: Any, *, polars: bool = True) -> Any:
+    """Features in two dimensions, in a form that LightGBM, too, takes and predicts from.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    polars : bool
+        Leave frames of polars as they are. Boosters get them as pandas: LightGBM and XGBoost know
+        names and categories then, and XGBoost reads polars through pyarrow only.
+    """
+    if not polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
+        X = _as_pandas(X)
+    X = csr_matrix(X) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X has shape {X.shape} and needs 2 dimensions. Reshape your data: X.reshape(1, -1) "
+            "for one document, X.reshape(-1, 1) for one feature."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return X
+
+
+def _as_pandas(X: Any) -> Any:
+    """A frame of polars as one of pandas; `to_pandas` of polars would need pyarrow."""
+    import pandas as pd
+
+    columns = {}
+    for column in X.iter_columns():
+        kind = type(column.dtype).__name__
+        if kind == "Categorical":
+            raise ValueError(
+                f"column {column.name!r} is a Categorical of polars, which may number its values "
+                "otherwise in other rows: cast it to polars.Enum, which lists them."
+            )
+        columns[column.name] = (
+            pd.Categorical(column.to_list(), categories=column.dtype.categories.to_list())
+            if kind == "Enum"
+            else column.to_numpy()
+        )
+    return pd.DataFrame(columns)
+
+
+class Rows:
+    """What a caller passes to `fit`.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `GroupedRanker.fit`.
+    params : further parameters of `fit`
+    groups : ndarray of shape (n_rows,), or None where queries do not matter
+    unjudged : {"raise", "drop", "zero"}
+        What to do with rows whose label is NaN.
+    graded : bool
+        Labels must be at least 0.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        params: dict[str, Any] | None = None,
+        *,
+        groups: np.ndarray | None = None,
+        unjudged: str = "raise",
+        graded: bool = True,
+    ) -> None:
+        self.y = column_or_1d(check.without_index(y), warn=True)
+        judged = check.check_training_labels(self.y, unjudged, graded)
+        if unjudged == "zero" and not judged.all():
+            self.y = np.where(judged, self.y, 0.0)
+        self.kept = judged | (unjudged == "zero")
+        self.X = features(X)
+        self.params = params or {}
+        self.weights = None
+        if sample_weight is not None:
+            self.weights = check.as_vector("sample_weight", sample_weight, len(self.y))
+        self.codes = None
+        if groups is not None:
+            self.codes, self.ids = query_codes(groups)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Rows that are kept, by query."""
+        kept = np.flatnonzero(self.kept)
+        if self.codes is None or not np.any(self.codes[1:] < self.codes[:-1]):
+            return kept
+        return kept[np.argsort(self.codes[kept], kind="stable")]
+
+    def choose(
+        self, max_queries: int | None, held_out: float | None, rng: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the queries to train and to validate on.
+
+        Parameters
+        ----------
+        max_queries : int or None
+            How many queries to use at most.
+        held_out : float or None
+            Share of them to validate on.
+        rng : RandomState
+
+        Returns
+        -------
+        train, valid : int64 ndarrays
+        """
+        assert self.codes is not None
+        used = np.unique(self.codes[self._order])
+        if max_queries is not None:  # a prefix of one permutation: more queries include the fewer
+            used = np.sort(rng.permutation(used)[:max_queries])
+        if held_out is None:
+            return used, used[:0]
+        count = count_queries("validation_fraction", held_out, len(used))
+        if len(used) < 2:
+            raise ValueError(
+                f"validation_fraction={held_out} needs at least 2 training queries, and there is "
+                f"{len(used)}: leave it unset, or give X_val, y_val and groups_val to fit."
+            )
+        count = min(count, len(used) - 1)
+        relevant = strata_of("n_relevant", self.codes, len(self.ids), self.y)
+        sizes = np.bincount(self.codes, minlength=len(self.ids))
+        assert relevant is not None
+        parts = draw_parts([count, len(used) - count], relevant[used], sizes[used], rng)
+        return used[parts == 1], used[parts == 0]
+
+    def part(self, chosen: np.ndarray | None = None) -> Part:
+        """The rows of the chosen queries, all of them by default."""
+        rows = self._order
+        if chosen is not None:
+            assert self.codes is not None
+            inside = np.zeros(len(self.ids), bool)
+            inside[chosen] = True
+            rows = rows[inside[self.codes[rows]]]
+        queries = None
+        if self.codes is not None:
+            codes = self.codes[rows]  # ascending
+            first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+            queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
+        if len(rows) == len(self.y) and not np.any(rows[1:] < rows[:-1]):
+            return Part(self.X, self.y, self.weights, self.params, queries)
+        weights = None if self.weights is None else self.weights[rows]
+        params = {name: self._take(value, rows) for name, value in self.params.items()}
+        return Part(_safe_indexing(self.X, rows), self.y[rows], weights, params, queries)
+
+    def _take(self, value: Any, rows: np.ndarray) -> Any:
+        """The chosen entries of a parameter that has one per row."""
+        per_row = not isinstance(value, (str, dict)) and hasattr(value, "__len__")
+        return _safe_indexing(value, rows) if per_row and len(value) == len(self.y) else value

@@ -1,0 +1,252 @@
+"""Judgments and runs, from TREC files or from memory; public through `skrank.trec`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.order import rank_scores
+from skrank._engine.queries import Queries
+from skrank._engine.threads import run_chunks
+from skrank.trec._files import QRELS, RUN, Documents, Slots, Source, Table, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PRECISIONS = ("single", "double")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels:
+    """Judged documents of a collection.
+
+    Attributes
+    ----------
+    queries : Queries
+        Query ids and the rows of each.
+    documents : Documents
+        Of each row; ``documents.names()`` gives strings.
+    labels : float64 ndarray of shape (n_rows,)
+        At least 0; NaN = in the pool but not judged (negative in the file).
+    """
+
+    queries: Queries
+    documents: Documents
+    labels: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, qid: Any, docid: Any, label: Any) -> Qrels:
+        """Judgments of columns in memory.
+
+        Parameters
+        ----------
+        qid, docid : array-like of shape (n_rows,)
+            Made into strings.
+        label : array-like of shape (n_rows,)
+            Negative or NaN = in the pool but not judged.
+
+        Returns
+        -------
+        Qrels
+
+        Examples
+        --------
+        >>> from skrank import trec
+        >>> trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "a"], [2, 0, -1])
+        Qrels: 2 queries, 3 documents, 2 judged
+        """
+        numbers = check.as_vector("label", label, len(qid))
+        return cls._of(Table.of_arrays(qid, docid, numbers))
+
+    @classmethod
+    def _of(cls, table: Table) -> Qrels:
+        table.slots()  # that no document is there twice
+        labels = np.where(table.numbers < 0, np.nan, table.numbers)
+        return cls(table.queries, table.documents, labels)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per document.
+
+        Returns
+        -------
+        DataFrame with columns "qid", "docid", "label"
+        """
+        return _frame(self.queries, self.documents, label=self.labels)
+
+    def __repr__(self) -> str:
+        judged = np.count_nonzero(~np.isnan(self.labels))
+        return f"Qrels: {len(self.queries)} queries, {len(self.labels)} documents, {judged} judged"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """Documents that a system retrieved, best first.
+
+    The order is trec_eval's: by score, and documents of equal score by name, descending.
+
+    Attributes
+    ----------
+    name : str
+    queries : Queries
+        Query ids and the rows of each.
+    documents : Documents
+        Of each row; ``documents.names()`` gives strings.
+    scores : float64 ndarray of shape (n_rows,)
+    slots : Slots
+        Where the documents of each query are found.
+    """
+
+    name: str
+    queries: Queries
+    documents: Documents
+    scores: np.ndarray
+    slots: Slots
+
+    @classmethod
+    def from_arrays(
+        cls, qid: Any, docid: Any, score: Any, *, name: str = "run", precision: str = "single"
+    ) -> Run:
+        """A run of columns in memory.
+
+        Parameters
+        ----------
+        qid, docid : array-like of shape (n_rows,)
+            Made into strings.
+        score : array-like of shape (n_rows,)
+            Higher ranks first; finite.
+        name, precision
+            See `read_run`.
+
+        Returns
+        -------
+        Run
+
+        Examples
+        --------
+        >>> from skrank import trec
+        >>> trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
+        Run 'bm25': 1 queries, 2 documents
+        """
+        numbers = check.as_vector("score", score, len(qid))
+        return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
+
+    @classmethod
+    def _of(cls, table: Table, name: str, precision: str) -> Run:
+        ranked = table.take(_trec_order(table, precision))
+        return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per document, best first.
+
+        Returns
+        -------
+        DataFrame with columns "qid", "docid", "score"
+        """
+        return _frame(self.queries, self.documents, score=self.scores)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.queries)} queries, {len(self.scores)} documents"
+        return f"Run {self.name!r}: {size}"
+
+
+def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.DataFrame:
+    import pandas as pd
+
+    qid = np.repeat(queries.ids, queries.sizes)
+    return pd.DataFrame({"qid": qid, "docid": documents.names()} | column)
+
+
+def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
+    """Rows by query and rank; all of them if they stand so, as in most files."""
+    from skrank._kernels import trec
+
+    scores, queries = table.numbers, table.queries
+    if check.check_choice("precision", precision, _PRECISIONS) == "single":
+        widest = np.finfo(np.float32).max
+        scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
+    falls = scores[1:] < scores[:-1]
+    falls[queries.indptr[1:-1] - 1] = True
+    if falls.all():
+        return slice(None)
+    order = np.empty(len(scores), np.int32)
+    tied = np.empty(len(scores), np.uint8)
+    rank_scores(queries, scores, order, tied, np.empty(len(queries), np.int64))
+    rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
+    text, start, stop, _ = table.documents.arrays
+    run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
+    return rows
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Read judgments: lines of query, iteration, document and label.
+
+    Parameters
+    ----------
+    source : path or file object
+        Plain, gzip or xz, whatever its name. Blank lines, and lines that begin with #, are passed
+        over.
+
+    Returns
+    -------
+    Qrels
+        A negative label means that the document was in the pool but not judged, as for trec_eval;
+        it becomes NaN. A document that is not in the file was not even in the pool.
+
+    Raises
+    ------
+    ValueError
+        With the number of the line, if it has not four columns, a label is not a number, or a
+        document occurs twice in a query; if the file is empty or damaged.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skrank import trec
+    >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
+    Qrels: 1 queries, 2 documents, 2 judged
+    """
+    return Qrels._of(read_table(source, QRELS)[0])
+
+
+def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:
+    """Read a run: lines of query, Q0, document, rank, score and tag.
+
+    Parameters
+    ----------
+    source : path or file object
+        Plain, gzip or xz, whatever its name. Blank lines, lines that begin with #, and columns
+        behind the tag are passed over.
+    name : str, optional
+        Default: the tag of the first line.
+    precision : {"single", "double"}
+        Precision in which scores are compared. Those that differ by less are tied. Up to version 9,
+        trec_eval has single precision, and so have pytrec_eval and ir_measures; version 10 has
+        double.
+
+    Returns
+    -------
+    Run
+        In the order of trec_eval: by score and then by document, both descending. The rank in the
+        file counts for nothing.
+
+    Raises
+    ------
+    ValueError
+        With the number of the line, if it has fewer than six columns, a score is not a finite
+        number, or a document occurs twice in a query; if the file is empty or damaged.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skrank import trec
+    >>> run = trec.read_run(io.StringIO("301 Q0 FT934-9 1 2.5 bm25\\n301 Q0 FBIS3-1 2 2.5 bm25\\n"))
+    >>> run.to_frame()
+       qid   docid  score
+    0  301 FT934-9    2.5
+    1  301 FBIS3-1    2.5
+    """
+    table, tag = read_table(source, RUN)
+    return Run._of(table, tag if name is None else name, precision)

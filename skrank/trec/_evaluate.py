@@ -1,0 +1,224 @@
+"""Evaluate runs in TREC's formats, as trec_eval orders and counts them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
+from skrank.metrics import Metric
+from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._files import Source
+from skrank.trec._join import Pool
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skrank.evaluation._evaluate._compare import Comparison
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrecReport:
+    """What `evaluate` found.
+
+    Attributes
+    ----------
+    per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
+        Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
+        run lacks under ``missing="skip"``.
+    mean : DataFrame of shape (n_runs, n_metrics), indexed by run
+        Mean over queries of each metric, as its `empty` and `average` say.
+    runs : DataFrame of shape (n_runs, 5), indexed by run
+        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
+        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share
+        of these documents.
+    empty : Series of shape (n_metrics,)
+        Number of queries of the qrels without a relevant document, by metric.
+    weights : DataFrame of the shape and index of `per_query`
+        Weight of each query in the mean of each metric; 0 where it does not count.
+    """
+
+    per_query: pd.DataFrame
+    mean: pd.DataFrame
+    runs: pd.DataFrame
+    empty: pd.Series
+    weights: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run: the means, and what `runs` says.
+
+        Returns
+        -------
+        DataFrame of shape (n_runs, n_metrics + 5)
+        """
+        return self.mean.join(self.runs)
+
+    def intervals(self, confidence: float = 0.95) -> pd.DataFrame:
+        """How sure the means are: one row per run and metric.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
+            (`skrank.stats.bootstrap_interval`).
+
+        Returns
+        -------
+        DataFrame with columns "mean", "low", "high", indexed by run and metric
+            "low" and "high" are NaN where fewer than two queries count. The intervals of two runs
+            may overlap although the runs differ: `compare` tests differences.
+        """
+        import pandas as pd
+
+        bounds = {
+            run: mean_intervals(self.per_query.loc[run], self.weights.loc[run], confidence)
+            for run in self.mean.index
+        }
+        frames = {
+            run: pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
+            for run, (low, high) in bounds.items()
+        }
+        return pd.concat(frames, names=["run", "metric"])
+
+    def compare(self, **options: Any) -> Comparison:
+        """Test the differences between runs, with Holm's correction over all of them.
+
+        Parameters
+        ----------
+        **options : baseline, test, alpha, n_resamples, random_state
+            See `skrank.compare`.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two runs, or a metric is defined on fewer than two queries.
+        """
+        import pandas as pd
+
+        from skrank.evaluation._evaluate._compare import compare_values
+
+        shape = len(self.mean), -1, len(self.mean.columns)
+        values = self.per_query.to_numpy().reshape(shape).transpose(1, 2, 0)
+        names = [self.mean.columns, self.mean.index]
+        return compare_values(
+            pd.DataFrame(
+                values.reshape(len(values), -1),
+                self.per_query.loc[self.mean.index[0]].index,
+                pd.MultiIndex.from_product(names, names=["metric", "system"]),
+            ),
+            self.mean.rename_axis("system"),
+            **options,
+        )
+
+    def _caption(self) -> str:
+        queries = len(self.per_query) // len(self.runs)
+        empty = f", up to {self.empty.max()} of them without a relevant document"
+        return f"{len(self.runs)} runs, {queries} queries" + empty * bool(self.empty.max())
+
+    def __repr__(self) -> str:
+        return f"{self._caption()}\n{self.to_frame().to_string(float_format='{:.4f}'.format)}"
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().to_html(float_format="{:.4f}".format)
+        return f"<p>{self._caption()}</p>{table}"
+
+
+def evaluate(
+    qrels: Qrels | Source,
+    runs: AnyRuns,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    *,
+    missing: str = "zero",
+    empty: str | int | None = None,
+    max_grade: int | None = None,
+) -> TrecReport:
+    """Evaluate runs against judgments, as trec_eval does, under any metrics.
+
+    A document that was judged but not retrieved counts as not retrieved, a retrieved one that was
+    not judged as not judged (not relevant, unless a metric says otherwise). Documents of equal
+    score are ordered by name, descending: no ties remain. The qrels say which queries there are.
+
+    Parameters
+    ----------
+    qrels : Qrels, path or file object
+    runs : Run, path or file object; or a sequence of them; or a dict from names to them
+        Files are read one after the other and not kept: memory does not grow with their number.
+        Runs are called by the name in the dict, else by their tag; those that share a tag by
+        their path.
+    metrics : names or Metrics
+    missing : {"zero", "skip", "raise"}
+        What becomes of queries of the qrels that a run lacks. "zero": nothing was retrieved, which
+        all metrics but the error rate value at 0, with a warning (``trec_eval -c``). "skip": they
+        are left out of the run's means (trec_eval without -c), so that means of runs with
+        different queries do not compare.
+    empty : {"skip", 0, 1, "nan", "raise"}, optional
+        Value of a query without a relevant document, for all metrics. trec_eval has 0. Default: as
+        each metric says, which is "skip" unless it was changed.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+
+    Returns
+    -------
+    TrecReport
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read (with the number of the line), a run has no query of the qrels,
+        two runs have one name, or ``missing="raise"`` and a query is missing.
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> qrels = trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "c"], [1, 0, 2])
+    >>> run = trec.Run.from_arrays(["1", "1", "2"], ["b", "a", "c"], [3, 2, 1], name="bm25")
+    >>> trec.evaluate(qrels, run, ["ap", "ndcg(gain=linear)@10"]).mean
+          ap  ndcg(gain=linear)@10
+    run
+    bm25 0.75               0.815465
+    """
+    check.check_choice("missing", missing, MISSING_CHOICES)
+    chosen = _metrics(metrics, empty)
+    top = check.check_max_grade(max_grade)
+    pool = Pool.of(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
+    sources = Runs.of(runs)
+    found = measure_all(pool, sources.parts(pool, missing), chosen.values(), missing, top)
+    warn_missing(found.lacks)
+    return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
+
+
+def _metrics(
+    metrics: str | Metric | Sequence[str | Metric], empty: str | int | None
+) -> dict[str, Metric]:
+    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    if empty is None:
+        return chosen
+    return unique_metrics([dataclasses.replace(one, empty=empty) for one in chosen.values()])
+
+
+def _report(ids: np.ndarray, names: list[str], columns: list[str], found: Measured) -> TrecReport:
+    import pandas as pd
+
+    index = pd.Index(names, name="run")
+    cells = pd.MultiIndex.from_product([names, ids], names=["run", "qid"])
+    values, weights = (
+        pd.DataFrame(cube.reshape(-1, len(columns)), index=cells, columns=columns)
+        for cube in (found.values, found.weights)
+    )
+    return TrecReport(
+        per_query=values,
+        mean=pd.DataFrame(found.mean, index, columns),
+        runs=pd.DataFrame(found.facts, index=index),
+        empty=pd.Series(found.empty, columns, name="empty"),
+        weights=weights,
+    )

@@ -1,0 +1,311 @@
+"""Columns of TREC files, read without a Python object per line; public through `skrank.trec`."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import numpy as np
+
+from skrank._engine.queries import Queries
+
+Source = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+_WORD, _NEWLINE, _COMMENT = 8, 10, 35
+_GZIP, _XZ, _BOM = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\xef\xbb\xbf"
+_DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """What a line looks like."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: int  # the column that holds a number
+    more: bool = False  # whether further columns are passed over, as by trec_eval
+
+    def __str__(self) -> str:
+        return " ".join(f"<{column}>" for column in self.columns)
+
+
+RUN = Form("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, more=True)
+QRELS = Form("qrels", ("query", "iteration", "document", "label"), 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Names of documents, as slices of one text that is kept as it was read."""
+
+    text: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    hashed: np.ndarray
+
+    @classmethod
+    def of(cls, text: np.ndarray, tokens: np.ndarray) -> Documents:
+        """Documents of a column with its starts and stops."""
+        from skrank._kernels import trec
+
+        start, stop = np.ascontiguousarray(tokens.T)
+        hashed = np.empty(len(start), np.uint64)
+        trec.hashes(text.view(np.uint64), start, stop, hashed)
+        return cls(text, start, stop, hashed)
+
+    @classmethod
+    def of_names(cls, names: Iterable[Any]) -> Documents:
+        """Documents of names in memory."""
+        encoded = [str(name).encode() for name in names]
+        stop = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+        start = stop - [len(name) for name in encoded]
+        return cls.of(padded(b"".join(encoded)), np.stack([start, stop], axis=1))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What kernels take."""
+        return self.text, self.start, self.stop, self.hashed
+
+    def take(self, rows: np.ndarray | slice) -> Documents:
+        """Documents of some rows."""
+        return Documents(self.text, self.start[rows], self.stop[rows], self.hashed[rows])
+
+    def names(self) -> list[str]:
+        """The names as strings."""
+        return decode(self.text, self.start, self.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Hash tables of the documents of each query, one after the other: rows, or -1."""
+
+    first: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Documents of queries with a number each, the rows of a query contiguous."""
+
+    queries: Queries
+    documents: Documents
+    numbers: np.ndarray
+    file: str | None = None
+
+    @classmethod
+    def of_arrays(cls, qid: Any, docid: Any, numbers: np.ndarray) -> Table:
+        """Table of columns in memory."""
+        queries = Queries.from_groups(_strings(qid))
+        documents = Documents.of_names(queries.gather(_strings(docid)))
+        return cls(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers))
+
+    def take(self, rows: np.ndarray | slice) -> Table:
+        """The same queries, their rows in another order."""
+        return replace(self, documents=self.documents.take(rows), numbers=self.numbers[rows])
+
+    def slots(self) -> Slots:
+        """Tables of the documents, each of which must be in a query once."""
+        from skrank._kernels import trec
+
+        first = np.empty(len(self.queries) + 1, np.int64)
+        trec.table_starts(self.queries.indptr, first)
+        rows = np.empty(first[-1], np.int32)
+        twice = trec.fill_tables(self.queries.indptr, self.documents.arrays, first, rows)
+        if twice[0] >= 0:
+            raise self._repeated(*twice)
+        return Slots(first, rows)
+
+    def _repeated(self, *rows: int) -> ValueError:
+        query = int(np.searchsorted(self.queries.indptr, rows[0], side="right")) - 1
+        document = self.documents.take(np.array(rows))
+        what = f"document {document.names()[0]!r} occurs twice in query {self.queries.name(query)}"
+        if self.file is None:
+            return ValueError(f"{what}: keep one of them.")
+        lines = sorted(_line(document.text, int(start))[0] for start in document.start)
+        return ValueError(f"{self.file}, line {lines[1]}: {what}, first in line {lines[0]}.")
+
+
+def _strings(values: Any) -> np.ndarray:
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def padded(data: bytes) -> np.ndarray:
+    """Bytes as the kernels read them: newlines up to a whole word, and a word more."""
+    text = np.empty(_padded_size(len(data)), np.uint8)
+    text[: len(data)] = np.frombuffer(data, np.uint8)
+    text[len(data) :] = _NEWLINE
+    return text
+
+
+def _padded_size(size: int) -> int:
+    return size + -size % _WORD + _WORD
+
+
+def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
+    """Slices of a text as strings."""
+    view = text.data
+    return [
+        str(view[a:b], "utf-8", "replace")
+        for a, b in zip(start.tolist(), stop.tolist(), strict=True)
+    ]
+
+
+def read_table(source: Source, form: Form) -> tuple[Table, str]:
+    """What a file says, and the last column of its first line.
+
+    Raises
+    ------
+    ValueError
+        With the name of the file and the number of the line.
+    """
+    name = source_name(source)
+    text = _read(source, name)
+    text, tokens = _split(text, name, form)
+    numbers = _numbers(text, tokens, name, form)
+    queries = _queries(text, tokens)
+    places = tokens[:, 2] if queries.order is None else tokens[queries.order, 2]
+    documents = Documents.of(text, places)
+    table = Table(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers), name)
+    return table, decode(text, *tokens[:1, -1].T)[0]
+
+
+def source_name(source: Source) -> str:
+    """The name of a path or file object, for messages."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<file>"))
+
+
+def _read(source: Source, name: str) -> np.ndarray:
+    """The padded text of a file, unpacked if it is packed."""
+    text, size = _contents(source)
+    head = text[:_WORD].tobytes()
+    try:
+        if head.startswith(_GZIP):
+            return padded(gzip.decompress(text[:size].tobytes()))
+        if head.startswith(_XZ):
+            return padded(lzma.decompress(text[:size].tobytes()))
+    except _DAMAGED as error:
+        raise ValueError(f"{name} cannot be unpacked: {error}.") from None
+    if head.startswith(_BOM):
+        text[: len(_BOM)] = ord(" ")
+    return text
+
+
+def _contents(source: Source) -> tuple[np.ndarray, int]:
+    """The padded bytes of a file, and their number; a plain file is not copied in memory."""
+    if not isinstance(source, (str, os.PathLike)):
+        content = source.read()
+        data = content.encode() if isinstance(content, str) else content
+        return padded(data), len(data)
+    with open(source, "rb") as file:
+        text = np.empty(_padded_size(os.fstat(file.fileno()).st_size), np.uint8)
+        size = file.readinto(text)  # type: ignore[arg-type]
+        rest = file.read()
+    if size > len(text) - _WORD:  # a pipe, or the file has grown
+        data = text[:size].tobytes() + rest
+        return padded(data), len(data)
+    text[size:] = _NEWLINE
+    return text, size
+
+
+def _split(text: np.ndarray, name: str, form: Form) -> tuple[np.ndarray, np.ndarray]:
+    """The text, and where each column of each line starts and stops: (n_rows, n_columns, 2)."""
+    tokens, wrong = _tokens(text, len(form.columns))
+    if wrong >= 0:
+        text = _tidy(text, form)
+        tokens, wrong = _tokens(text, len(form.columns))
+    if len(tokens) == 0:
+        raise ValueError(f"{name} is empty: a line of {form.kind} is {form}.")
+    if wrong >= 0:
+        number, line = _line(text, int(tokens[wrong, 0, 0]))
+        raise ValueError(
+            f"{name}, line {number}: {len(line.split())} columns instead of {len(form.columns)} "
+            f"in {_short(line)}: a line of {form.kind} is {form}."
+        )
+    return text, tokens
+
+
+def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
+    """Places of columns, and the first row that is not one line of `n_columns`, or -1."""
+    from skrank._kernels import trec
+
+    width = 2 * n_columns
+    n_newlines = trec.count_newlines(text)
+    places = np.empty(width * (n_newlines + 1), np.int32 if len(text) < 2**31 else np.int64)
+    found = trec.edges(text.view(np.uint64), places)
+    n_rows = -(-found // width)
+    places[found : n_rows * width] = len(text) - 1  # of a last line that lacks columns
+    tokens = places[: n_rows * width].reshape(n_rows, n_columns, 2)
+    n_newlines -= trec.count_newlines(text[places[found - 1] :]) if found else 0
+    inside = found % width > 0 or n_newlines >= n_rows
+    return tokens, trec.first_wrong(text, tokens, inside)
+
+
+def _tidy(text: np.ndarray, form: Form) -> np.ndarray:
+    """The text with comments left blank, and without columns that may be passed over."""
+    most = len(form.columns) if form.more else None
+    rows = (line.split() for line in text.tobytes().split(b"\n"))
+    return padded(
+        b"\n".join(
+            b"" if row[:1] and row[0][0] == _COMMENT else b" ".join(row[:most]) for row in rows
+        )
+    )
+
+
+def _line(text: np.ndarray, place: int) -> tuple[int, str]:
+    """Number and content of the line that holds a place of the text."""
+    before = text[:place].tobytes()
+    number = before.count(b"\n")
+    line = text[before.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
+    return number + 1, line.decode(errors="replace").strip()
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 60 else line[:57] + "...")
+
+
+def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: Form) -> np.ndarray:
+    """The column of numbers, each the nearest double; all must be finite."""
+    from skrank._kernels import trec
+
+    numbers = np.empty(len(tokens))
+    trec.numbers(text, tokens, form.number, numbers)
+    left = np.flatnonzero(np.isnan(numbers))
+    if len(left) == 0:
+        return numbers
+    words = decode(text, *tokens[left, form.number].T)
+    for row, word in zip(left.tolist(), words, strict=True):
+        try:
+            numbers[row] = float(word) if "_" not in word else np.nan
+        except ValueError:
+            numbers[row] = np.nan
+        if not np.isfinite(numbers[row]):
+            line, _ = _line(text, int(tokens[row, 0, 0]))
+            raise ValueError(
+                f"{name}, line {line}: {form.columns[form.number]} {word!r} is not a finite number."
+            )
+    return numbers
+
+
+def _queries(text: np.ndarray, tokens: np.ndarray) -> Queries:
+    """The queries of the first column."""
+    from skrank._kernels import trec
+
+    first_row = np.empty(len(tokens), np.int64)
+    first_row = first_row[: trec.blocks(text, tokens, 0, first_row)]
+    names = decode(text, *tokens[first_row, 0].T)
+    code = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    ids = np.array(list(code), dtype=object)
+    if len(ids) == len(names):
+        return Queries(ids, np.append(first_row, len(tokens)))
+    codes = np.array([code[name] for name in names])
+    queries = Queries.from_groups(np.repeat(codes, np.diff(first_row, append=len(tokens))))
+    return Queries(ids[queries.ids], queries.indptr, queries.order)

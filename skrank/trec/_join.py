@@ -1,0 +1,134 @@
+"""Runs joined with judgments: what the metrics see of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.order import RankedCodes
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank.trec._data import Qrels, Run
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Judgments as codes of labels, made once for all runs."""
+
+    qrels: Qrels
+    codes: np.ndarray
+    labels: np.ndarray
+    unjudged: int
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Pool:
+        """The codes of judgments, one for pooled documents without a label, one for others."""
+        judged = Judgments(qrels.labels, qrels.queries)
+        unjudged = len(judged.labels) if judged.unjudged is None else judged.unjudged
+        labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
+        return cls(qrels, judged.codes, labels, unjudged)
+
+    def numbered(self) -> Pool:
+        """Numbers of rows for codes: runs joined with them can be given codes of any reduction."""
+        n_rows = len(self.codes)
+        return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
+
+    def reduced(self, kept: np.ndarray) -> Pool:
+        """The judgments of some rows (a mask); the other documents stay in the pool, not judged."""
+        unjudged = self.codes.dtype.type(self.unjudged)
+        return replace(self, codes=np.where(kept, self.codes, unjudged))
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """The judged queries as a run answers them.
+
+    Attributes
+    ----------
+    name : str
+    codes : ndarray of shape (n_rows,)
+        Of the retrieved documents, best first, and of those that were not, query by query.
+    sizes, retrieved : int64 ndarrays of shape (n_queries,)
+        Rows of each query, and how many of them were retrieved.
+    present : bool ndarray of shape (n_queries,)
+        Whether the run has the query.
+    facts : dict
+        A row of ``TrecReport.runs``.
+    """
+
+    name: str
+    codes: np.ndarray
+    sizes: np.ndarray
+    retrieved: np.ndarray
+    present: np.ndarray
+    facts: dict[str, float]
+
+    def coded(self, pool: Pool) -> Joined:
+        """With the codes of `pool`, if it was joined with the numbers of its rows."""
+        outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
+        return replace(self, codes=np.append(pool.codes, outside)[self.codes])
+
+
+def join(pool: Pool, run: Run) -> Joined:
+    """Find the codes of a run's documents, and append the documents that it did not retrieve.
+
+    Raises
+    ------
+    ValueError
+        If the run has no query of the judgments.
+    """
+    from skrank._kernels import trec
+
+    judged = pool.qrels.queries
+    place = {qid: q for q, qid in enumerate(run.queries.ids)}
+    query_of = np.array([place.get(qid, -1) for qid in judged.ids])
+    present = query_of >= 0
+    if not present.any():
+        raise ValueError(
+            f"run {run.name!r} has no query of the qrels: its first is {run.queries.name(0)}, "
+            f"and that of the qrels {judged.name(0)}."
+        )
+    retrieved = np.where(present, run.queries.sizes[query_of], 0)
+    codes = np.empty(retrieved.sum() + len(pool.codes), pool.codes.dtype)
+    indptr = np.empty(len(judged) + 1, np.int64)
+    n_matched = trec.join(
+        run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
+        judged.indptr, pool.qrels.documents.arrays, pool.codes, pool.unjudged, codes, indptr,
+    )  # fmt: skip
+    facts = {
+        "queries": int(present.sum()),
+        "missing": len(present) - int(present.sum()),
+        "ignored": len(run.queries) - int(present.sum()),
+        "documents": int(retrieved.sum()),
+        "judged": n_matched / int(retrieved.sum()),
+    }
+    return Joined(run.name, codes[: indptr[-1]], np.diff(indptr), retrieved, present, facts)
+
+
+class JoinedJudgments(Judgments):
+    """Judgments of some runs: each query of each run is a query."""
+
+    def __init__(self, pool: Pool, joined: Sequence[Joined]) -> None:
+        sizes = np.concatenate([one.sizes for one in joined])
+        ids = np.tile(pool.qrels.queries.ids, len(joined))
+        self.indptr = np.concatenate(([0], np.cumsum(sizes)))
+        self.queries = Queries(ids, self.indptr)
+        self.codes = np.concatenate([one.codes for one in joined])
+        self.labels, self.unjudged = pool.labels, pool.unjudged
+
+
+class JoinedRanking(Ranking):
+    """Their documents, which stand in the order of their ranks, without ties."""
+
+    def __init__(self, judgments: JoinedJudgments, joined: Sequence[Joined]) -> None:
+        self.judgments = judgments
+        self.tied = np.zeros(len(judgments.codes), np.uint8)
+        self.retrieved = np.concatenate([one.retrieved for one in joined])
+        self._seen: dict[tuple[str, bool], RankedCodes] = {}
+
+    def _settled(self, ties: str) -> RankedCodes:
+        judgments = self.judgments
+        return RankedCodes(judgments.indptr, judgments.codes, self.tied, self.retrieved)

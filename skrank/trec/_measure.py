@@ -1,0 +1,197 @@
+"""Measure runs of TREC: files in, values of every run, query and metric out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from skrank._engine.threads import limit_threads, thread_count
+from skrank.metrics import Metric
+from skrank.trec._data import Run, read_run
+from skrank.trec._files import Source, source_name
+from skrank.trec._join import Joined, JoinedJudgments, JoinedRanking, Pool, join
+
+MISSING_CHOICES = ("zero", "skip", "raise")
+_ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
+
+AnyRun = Run | Source
+AnyRuns = AnyRun | Sequence[AnyRun] | Mapping[str, AnyRun]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Where runs come from, and their names if they are given."""
+
+    sources: list[AnyRun]
+    given: list[str] | None
+
+    @classmethod
+    def of(cls, runs: AnyRuns) -> Runs:
+        """Of what a caller passes."""
+        if isinstance(runs, Mapping):
+            given, sources = list(runs), list(runs.values())
+        else:
+            given = None
+            alone = isinstance(runs, (Run, str, os.PathLike)) or hasattr(runs, "read")
+            sources = [runs] if alone else list(runs)  # type: ignore[list-item, arg-type]
+        if not sources:
+            raise ValueError("runs is empty: pass at least one.")
+        return cls(sources, given)
+
+    def parts(self, pool: Pool, missing: str) -> Iterator[list[Joined]]:
+        """The joined runs in order, in lists of bounded size; they are read and let go."""
+        part: list[Joined] = []
+        for one in _ahead(lambda source: join(pool, _run(source)), self.sources):
+            if missing == "raise" and not one.present.all():
+                lacks = _lacks(one.name, pool.qrels.queries.ids[~one.present])
+                raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
+            part.append(one)
+            if sum(len(other.codes) for other in part) >= _ROWS_AT_ONCE:
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def names(self, tags: list[str]) -> list[str]:
+        """A name per run: the given one, its tag, or its path where runs share a tag."""
+        if self.given is not None:
+            return self.given
+        count = Counter(tags)
+        names = [
+            tag if count[tag] == 1 or isinstance(source, Run) else source_name(source)
+            for tag, source in zip(tags, self.sources, strict=True)
+        ]
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
+        return names
+
+
+def _run(source: AnyRun) -> Run:
+    return source if isinstance(source, Run) else read_run(source)
+
+
+def _ahead(work: Callable[[_T], _R], items: Sequence[_T]) -> Iterator[_R]:
+    """``work(item)`` of each item in order, some items ahead in threads."""
+    n_threads = min(thread_count(), len(items))
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+
+    def alone(item: _T) -> _R:
+        with limit_threads(1):
+            return work(item)
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
+        waiting: deque[Future[_R]] = deque()
+        for item in items:
+            waiting.append(pool.submit(alone, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _lacks(name: str, queries: np.ndarray) -> str:
+    some = ", ".join(queries[:3]) + ", ..." * (len(queries) > 3)
+    return f"run {name!r} has no documents for {len(queries)} queries of the qrels ({some})"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured of some runs.
+
+    Attributes
+    ----------
+    tags : list of str
+    values, weights : ndarray of shape (n_runs, n_queries, n_metrics)
+        Values, and what they weigh in the means.
+    mean : ndarray of shape (n_runs, n_metrics)
+    empty : int ndarray of shape (n_metrics,)
+    facts : list of dict
+    lacks : list of str
+        What to warn of.
+    """
+
+    tags: list[str]
+    values: np.ndarray
+    weights: np.ndarray
+    mean: np.ndarray
+    empty: np.ndarray
+    facts: list[dict[str, float]]
+    lacks: list[str]
+
+
+def measure(
+    pool: Pool, part: list[Joined], metrics: Iterable[Metric], missing: str, max_grade: int | None
+) -> Measured:
+    """All metrics of some runs."""
+    judgments = JoinedJudgments(pool, part)
+    ranking = JoinedRanking(judgments, part)
+    present = np.stack([one.present for one in part])
+    n_runs, n_queries = present.shape
+    counted = present if missing == "skip" else np.ones_like(present)
+    values, weights, means, empty = [], [], [], []
+    for one in metrics:
+        plan = one.bind(judgments, max_grade=max_grade)
+        found = plan.values(ranking).reshape(n_runs, n_queries)
+        mass = plan.mass(ranking).reshape(n_runs, n_queries) * counted
+        means.append([plan.average(*run) for run in zip(found, mass, strict=True)])
+        values.append(np.where(counted, found, np.nan))
+        weights.append(mass)
+        empty.append(int(plan.empty[:n_queries].sum()))
+    return Measured(
+        [one.name for one in part],
+        np.stack(values, axis=-1),
+        np.stack(weights, axis=-1),
+        np.transpose(means),
+        np.array(empty),
+        [one.facts for one in part],
+        [
+            _lacks(one.name, pool.qrels.queries.ids[~one.present])
+            for one in part
+            if not one.present.all() and missing == "zero"
+        ],
+    )
+
+
+def measure_all(
+    pool: Pool,
+    parts: Iterable[list[Joined]],
+    metrics: Iterable[Metric],
+    missing: str,
+    max_grade: int | None,
+) -> Measured:
+    """All metrics of all runs."""
+    chosen = list(metrics)
+    found = [measure(pool, part, chosen, missing, max_grade) for part in parts]
+    return Measured(
+        [tag for one in found for tag in one.tags],
+        np.concatenate([one.values for one in found]),
+        np.concatenate([one.weights for one in found]),
+        np.concatenate([one.mean for one in found]),
+        found[0].empty,
+        [facts for one in found for facts in one.facts],
+        [text for one in found for text in one.lacks],
+    )
+
+
+def warn_missing(lacks: list[str]) -> None:
+    """Warn, in the name of the caller's caller, of queries that runs do not have."""
+    if lacks:
+        more = f"; and so on, {len(lacks)} runs in all" * (len(lacks) > 3)
+        warnings.warn(
+            f"{'; '.join(lacks[:3])}{more}: they count as queries for which nothing was retrieved. "
+            "missing='skip' leaves them out.",
+            UserWarning,
+            stacklevel=3,
+        )
