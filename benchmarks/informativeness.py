@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 from scipy.optimize import minimize
-from skrank.evaluation.informativeness import maximum_entropy
 
 import skrank
+from skrank.informativeness import maximum_entropy
 
 CASES = [(100, 1), (100, 2), (1000, 2), (1000, 4)]
 TARGETS = {(100, 2): 20, (1000, 4): 100}  # milliseconds

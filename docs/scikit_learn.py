@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from textwrap import fill
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from matrix import (
+from tests.helpers.matrix import (
     BACKENDS,
     BARE,
     CONTAINERS,
@@ -21,13 +21,13 @@ from matrix import (
     Estimator,
     Way,
 )
-from matrix_tools import TOOLS
+from tests.helpers.matrix_tools import TOOLS
 
 WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 PAGE = Path(__file__).with_name("scikit-learn.md")
 HEAD = f"""# skrank in scikit-learn
 
-Made by `python docs/build.py` from the recipes that `tests/test_matrix.py` runs: each of them finds
+Made by `python docs/build.py` from the recipes that `tests/scoring/test_matrix.py` runs: each finds
 what a loop by hand over the folds finds, and what is refused here raises an error that says why.
 
 The query of each row reaches estimators, scorers and splitters in one of two ways, with equal

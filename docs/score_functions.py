@@ -59,7 +59,7 @@ FUNCTION = '''def {name}(
     )
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
 '''
-INIT = '"""Score functions: each metric as a function. Written by docs/score_functions.py."""\n'
+HEAD = '"""Score functions{what}: written by docs/score_functions.py."""\n\n# fmt: off\n'
 
 
 def family(cls: type[Metric]) -> str:
@@ -128,9 +128,8 @@ def module(classes: list[type[Metric]]) -> str:
     ours = sorted(line for line in used if line.startswith("from skrank"))
     blocks = ["from __future__ import annotations", *(["\n".join(standard)] if standard else [])]
     blocks += ["from numpy.typing import ArrayLike", "\n".join(ours)]
-    name = family(classes[0])
-    head = f'"""Score functions of the family `{name}`: written by docs/score_functions.py."""\n\n'
-    return head + "# fmt: off\n" + "\n\n".join(blocks) + "\n\n\n" + body
+    head = HEAD.format(what=f" of the family `{family(classes[0])}`")
+    return head + "\n\n".join(blocks) + "\n\n\n" + body
 
 
 def files() -> dict[Path, str]:
@@ -144,7 +143,7 @@ def files() -> dict[Path, str]:
         for name, classes in sorted(families.items())
         for cls in classes
     ]
-    return texts | {FOLDER / "__init__.py": INIT + "\n" + "".join(lines)}
+    return texts | {FOLDER / "__init__.py": HEAD.format(what="") + "\n" + "".join(lines)}
 
 
 if __name__ == "__main__":

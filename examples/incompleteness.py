@@ -14,7 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
-from skrank.evaluation.incompleteness import DEFAULT_METRICS, Robustness, robustness
+from skrank.incompleteness import DEFAULT_METRICS, Robustness, robustness
 
 TABLES = {
     "tau_b": "tau_b with the ranking by all judgments",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import skrank
 from skrank import trec
-from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS
+from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics import Metric, metric
 from skrank.trec._measure import MISSING_CHOICES
 

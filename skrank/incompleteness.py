@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, read_qrels

@@ -14,7 +14,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
 
 _NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned

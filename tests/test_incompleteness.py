@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from skrank.evaluation.incompleteness import DEFAULT_METRICS, reduce_judgments, robustness
 
 import skrank
 from skrank import stats, trec
+from skrank.incompleteness import DEFAULT_METRICS, reduce_judgments, robustness
 
 PERCENTS = (100, 90, 70, 50, 30, 10, 1)
 

@@ -106,7 +106,7 @@ class Metric(ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether values depend on the highest grade of the collection, which no parameter gives."""
+        """Whether values depend on a highest grade of the collection that no parameter gives."""
         return False
 
     def on_scale(self, max_grade: int) -> Metric:

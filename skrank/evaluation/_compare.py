@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.ranking import Ranking
-from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS, unique_metrics
+from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ that distribution is close to the curve of the list: `study` measures it on the 
 `select_thresholds` takes the probabilities of graded average precision from it.
 """
 
-from skrank.evaluation.informativeness._clicks import (
+from skrank.informativeness._clicks import (
     thresholds_from_clicks as thresholds_from_clicks,
 )
-from skrank.evaluation.informativeness._distribution import GradeDistribution as GradeDistribution
-from skrank.evaluation.informativeness._distribution import maximum_entropy as maximum_entropy
-from skrank.evaluation.informativeness._study import Study as Study
-from skrank.evaluation.informativeness._study import study as study
-from skrank.evaluation.informativeness._thresholds import ThresholdChoice as ThresholdChoice
-from skrank.evaluation.informativeness._thresholds import select_thresholds as select_thresholds
-from skrank.evaluation.informativeness._thresholds import threshold_grid as threshold_grid
+from skrank.informativeness._distribution import GradeDistribution as GradeDistribution
+from skrank.informativeness._distribution import maximum_entropy as maximum_entropy
+from skrank.informativeness._study import Study as Study
+from skrank.informativeness._study import study as study
+from skrank.informativeness._thresholds import ThresholdChoice as ThresholdChoice
+from skrank.informativeness._thresholds import select_thresholds as select_thresholds
+from skrank.informativeness._thresholds import threshold_grid as threshold_grid

@@ -13,7 +13,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank.evaluation.informativeness._lists import Expectation, RankedLists
+from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.metrics import metric as metric_of
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.evaluation._evaluate._evaluate import unique_metrics
-from skrank.evaluation.informativeness._lists import CutRanking, Expectation, RankedLists
+from skrank.evaluation._evaluate import unique_metrics
+from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, read_qrels
 from skrank.trec._files import Source

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.evaluation.informativeness._study import Study, study
+from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.trec._data import Qrels, read_qrels
 from skrank.trec._files import Source

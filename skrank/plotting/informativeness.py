@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from skrank.evaluation.informativeness import Study
+    from skrank.informativeness import Study
 
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 

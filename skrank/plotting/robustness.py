@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from skrank.evaluation.incompleteness import Robustness
+    from skrank.incompleteness import Robustness
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",

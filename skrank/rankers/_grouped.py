@@ -16,7 +16,7 @@ from skrank import _validation as check
 from skrank._boosters.adapters import highest_grade
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
-from skrank.evaluation._evaluate._evaluate import unique_metrics
+from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._checks import check_fit_params, check_lists, check_parameters

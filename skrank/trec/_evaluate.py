@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank.evaluation._evaluate._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
+from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, read_qrels
 from skrank.trec._files import Source
@@ -20,7 +20,7 @@ from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measu
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._evaluate._compare import Comparison
+    from skrank.evaluation._compare import Comparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ class TrecReport:
         """
         import pandas as pd
 
-        from skrank.evaluation._evaluate._compare import compare_values
+        from skrank.evaluation._compare import compare_values
 
         shape = len(self.mean), -1, len(self.mean.columns)
         values = self.per_query.to_numpy().reshape(shape).transpose(1, 2, 0)

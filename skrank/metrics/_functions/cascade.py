@@ -3,7 +3,8 @@
 # fmt: off
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from skrank._engine.gains import Gain
 from skrank.metrics.ap import AP
 from skrank.metrics.cg import CG
-from skrank.metrics.dcg import DCG, Discount
+from skrank.metrics.dcg import DCG
+from skrank.metrics.dcg import Discount
 from skrank.metrics.gap import GAP
 from skrank.metrics.ndcg import NDCG
 from skrank.metrics.q import QMeasure

@@ -1,0 +1,1 @@
+"""What tests share: literal definitions, points of the registry, tools of scikit-learn by hand."""

@@ -1,0 +1,423 @@
+"""The tools of scikit-learn, and Optuna: recipes in both modes, and what to know about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.helpers.matrix import CALL_DATA, CALL_PARAMS, Tool, Way, by_call, by_fit, way
+
+VALIDATE = "scores = cross_validate({model}, DATA, cv=cv, scoring=scoringPARAMS)"
+SCORES = 'scores["test_score"]'
+MEANS = 'search.cv_results_["mean_test_score"]'
+RANKERS = ("grouped ridge", "lightgbm")
+
+
+def validated(make: str, model: str) -> dict[str, Way]:
+    """The ways of a model in `cross_validate`."""
+    return by_call(f"{make}\n{VALIDATE.format(model=model)}")
+
+
+def ensemble(make: str) -> dict[str, Way]:
+    """The ways of a model that strips `y` of its index before it trains those inside."""
+    ways = validated(f"ensemble = {make}", "ensemble")
+    with_index = 'X_on = pd.DataFrame(X, index=pd.Index(qid, name="qid"))\n'
+    on_x = replace(
+        ways["y"],
+        code=with_index + ways["y"].code.replace("X, y", "X_on, y"),
+        note="with the groups on the index of `X` as well",
+        refused=ways["y"].code,
+        refused_models=("lightgbm",),
+    )
+    return {"y": on_x, "routing": ways["routing"]}
+
+
+STACK = ensemble("""StackingRegressor(
+    [("one", model), ("two", skrank.GroupedRanker(Ridge()))],
+    skrank.GroupedRanker(Ridge()), cv=skrank.QueryKFold(2),
+)""")
+
+SELECT = validated("pipe = make_pipeline(SelectFromModel(model), model)", "pipe")
+OPTUNA_SEARCH = """\
+search = OptunaSearchCV(
+    model, {name: CategoricalDistribution(grid[name]) for name in grid},
+    n_trials=3, random_state=0, scoring=scoring, cv=cv,
+)"""
+
+TOOLS = (
+    Tool(
+        "GridSearchCV",
+        **by_fit("search = GridSearchCV(model, grid, scoring=scoring, cv=cv).fit(DATA)"),
+        result=MEANS,
+        oracle="search",
+    ),
+    Tool(
+        "RandomizedSearchCV",
+        **by_fit("""
+            search = RandomizedSearchCV(
+                model, grid, n_iter=2, random_state=0, scoring=scoring, cv=cv
+            ).fit(DATA)
+        """),
+        result=MEANS,
+        oracle="search",
+    ),
+    Tool(
+        "HalvingGridSearchCV",
+        **by_fit("""
+            search = HalvingGridSearchCV(
+                model, grid, resource="max_queries", min_resources=8, max_resources=16,
+                factor=2, random_state=0, scoring=scoring, cv=cv,
+            ).fit(DATA)
+        """),
+        result=MEANS,
+        oracle="search",
+        models=RANKERS,
+        remark=(
+            'Halve over `resource="max_queries"` of `GroupedRanker`, in a pipeline '
+            '`"groupedranker__max_queries"`; wrap plain regressors in it. More queries include the '
+            'fewer ones, and the test parts stay whole. The default resource, `"n_samples"`, draws '
+            "rows, of the test parts too: lists get shorter and scores rise. It warns with "
+            "`skrank.CutQueryWarning`."
+        ),
+    ),
+    Tool(
+        "HalvingRandomSearchCV",
+        **by_fit("""
+            search = HalvingRandomSearchCV(
+                model, grid, n_candidates=2, resource="max_queries", min_resources=8,
+                max_resources=16, factor=2, random_state=0, scoring=scoring, cv=cv,
+            ).fit(DATA)
+        """),
+        result=MEANS,
+        oracle="search",
+        models=RANKERS,
+        remark="As HalvingGridSearchCV.",
+    ),
+    Tool(
+        "cross_validate",
+        **by_call(VALIDATE.format(model="model")),
+        result=SCORES,
+        oracle="validated",
+        remark=(
+            'Several metrics, `skrank.scorer("gap", "ndcg@10")`, take one prediction and one sort '
+            "per fold. With metadata routing the groups go into `params`; scikit-learn refuses "
+            "`groups=` there."
+        ),
+    ),
+    Tool(
+        "cross_val_score",
+        **by_call("scores = cross_val_score(model, DATA, cv=cv, scoring=scoringPARAMS)"),
+        result="scores",
+        oracle="validated",
+    ),
+    Tool(
+        "cross_val_predict",
+        **by_call("predicted = cross_val_predict(model, DATA, cv=cvPARAMS)"),
+        result="predicted",
+        oracle="out_of_fold",
+        remark=(
+            "The rows of a query are predicted by one model, so `skrank.evaluate(relevance, "
+            "predicted, groups=qid)` is sound. Scores of different queries are not comparable."
+        ),
+    ),
+    Tool(
+        "learning_curve",
+        **by_call(
+            """
+            sizes, _, scores = learning_curve(
+                model, DATA, train_sizes=[0.5, 1.0], cv=cv, scoring=scoringPARAMS
+            )
+            """,
+            note="but it cuts one query per size, and warns",
+            warns=True,
+        ),
+        result="scores",
+        oracle="row_curve",
+        remark=(
+            "It counts rows: the last query of a training part is cut, and all are with "
+            "`shuffle=True`. The test parts are whole. validation_curve over `max_queries` cuts "
+            "nothing."
+        ),
+    ),
+    Tool(
+        "validation_curve",
+        **by_call("""
+            _, scores = validation_curve(
+                model, DATA, param_name="max_queries", param_range=[8, 16],
+                cv=cv, scoring=scoringPARAMS,
+            )
+        """),
+        result="scores",
+        oracle="query_curve",
+        models=RANKERS,
+        remark=(
+            "Over `max_queries` of `GroupedRanker` it is the learning curve over whole queries. "
+            "Any other parameter does as well."
+        ),
+    ),
+    Tool(
+        "permutation_test_score",
+        y=way(
+            """
+            score, permuted, p_value = permutation_test_score(
+                model, X, y, groups=qid, cv=cv, scoring=scoring,
+                n_permutations=3, random_state=0,
+            )
+            """,
+            "with `groups=` as well",
+        ),
+        routing=way(
+            """
+            score, permuted, p_value = permutation_test_score(
+                model, X, relevance, params={"groups": qid}, cv=cv, scoring=scoring,
+                n_permutations=3, random_state=0,
+            )
+            """,
+            "but it permutes across queries",
+        ),
+        result="np.append(permuted, [score, p_value])",
+        oracle="permutation_test",
+        remark=(
+            "That the features say nothing about the order inside a query is tested by permuting "
+            "labels inside queries: `groups=` beside groups on `y`. Metadata routing refuses "
+            "`groups=` and permutes labels across all rows. That hypothesis is also rejected when "
+            "features only tell queries with many relevant documents from those with few. With "
+            "groups on `y` and no `groups=`, labels move to other rows together with their query, "
+            "and the queries of `X` are torn apart."
+        ),
+    ),
+    Tool(
+        "permutation_importance",
+        y=way("""
+            found = permutation_importance(
+                model.fit(X, y), X, y, scoring=scoring, n_repeats=2, random_state=0
+            )
+        """),
+        routing=way(
+            """
+            found = permutation_importance(
+                model.fit(X, y), X, relevance, scoring=scoring.bind(qid),
+                n_repeats=2, random_state=0,
+            )
+            """,
+            "through `scorer.bind`",
+            refused="permutation_importance(model.fit(X, y), X, relevance, scoring=scoring)",
+        ),
+        result="found.importances",
+        oracle="importances",
+        remark=(
+            "It routes no metadata. Groups are on `y`, or `scoring.bind(qid)` carries them for "
+            "this one data set. Leave `max_samples` at 1.0: fewer are drawn by rows, which "
+            "shortens lists. Values of a feature are permuted across queries."
+        ),
+    ),
+    Tool(
+        "SequentialFeatureSelector",
+        **by_fit("""
+            chosen = SequentialFeatureSelector(
+                model, n_features_to_select=2, cv=cv, scoring=scoring
+            ).fit(DATA)
+        """),
+        result="chosen.get_support()",
+        oracle="forward_selection",
+    ),
+    Tool(
+        "SelectFromModel",
+        y=SELECT["y"],
+        routing=replace(
+            SELECT["routing"],
+            note="since scikit-learn 1.9, before that through groups on `y`",
+            since="1.9",
+            refused_models=("lightgbm",),
+        ),
+        result=SCORES,
+        oracle="selected",
+        models=RANKERS,
+    ),
+    Tool(
+        "RFE",
+        y=way(
+            "chosen = RFE(model, n_features_to_select=2).fit(X, y, groups=qid)",
+            "with `groups=` as well",
+            refused="RFE(model, n_features_to_select=2).fit(X, y)",
+            refused_models=("lightgbm",),
+        ),
+        routing=way("chosen = RFE(model, n_features_to_select=2).fit(X, relevance, groups=qid)"),
+        result="chosen.ranking_",
+        oracle="elimination",
+        models=RANKERS,
+        remark=(
+            "It strips `y` of its index, and hands the arguments of `fit` on to the model. "
+            "`GroupedRanker` shows `coef_` or `feature_importances_` of its estimator."
+        ),
+    ),
+    Tool(
+        "RFECV",
+        y=way(
+            "",
+            "it needs metadata routing",
+            refused="RFECV(model, cv=cv, scoring=scoring).fit(X, y, groups=qid)",
+        ),
+        routing=way("chosen = RFECV(model, cv=cv, scoring=scoring).fit(X, relevance, groups=qid)"),
+        result='chosen.cv_results_["mean_test_score"]',
+        oracle="elimination_curve",
+        remark=(
+            "It strips `y` of its index before it trains and scores, and without metadata routing "
+            "hands `groups=` to the splitter only."
+        ),
+    ),
+    Tool(
+        "BaggingRegressor",
+        y=way(
+            "",
+            "it needs metadata routing",
+            refused="BaggingRegressor(model, bootstrap=False).fit(X, y)",
+            refused_models=("lightgbm",),
+        ),
+        routing=way("""
+            bag = BaggingRegressor(
+                model.set_params(max_queries=12), bootstrap=False, n_estimators=2, random_state=0
+            ).fit(X, relevance, groups=qid)
+        """),
+        result="bag.predict(X)",
+        oracle="bag",
+        models=RANKERS,
+        remark=(
+            "It strips `y` of its index and makes `X` an array. `bootstrap=False` with "
+            "`max_queries` gives each member whole queries of its own, for the ensemble seeds its "
+            "members. `bootstrap=True`, the default, draws rows: members learn from lists with "
+            "gaps and repetitions."
+        ),
+    ),
+    Tool(
+        "nested cross-validation",
+        **validated(
+            "inner = GridSearchCV(model, grid, scoring=scoring, cv=skrank.QueryKFold(2))", "inner"
+        ),
+        result=SCORES,
+        oracle="nested",
+    ),
+    Tool(
+        "Pipeline",
+        **validated('pipe = Pipeline([("scale", StandardScaler()), ("rank", model)])', "pipe"),
+        result=SCORES,
+        oracle="scaled",
+        remark=(
+            "The `GroupedRanker` is the last step of the pipeline. A pipeline inside a "
+            "`GroupedRanker` is for plain regressors and classifiers; around a bare ranker it is "
+            "refused, for it hands no groups on."
+        ),
+    ),
+    Tool(
+        "ColumnTransformer",
+        **validated(
+            "columns = ColumnTransformer(\n"
+            '    [("scale", StandardScaler(), [0, 1])], remainder="passthrough"\n)\n'
+            "pipe = make_pipeline(columns, model)",
+            "pipe",
+        ),
+        result=SCORES,
+        oracle="scaled_columns",
+    ),
+    Tool(
+        "TransformedTargetRegressor",
+        **ensemble("""TransformedTargetRegressor(
+    model, func=np.sign, inverse_func=np.positive, check_inverse=False
+)"""),
+        result=SCORES,
+        oracle="binary_target",
+        remark=(
+            "Here a model is trained on relevant or not, and judged on grades. `inverse_func` must "
+            "increase over all scores. Those of a ranker may be negative, where `np.square` "
+            "turns their order."
+        ),
+    ),
+    Tool(
+        "VotingRegressor",
+        **ensemble('VotingRegressor([("one", model), ("two", Ridge(alpha=10.0))])'),
+        result=SCORES,
+        oracle="vote",
+        remark="It averages scores as they are: give it members whose scores are of one scale.",
+    ),
+    Tool(
+        "StackingRegressor",
+        y=STACK["y"],
+        routing=replace(
+            STACK["routing"],
+            refused=STACK["routing"].code.replace("skrank.GroupedRanker(Ridge())", "Ridge()"),
+        ),
+        result=SCORES,
+        oracle="stack",
+        models=RANKERS,
+        remark=(
+            "Its `cv` must keep queries whole, and with metadata routing gets the groups that the "
+            "member gets: wrap plain regressors, the final one too, in `GroupedRanker`."
+        ),
+    ),
+    Tool(
+        "AdaBoostRegressor",
+        y=way(
+            "",
+            "for plain regressors only",
+            refused="AdaBoostRegressor(model).fit(X, y)",
+            refused_models=("lightgbm",),
+        ),
+        routing=way(
+            "",
+            "it routes nothing",
+            refused=VALIDATE.format(model="AdaBoostRegressor(model)")
+            .replace("DATA", CALL_DATA["routing"])
+            .replace("PARAMS", CALL_PARAMS["routing"]),
+            error="has not implemented metadata routing",
+        ),
+        remark=(
+            "No groups reach a ranker in it, and it draws rows. Boosting is what LGBMRanker does."
+        ),
+    ),
+    Tool(
+        "CalibratedClassifierCV",
+        **validated(
+            "calibrated = CalibratedClassifierCV(model, cv=skrank.QueryKFold(2))", "calibrated"
+        ),
+        result=SCORES,
+        oracle="calibrated",
+        models=("logistic",),
+        remark=(
+            "For classifiers of grades, which rank by the expected grade. Thresholds, as "
+            "TunedThresholdClassifierCV seeks, change no ranking."
+        ),
+    ),
+    Tool(
+        "Optuna: study",
+        **by_call("""
+            def objective(trial):
+                chosen = {name: trial.suggest_categorical(name, grid[name]) for name in grid}
+                one = clone(model).set_params(**chosen)
+                scores = cross_val_score(one, DATA, cv=cv, scoring=scoringPARAMS)
+                return scores.mean()
+
+            study = optuna.create_study(direction="maximize", sampler=GridSampler(grid, seed=0))
+            study.optimize(objective)
+        """),
+        result="[trial.value for trial in study.trials]",
+        oracle="trials",
+        package="optuna",
+    ),
+    Tool(
+        "Optuna: OptunaSearchCV",
+        y=way(OPTUNA_SEARCH + ".fit(X, y)"),
+        routing=way(
+            OPTUNA_SEARCH + ".fit(X, y)",
+            "through groups on `y`",
+            refused=OPTUNA_SEARCH + ".fit(X, relevance, groups=qid)",
+            refused_models=("lightgbm",),
+        ),
+        result="[trial.value for trial in search.study_.trials]",
+        oracle="search_trials",
+        package="optuna_integration",
+        remark=(
+            "It routes no metadata: with routing enabled, `groups=` makes every trial fail, which "
+            "it only logs. Leave `subsample` at 1.0: less is drawn by rows, which tears queries "
+            "apart."
+        ),
+    ),
+)

@@ -1,0 +1,103 @@
+"""Curves of precision against recall, and judgments of several assessors."""
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank.metrics import (
+    aggregate_judgments,
+    eleven_point_curve,
+    graded_precision_recall_curve,
+    metric,
+)
+from tests.helpers.reference import from_array, graded_precision, graded_recall
+from tests.helpers.reference import gap as literal_gap
+
+NAN = float("nan")
+TREC_EXAMPLE = [1, 1, 0, 1, *[0] * 10, 1, *[0] * 5]
+
+
+def test_eleven_points_of_the_worked_example_of_trec():
+    points = eleven_point_curve(TREC_EXAMPLE, range(20, 0, -1))
+    np.testing.assert_allclose(points, [1.0] * 6 + [0.75] * 2 + [4 / 15] * 3, rtol=1e-12)
+
+
+def test_eleven_points_are_interpolated_precision_at_each_level():
+    rng = np.random.default_rng(0)
+    relevance, qid = rng.integers(0, 3, 200), rng.integers(0, 12, 200)
+    scores = rng.permutation(200)
+    points = eleven_point_curve(relevance, scores, groups=qid)
+    each = [
+        metric("iprec", recall=level / 10)(relevance, scores, groups=qid) for level in range(11)
+    ]
+    np.testing.assert_allclose(points, each, rtol=1e-12)
+    assert (np.diff(points) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("thresholds", [[0.2, 0.5, 0.3], [0, 1, 0], [1, 0, 0]])
+def test_graded_curve_equals_its_definition_and_has_gap_as_area(thresholds):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        labels = rng.integers(0, 4, 12).astype(float)
+        labels[rng.random(12) < 0.2] = NAN
+        labels[0] = 3
+        curve = graded_precision_recall_curve(labels, range(12, 0, -1), thresholds=thresholds)
+        ranked = from_array(labels)
+        for rank, precision, recall in zip(curve.rank, curve.precision, curve.recall, strict=True):
+            rank = int(rank)
+            expected = graded_precision(ranked, rank, thresholds=thresholds)
+            assert precision == pytest.approx(expected, abs=1e-12)
+            expected = graded_recall(ranked, rank, thresholds=thresholds)
+            assert recall == pytest.approx(expected, abs=1e-12)
+        assert curve.gap == pytest.approx(literal_gap(ranked, thresholds=thresholds), abs=1e-12)
+
+
+def test_graded_recall_counts_documents_that_were_not_retrieved():
+    curve = graded_precision_recall_curve([1, 1], [1.0, -np.inf])
+    assert curve.recall.tolist() == [0.5]
+    assert curve.gap == 0.5
+
+
+def test_graded_curve_refuses_what_has_none():
+    with pytest.raises(ValueError, match="2 queries: a curve is of one query"):
+        graded_precision_recall_curve(skrank.with_groups([1, 1], [1, 2]), [2, 1])
+    with pytest.raises(ValueError, match="no document is relevant"):
+        graded_precision_recall_curve([0, 0], [2, 1])
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("mean", [2.5, 1.0, 0.0, NAN]), ("and", [1, 0, 0, NAN]), ("or", [1, 1, 0, NAN])],
+)
+def test_grades_of_assessors(method, expected):
+    grades = [[3, 2], [2, 0], [0, NAN], [NAN, NAN]]
+    np.testing.assert_equal(aggregate_judgments(grades, method=method, threshold=1), expected)
+
+
+def test_threshold_is_inclusive():
+    assert aggregate_judgments([[2, 2]], method="and", threshold=2).tolist() == [1.0]
+    assert aggregate_judgments([[2, 2]], method="or", threshold=2.5).tolist() == [0.0]
+
+
+def test_marks_that_cannot_be_judged_veto_or_are_dropped():
+    grades = [[3, -1]]
+    assert aggregate_judgments(grades, method="and", cannot=(-1,)).tolist() == [0.0]
+    assert aggregate_judgments(grades, method="and", cannot=(-1,), drop=True).tolist() == [1.0]
+    assert aggregate_judgments(grades, cannot=(-1,)).tolist() == [1.5]
+    assert aggregate_judgments(grades, cannot=(-1,), drop=True).tolist() == [3.0]
+
+
+def test_bad_judgments_are_named():
+    with pytest.raises(ValueError, match=r"grade -1 of assessor 1 in row 0"):
+        aggregate_judgments([[3, -1]])
+    with pytest.raises(ValueError, match="one column per assessor"):
+        aggregate_judgments([1, 2])
+    with pytest.raises(ValueError, match="method='most'"):
+        aggregate_judgments([[1, 2]], method="most")
+
+
+def test_averaged_grades_are_measured_between_the_steps():
+    labels = aggregate_judgments([[2, 1], [1, 0], [0, 0]])
+    step = metric("gap", max_grade=2)(labels, [1, 2, 3])
+    between = metric("gap", max_grade=2, labels="interp")(labels, [1, 2, 3])
+    assert step != between

@@ -1,0 +1,654 @@
+"""Weighted sums of metrics and of objectives; catalogue.py has mixtures as metrics like any other.
+
+The properties of metrics run over those in test_metrics.py and test_names.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import doctest
+import json
+import math
+import pickle
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank import LambdaRank, SoftRank, SquaredError, cli
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank.datasets import make_ranking
+from skrank.metrics import Mixture
+from skrank.objectives import AdditivePositionBias, ObjectiveMixture, as_objective
+from tests.helpers import reference as ref
+from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix, trainable
+
+TEXT = "0.7*gap+0.3*ndcg@10"
+STABLE = {"tie_order": "stable"}
+gap, ndcg = skrank.metric("gap"), skrank.metric("ndcg@10")
+
+
+def mean(metric, data):
+    return skrank.metric(metric)(data.relevance, data.scores, groups=data.groups)
+
+
+# ---------------------------------------------------------------------- metrics: algebra and names
+
+
+def test_products_and_sums():
+    expected = Mixture(parts=((0.7, gap), (0.3, ndcg)))
+    for made in (
+        0.7 * gap + 0.3 * ndcg,
+        gap * 0.7 + ndcg * 0.3,
+        np.float64(0.7) * gap + np.float64(0.3) * ndcg,
+        (1.4 * gap + 0.6 * ndcg) * 0.5,
+        skrank.metric(TEXT),
+        Mixture(parts=[[0.7, "gap"], [0.3, "ndcg@10"]]),
+    ):
+        assert made == expected
+        assert hash(made) == hash(expected)
+        assert str(made) == TEXT
+    assert gap + ndcg == 1 * gap + 1 * ndcg
+    assert (gap + ndcg + gap).parts == ((1.0, gap), (1.0, ndcg), (1.0, gap))
+    assert 0.3 * ndcg + 0.7 * gap != expected
+    assert 1 * gap != gap
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("gap+ap", "1.0*gap+1.0*ap"),
+        (" 2 * gap + map@3 ", "2.0*gap+1.0*ap@3"),
+        ("gap@3*0.5", "0.5*gap@3"),
+        ("0.5*gap@3", "0.5*gap@3"),
+        ("0.5*(gap+0.5*ndcg(gain=linear))", "0.5*gap+0.25*ndcg(gain=linear)"),
+        ("(gap+2*p)@3", "1.0*gap@3+2.0*precision@3"),
+        ("1e-05*gap+1e5*ap", "1e-05*gap+100000.0*ap"),
+        ("+1*gap", "1.0*gap"),
+        ("0.1*gap(empty=0)+0.2*ap(empty=0)@1", "0.1*gap(empty=0)+0.2*ap(empty=0)@1"),
+    ],
+)
+def test_texts_of_sums(text, name):
+    metric = skrank.metric(text)
+    assert isinstance(metric, Mixture)
+    assert str(metric) == name
+    assert skrank.metric(name) == metric
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.7*gap+", "*gap", "gap*ap", "0.5*", "0.5+gap", "gap-ap", "gap/2", "gap**2", "-gap",
+        "2*3", "True*gap", "'2'*gap", "2j*gap", "0.7*gap@@3", "0.7*gap@3@5", "2*3*gap", "gap+10",
+        "(" * 80 + "gap" + ")" * 80 + "+", "0.5*gap, 0.5*ap", "sum(gap, ap)", "gap+ap@",
+    ],
+)  # fmt: skip
+def test_malformed_sums_say_how_to_write_them(text):
+    with pytest.raises(ValueError, match=r"write name, .* or a sum such as '0.7\*gap\+0.3\*ndcg"):
+        skrank.metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0*gap", r"weight=0 must be a number in \(0"),
+        ("-0.3*gap+ap", "weight=-0.3 must be"),
+        ("1e400*gap", "weight=inf must be"),
+        ("0.5*gpa+ap", "unknown metric 'gpa': did you mean 'gap'"),
+        ("0.5*gap+ap(rel=0)", "rel=0 must be"),
+        ("(gap@5+ap)@10", "gives k twice"),
+        ("(gap+bpref)@10", "bpref has no cut-off"),
+        ("gap(empty=0)+ap", r"gap\(empty=0\) has empty=0 and ap has empty='skip'.*must agree"),
+        ("gap+ap(ties=worst)", "has ties='average' and ap.*must agree"),
+        ("gap(condensed=True)+ap", "condensed=True and ap has condensed=False"),
+        ("accuracy@3+error@3", "accuracy@3 is better when higher and error@3 when lower"),
+        ("error@3+accuracy@3", "accuracy@3 is better when higher and error@3 when lower"),
+        ("gap+ap(average=geometric)", r"ap\(average=geometric\) has average='geometric': a mix"),
+        ("p(average=micro)@3+r(average=micro)@3", "average='micro': a mixture is the mean of"),
+    ],
+)
+def test_metrics_that_do_not_add_up(text, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric(text)
+
+
+def test_what_is_no_weight_or_metric():
+    for wrong in (lambda: "2" * gap, lambda: gap + "ap", lambda: 1 + gap, lambda: None * gap):
+        with pytest.raises(TypeError, match=r"operand|multiply"):
+            wrong()
+    for weight in (True, math.nan, math.inf, 0, -1.0):
+        with pytest.raises(ValueError, match="weight="):
+            weight * gap
+    for parts in ((), None, "gap", [gap, ndcg], [(1, gap, 2)]):
+        with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
+            Mixture(parts=parts)
+    with pytest.raises(ValueError, match=r"weight of gap is 0\.0: it must be above 0"):
+        1e-200 * (1e-200 * gap)
+    with pytest.raises(TypeError, match="operand"):
+        np.array([0.5, 0.5]) * gap
+
+
+def test_parameters_go_to_every_metric():
+    mixture = skrank.metric(TEXT)
+    assert dataclasses.replace(mixture, empty=0, ties="worst") == skrank.metric(
+        "0.7*gap(empty=0,ties=worst)+0.3*ndcg(empty=0,ties=worst)@10"
+    )
+    assert dataclasses.replace(mixture, k=3) == mixture @ 3 == skrank.metric("(0.7*gap+0.3*ndcg)@3")
+    assert str(mixture @ None) == "0.7*gap+0.3*ndcg"
+    assert skrank.metric(mixture, condensed=True) == skrank.metric(TEXT, condensed=True)
+    assert skrank.metric("gap+ndcg", k=3) == skrank.metric("gap@3+ndcg@3")
+    assert skrank.metric("0.5*ndcg+ndcg(discount=letor)", gain="linear").parts[1][1].gain
+    assert mixture.empty == "skip"
+    assert mixture.k is None
+    for parameters, message in [
+        ({"gain": "linear"}, "unknown parameter of gap 'gain'"),
+        ({"k": 3}, "gives k twice"),
+        ({"average": "geometric"}, "average='geometric': a mixture"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            skrank.metric(TEXT, **parameters)
+    with pytest.raises(ValueError, match="unknown parameter of mixture 'gain'"):
+        skrank.metric(mixture, gain="linear")
+
+
+# ---------------------------------------------------------------------- metrics: values
+
+
+def test_value_is_the_weighted_sum():
+    data = lists(0, n_queries=30, levels=4)
+    parts = [one.per_query(data.relevance, data.scores, groups=data.groups) for one in (gap, ndcg)]
+    mixture = 2.5 * gap + 0.3 * ndcg
+    values = mixture.per_query(data.relevance, data.scores, groups=data.groups)
+    assert values.name == "2.5*gap+0.3*ndcg@10"
+    assert_allclose(values, 2.5 * parts[0] + 0.3 * parts[1], atol=1e-15)
+    assert mean(mixture, data) == pytest.approx(2.5 * mean(gap, data) + 0.3 * mean(ndcg, data))
+    halves = 0.5 * gap + 0.5 * gap
+    assert_allclose(halves.per_query(data.relevance, data.scores, groups=data.groups), parts[0])
+
+
+def test_scale_of_grades_is_that_of_the_collection():
+    data = lists(1, n_queries=30)
+    point = mix((0.5, at("gap", ref.gap)), (0.5, at("err@3", ref.err, k=3)))
+    values = point.metric.per_query(data.relevance, data.scores, groups=data.groups)
+    assert_allclose(values, point.expected(data), atol=1e-12)
+    report = skrank.evaluate(
+        data.relevance, data.scores, groups=data.groups, metrics=[point.metric], max_grade=5
+    )
+    fixed = skrank.metric("0.5*gap(max_grade=5)+0.5*err(max_grade=5)@3")
+    assert report.mean.iloc[0] == mean(fixed, data)
+    own = skrank.metric("0.5*gap(max_grade=5)+0.5*err@3")
+    expected = 0.5 * mean("gap(max_grade=5)", data) + 0.5 * mean("err@3", data)
+    assert mean(own, data) == pytest.approx(expected)
+
+
+EMPTY = np.array([1.0, 0, 2, 0, 0, 0]), np.array([0.0, 1, 0, 1, 0, 1])
+QUERIES = np.array(
+    [*"aabbcc"], object
+)  # a: nothing of label 2; b: both metrics; c: nothing relevant
+
+
+def test_a_query_counts_where_all_metrics_count():
+    parts = {"ap": [0.5, 0.5, np.nan], "ap(rel=2)": [np.nan, 0.5, np.nan]}
+    for name, values in parts.items():
+        one = skrank.metric(name)
+        assert_array_equal(one.per_query(*EMPTY, groups=QUERIES), values)
+    skip = skrank.metric("0.5*ap+0.25*ap(rel=2)")
+    for empty, values, average in [
+        ("skip", [np.nan, 0.375, np.nan], 0.375),
+        ("nan", [np.nan, 0.375, np.nan], np.nan),
+        (0, [0.25, 0.375, 0], 0.625 / 3),
+        (1, [0.5, 0.375, 0.75], 1.625 / 3),
+    ]:
+        one = dataclasses.replace(skip, empty=empty)
+        assert_array_equal(one.per_query(*EMPTY, groups=QUERIES), values)
+        assert mean(one, Lists(*EMPTY, QUERIES)) == pytest.approx(average, nan_ok=True)
+    with pytest.raises(ValueError, match=r"query 'c' has no relevant document, so ap\(empty=raise"):
+        mean(dataclasses.replace(skip, empty="raise"), Lists(*EMPTY, QUERIES))
+    report = skrank.evaluate(*EMPTY, groups=QUERIES, metrics=[skip])
+    assert report.empty.iloc[0] == 2
+    assert report.weights.iloc[:, 0].tolist() == [0, 1, 0]
+
+
+def test_a_metric_of_every_query_beside_one_that_needs_relevant_documents():
+    one = skrank.metric("0.5*judged@2+0.5*ap", empty=0)
+    assert_array_equal(one.per_query(*EMPTY, groups=QUERIES), [0.75, 0.75, 0.5])
+    assert one.needs_relevant
+    assert not skrank.metric("0.5*judged@2+0.5*judged").needs_relevant
+    skip = dataclasses.replace(one, empty="skip")
+    assert_array_equal(skip.per_query(*EMPTY, groups=QUERIES), [0.75, 0.75, np.nan])
+
+
+def test_ties_without_a_closed_form_are_refused():
+    with pytest.raises(ValueError, match="no closed form"):
+        skrank.metric("0.5*ap+0.5*iprec(recall=0.5)")([1, 0], [1, 1])
+    assert skrank.metric("0.5*ap+0.5*iprec(recall=0.5)", ties="stable")([1, 0], [1, 1]) == 1
+
+
+@pytest.mark.parametrize("name", [*map(repr, MIXTURES), "error@3+rbp_residual", "ap+judged"])
+def test_tables_know_what_all_metrics_need(name):
+    data, one = lists(5, n_queries=40), skrank.metric(name)
+    plan = Plan(one, judge(data.relevance, data.groups))
+    assert_array_equal(plan.empty, plan.relevant == 0)
+    assert_array_equal(one.tables(plan.scale, None).relevant, plan.tables.relevant)
+
+
+# ---------------------------------------------------------------------- metrics: everywhere
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_ranking(n_queries=40, random_state=0)
+
+
+def test_evaluate_and_compare(toy):
+    systems = {"new": toy.X[:, 5], "old": toy.X[:, 0]}
+    found = skrank.compare(systems, toy.relevance, groups=toy.qid, metrics=[TEXT, "gap"])
+    assert found.to_frame()["metric"].tolist() == [TEXT, "gap"]
+    report = skrank.evaluate(toy.relevance, toy.X[:, 5], groups=toy.qid, metrics=[TEXT, "gap"])
+    assert report.mean[TEXT] == found.means.loc["new", TEXT]
+    assert TEXT in repr(report)
+    with pytest.raises(ValueError, match="given twice"):
+        skrank.evaluate([1, 0], [1, 0], groups=[0, 0], metrics=[TEXT, "0.7*gap + 0.3*ndcg@10"])
+
+
+def test_scikit_learn(toy):
+    y = skrank.with_groups(toy.relevance, toy.qid)
+    cv = skrank.QueryKFold(3)
+    scorer = skrank.scorer(TEXT)
+    assert pickle.loads(pickle.dumps(scorer)).metrics == clone(scorer).metrics
+    search = GridSearchCV(Ridge(), {"alpha": [1, 100]}, scoring=scorer, cv=cv).fit(toy.X, y)
+    assert search.score(toy.X, y) == scorer(search, toy.X, y)
+    both = cross_validate(Ridge(), toy.X, y, cv=cv, scoring=skrank.scorer(TEXT, "error@3+error@5"))
+    assert {f"test_{TEXT}", "test_neg_1.0*error@3+1.0*error@5"} <= set(both)
+    assert (both["test_neg_1.0*error@3+1.0*error@5"] < 0).all()
+    assert skrank.get_scorer("neg_error@3+error@5").metrics[0].greater_is_better is False
+    plain = scorer.to_sklearn()
+    assert plain(Ridge().fit(toy.X, y), toy.X, y) == pytest.approx(
+        scorer(Ridge().fit(toy.X, y), toy.X, y)
+    )
+
+
+def test_trec_and_the_command_line(tmp_path, capsys):
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n2 0 d 0\n3 0 e 0\n")
+    run.write_text("1 Q0 b 1 2 r\n1 Q0 a 2 1 r\n2 Q0 c 1 2 r\n3 Q0 e 1 1 r\n")
+    report = skrank.trec.evaluate(qrels, run, [TEXT, "gap", "ndcg@10"], empty=0)
+    changed = skrank.metric(TEXT, empty=0)
+    expected = report.mean.iloc[0, 1:].to_numpy() @ [0.7, 0.3]
+    assert report.mean[str(changed)].iloc[0] == pytest.approx(expected)
+    assert report.empty[str(changed)] == 1
+    assert cli.main(["evaluate", str(qrels), str(run), "-m", TEXT, "--format", "json"]) == 0
+    row = json.loads(capsys.readouterr().out)[0]
+    assert row[TEXT] == pytest.approx(skrank.trec.evaluate(qrels, run, TEXT).mean.iloc[0, 0])
+
+
+BOOSTED = {"random_state": 0, "n_jobs": 1, "n_estimators": 8}
+
+
+def test_lightgbm(toy):
+    data = lgb.Dataset(toy.X, toy.relevance, group=np.bincount(toy.qid))
+    log = {}
+    booster = lgb.train(
+        {"objective": skrank.lightgbm.objective(TEXT), "metric": "None", "verbosity": -1,
+         "num_threads": 1},
+        data, 5, [data], feval=skrank.lightgbm.eval_metric(TEXT, "gap"),
+        callbacks=[lgb.record_evaluation(log), lgb.early_stopping(3, verbose=False)],
+    )  # fmt: skip
+    expected = skrank.metric(TEXT)(toy.relevance, booster.predict(toy.X), groups=toy.qid)
+    assert max(log["training"][TEXT]) == pytest.approx(expected)
+
+
+def test_xgboost(toy):
+    data = xgb.DMatrix(toy.X, toy.relevance, qid=toy.qid)
+    name, log = "0.7*gap+0.3*ndcg(gain={0.0=0.0,1.0=1.0,4.0=9.0})@10", {}
+    metric = "0.7*gap + 0.3*ndcg(gain={0: 0, 1: 1, 2: 2, 3: 3, 4: 9})@10"
+    name = str(skrank.metric(metric)).replace(":", "=")
+    booster = xgb.train(
+        {"disable_default_eval_metric": 1, "nthread": 1},
+        data, 5, obj=skrank.xgboost.objective(TEXT), evals=[(data, "train")], evals_result=log,
+        custom_metric=skrank.xgboost.eval_metric(metric, "1e-05*gap"), verbose_eval=False,
+        callbacks=[skrank.xgboost.early_stopping(metric, rounds=3)],
+    )  # fmt: skip
+    expected = skrank.metric(metric)(toy.relevance, booster.predict(data), groups=toy.qid)
+    assert max(log["train"][name]) == pytest.approx(expected, abs=1e-6)
+    assert list(log["train"]) == [name, "1e-05*gap"]
+
+
+@pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        TEXT,
+        0.9 * LambdaRank("gap") + 0.1 * SquaredError(),
+        0.5 * SoftRank("gap") + 0.5 * SoftRank("ndcg"),
+    ],
+    ids=["metric", "with squared error", "softrank"],
+)
+def test_grouped_ranker(kind, objective, toy):
+    estimator = (
+        lgb.LGBMRanker(verbose=-1, **BOOSTED) if kind == "lightgbm" else xgb.XGBRanker(**BOOSTED)
+    )
+    y = skrank.with_groups(toy.relevance, toy.qid)
+    ranker = skrank.GroupedRanker(
+        estimator, objective=objective, validation_fraction=0.3, early_stopping_rounds=5
+    )
+    ranker = clone(ranker).fit(toy.X, y)
+    assert ranker.score(toy.X, y) > skrank.metric("gap")(y, np.zeros(len(y))) + 0.1
+    assert list(ranker.evals_result_["validation"]) == [TEXT if objective == TEXT else "gap"]
+
+
+def test_a_ranker_fixes_the_scale_of_every_part():
+    assert skrank.metric("err+gap").on_scale(4) == skrank.metric("err(max_grade=4)+gap")
+    both = 0.5 * LambdaRank("err") + 0.5 * SquaredError() + SquaredError(max_grade=2)
+    expected = LambdaRank("err(max_grade=4)") * 0.5 + SquaredError(max_grade=4) * 0.5
+    assert both.on_scale(4) == expected + SquaredError(max_grade=2)
+
+
+# ---------------------------------------------------------------------- LambdaRank on mixtures
+
+
+TRAINABLE = [
+    *filter(trainable, MIXTURES),
+    mix((0.5, at("gap", ref.gap)), (0.2, at("ndcg@3", ref.ndcg, k=3)), (0.3, at("err", ref.err))),
+    mix((2.0, at("dcg", ref.dcg)), (3.0, at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3))),
+]
+NORMS = [{"norm": False}, {}, {"score_norm": False}, {"sum_norm": False}]
+
+
+def finite(seed, **how):
+    data = lists(seed, missing=0, **how)
+    scores = np.where(np.isfinite(data.scores), data.scores, -5.0)
+    return Lists(data.relevance, scores, data.groups)
+
+
+def gradient(metric, data, **options):
+    objective = LambdaRank(metric, **(STABLE | options))
+    return np.stack(objective(data.relevance, data.scores, groups=data.groups))
+
+
+def literal(point, data, *, norm=True, score_norm=None, sum_norm=None, **options):
+    """Gradient and curvature of each row by the double loop, on the swaps of the whole mixture."""
+    out = np.zeros((2, len(data.groups)))
+    norms = {
+        "score_norm": norm if score_norm is None else score_norm,
+        "sum_norm": norm if sum_norm is None else sum_norm,
+    }
+    level, sigma = options.get("truncation_level"), options.get("sigmoid", 1.0)
+    for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
+        worth, _ = point.objective(labels, level, data.max_grade)
+        out[:, data.groups == query] = ref.lambdas(
+            worth, scores, labels, sigma=sigma, signed=True, truncation_level=level, **norms
+        )
+    return out
+
+
+@pytest.mark.parametrize("point", TRAINABLE, ids=repr)
+@pytest.mark.parametrize("norm", NORMS, ids=str)
+def test_lambdas_are_the_literal_double_loop(point, norm):
+    cases = [
+        (finite(0), {}),
+        (finite(1, levels=3), {"truncation_level": 2, "sigmoid": 2.0}),
+        (finite(2, scattered=False, longest=9), {"truncation_level": 5}),
+    ]
+    for data, more in cases:
+        options = norm | more
+        found, expected = gradient(point.metric, data, **options), literal(point, data, **options)
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+        assert (found[1] >= 0).all()
+        for query in data.ids:
+            assert found[0, data.groups == query].sum() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("more", [{"perturbations": 3}, {"pairs": "adjacent"}], ids=str)
+def test_sums_of_orders_and_of_neighbours(more):
+    data = finite(6, n_queries=20, levels=5)
+    parts = (0.6, gap), (0.4, skrank.metric("err@5"))
+    mixture = Mixture(parts=parts)
+    each = [share * gradient(one, data, norm=False, **more) for share, one in parts]
+    assert_allclose(gradient(mixture, data, norm=False, **more), sum(each), atol=1e-12)
+    expected = gradient(gap, data, **more)
+    assert_allclose(gradient(0.3 * gap + 0.7 * gap, data, **more), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", NORMS, ids=str)
+def test_a_metric_mixed_with_itself_is_itself(options):
+    data = finite(2, n_queries=20, levels=5)
+    for one in (gap, ndcg, skrank.metric("err@5")):
+        expected = gradient(one, data, **options)
+        assert_allclose(gradient(0.4 * one + 0.6 * one, data, **options), expected, atol=1e-12)
+        assert_allclose(gradient(1 * one, data, **options), expected, atol=1e-12)
+
+
+def test_finite_differences_of_the_cost_at_fixed_deltas():
+    rng = np.random.default_rng(8)
+    labels, scores = rng.integers(0, 4, 9), rng.normal(size=9)
+    labels[0] = 3
+    order = np.argsort(-scores)
+    weight = np.zeros((9, 9))
+    for share, one in ((0.7, gap), (0.3, ndcg)):
+        plan = Plan(one, judge(labels[order]))
+        deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0]
+        weight[np.ix_(order, order)] += share * (deltas + deltas.T)
+
+    def cost(s):
+        pull = np.log1p(np.exp(-np.subtract.outer(s, s)))
+        return (weight * pull)[np.greater.outer(labels, labels)].sum()
+
+    grad, hess = LambdaRank(TEXT, norm=False)(labels, scores)
+    for i, step in enumerate(1e-4 * np.eye(9)):
+        up, here, down = cost(scores + step), cost(scores), cost(scores - step)
+        assert grad[i] == pytest.approx((up - down) / 2e-4, abs=1e-7)
+        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-6)
+
+
+def test_threads_precision_and_rounds():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 300, 600)
+    n = int(sizes.sum())
+    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.repeat(np.arange(600), sizes)
+    judgments, apart = judge(labels, groups), rng.normal(size=n)
+    results = []
+    for n_threads in (1, 3):
+        with skrank._engine.threads.limit_threads(n_threads):
+            bound = LambdaRank(TEXT).bind(judgments)
+            found = []
+            for scores in (np.zeros(n), apart):
+                grad, hess = np.full((2, n), np.nan, np.float32)
+                bound.gradient(scores, grad, hess)
+                found += [grad, hess]
+            results.append(found)
+    for a, b in zip(*results, strict=True):
+        assert np.isfinite(a).all()
+        assert_array_equal(a, b)
+    for one, two in zip(
+        results[0][2:], LambdaRank(TEXT)(labels, apart, groups=groups), strict=True
+    ):
+        assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
+
+
+def test_one_order_of_ties_for_all_metrics():
+    """Parts that drew their own orders would pull a document to two places."""
+    labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
+    one = LambdaRank("gap", norm=False)(labels, np.zeros(800), groups=groups)
+    two = LambdaRank("0.5*gap+0.5*gap", norm=False)(labels, np.zeros(800), groups=groups)
+    assert_allclose(two, one, atol=1e-12)
+
+
+def test_mixtures_that_cannot_be_trained_on():
+    with pytest.raises(ValueError, match=r"precision: the order of the whole list does not matter"):
+        LambdaRank("0.5*gap+0.5*precision")
+    with pytest.raises(ValueError, match="drop the training rows without a label"):
+        LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
+    with pytest.raises(ValueError, match=r"mix the objectives instead: 0.7 \* SoftRank\('gap'\)"):
+        SoftRank(TEXT)
+    plan = Plan(skrank.metric(TEXT), judge([1, 0]))
+    with pytest.raises(TypeError, match="swap deltas of a mixture are those of its metrics"):
+        plan.tables.deltas(plan.judgments.codes)
+
+
+def test_objectives_of_mixtures_are_values():
+    one = as_objective(TEXT, truncation_level=30)
+    assert one == LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30)
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert hash(one) == hash(copy.deepcopy(one))
+
+
+# ---------------------------------------------------------------------- squared error
+
+
+@pytest.mark.parametrize(
+    ("options", "targets"),
+    [
+        ({}, [0, 1 / 15, 3 / 15, 1]),
+        ({"max_grade": 5}, [0, 1 / 31, 3 / 31, 15 / 31]),
+        ({"gain": "linear"}, [0, 0.25, 0.5, 1]),
+        ({"gain": [0, 1, 1, 2, 4, 8]}, [0, 0.125, 0.125, 0.5]),
+        ({"gain": {1: 1, 2: 3, 3: 3, 4: 6}}, [0, 1 / 6, 0.5, 1]),
+        ({"gain": [1, 1, 1, 1, 2]}, [0.5, 0.5, 0.5, 1]),
+    ],
+)
+def test_targets_are_gains_on_the_scale_of_the_collection(options, targets):
+    grad, hess = SquaredError(**options)([0, 1, 2, 4], np.zeros(4), groups=[0, 0, 1, 1])
+    assert_allclose(grad, -np.array(targets), atol=1e-15)
+    assert_array_equal(hess, np.ones(4))
+
+
+def test_squared_error_against_finite_differences():
+    data = finite(3)
+    weights = np.array([1.0 + ord(query[-1]) % 3 for query in data.groups])
+
+    def cost(s):
+        gains = 2 ** np.nan_to_num(data.relevance) - 1
+        return 0.5 * (weights * (s - gains / (2**data.max_grade - 1)) ** 2).sum()
+
+    grad, hess = SquaredError()(
+        data.relevance, data.scores, groups=data.groups, sample_weight=weights
+    )
+    for i, step in enumerate(1e-3 * np.eye(len(grad))):
+        up, here, down = cost(data.scores + step), cost(data.scores), cost(data.scores - step)
+        assert grad[i] == pytest.approx((up - down) / 2e-3, abs=1e-8)
+        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-6, abs=1e-4)
+
+
+def test_squared_error_trains_as_a_regressor(toy):
+    target = (2.0**toy.relevance - 1) / (2.0 ** toy.relevance.max() - 1)
+    params = {"verbosity": -1, "num_threads": 1, "boost_from_average": False, "metric": "None"}
+    expected = lgb.train(params | {"objective": "regression"}, lgb.Dataset(toy.X, target), 5)
+    data = lgb.Dataset(toy.X, toy.relevance, group=np.bincount(toy.qid))
+    made = lgb.train(params | {"objective": skrank.lightgbm.objective(SquaredError())}, data, 5)
+    assert_allclose(made.predict(toy.X), expected.predict(toy.X), atol=1e-5)
+
+
+def test_options_of_squared_error_are_checked():
+    for options, message in [
+        ({"gain": "exp"}, "gain='exp' is not a choice"),
+        ({"gain": [0, 2, 1]}, "must not fall as labels rise"),
+        ({"gain": [0, 0]}, "is 0 for every label"),
+        ({"gain": {0: 0, 2: 0}}, "is 0 for every label"),
+        ({"max_grade": 0}, "max_grade=0 must be at least 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            SquaredError(**options)
+    with pytest.raises(ValueError, match=r"label 4 is above max_grade=3 of SquaredError"):
+        SquaredError(max_grade=3)([0, 4], [0, 0])
+    with pytest.raises(ValueError, match="gain has no value for label 2"):
+        SquaredError([0, 1])([0, 2], [0, 0])
+    for value in (-np.inf, np.inf, np.nan):
+        with pytest.raises(ValueError, match="score of row 1 is"):
+            SquaredError()([0, 1], [0, value])
+
+
+# ---------------------------------------------------------------------- mixtures of objectives
+
+
+def test_gradients_add_up():
+    data = finite(4, n_queries=20)
+    how = {"groups": data.groups, "sample_weight": np.full(len(data.groups), 2.0)}
+    parts = (LambdaRank("gap", **STABLE), SquaredError("linear"), SoftRank("ndcg"))
+    both = 0.5 * (parts[0] + 2 * parts[1]) + parts[2] * np.float64(0.25)
+    assert both == ObjectiveMixture(((0.5, parts[0]), (1.0, parts[1]), (0.25, parts[2])))
+    found = both(data.relevance, data.scores, **how)
+    each = [np.stack(one(data.relevance, data.scores, **how)) for one in parts]
+    assert_allclose(found, 0.5 * each[0] + each[1] + 0.25 * each[2], atol=1e-12)
+
+
+def test_bound_mixtures_count_rounds_together():
+    labels, groups = np.tile([3, 2, 1, 0], 50), np.repeat(np.arange(50), 4)
+    bound = (0.5 * LambdaRank("gap") + 0.5 * SquaredError()).bind(judge(labels, groups))
+    found = []
+    for number in (0, 1, 0):
+        bound.round = number
+        grad, hess = np.empty((2, 200), np.float32)
+        bound.gradient(np.zeros(200), grad, hess)
+        assert bound.round == number + 1
+        found.append(grad)
+    assert_array_equal(found[0], found[2])
+    assert (found[0] != found[1]).any()
+
+
+def test_scale_of_the_collection_reaches_every_part():
+    judgments = judge([1, 0, 2])
+    both = LambdaRank("gap") + SquaredError()
+    grad, hess = np.empty((2, 3))
+    both.bind(judgments, max_grade=4).gradient(np.zeros(3), grad, hess)
+    fixed = LambdaRank("gap(max_grade=4)") + SquaredError(max_grade=4)
+    assert_array_equal(grad, fixed([1, 0, 2], np.zeros(3))[0])
+
+
+def test_mixtures_of_objectives_are_values():
+    both = 0.9 * LambdaRank("gap") + 0.1 * SquaredError()
+    assert pickle.loads(pickle.dumps(both)) == both
+    assert hash(both) == hash(copy.deepcopy(both))
+    assert as_objective(both) is both
+    assert ObjectiveMixture([(1, "gap")]).parts == ((1.0, LambdaRank("gap")),)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        both.parts = ()
+    with pytest.raises(ValueError, match=r"options .* belong to the objective"):
+        as_objective(both, sigmoid=2)
+
+
+def test_what_is_no_mixture_of_objectives():
+    one = LambdaRank("gap")
+    for weight in (0, -1, math.nan, True):
+        with pytest.raises(ValueError, match="weight="):
+            weight * one
+    for wrong in (lambda: one + gap, lambda: gap + one, lambda: "2" * one, lambda: 1 + one):
+        with pytest.raises(TypeError, match=r"operand|multiply"):
+            wrong()
+    for parts in ((), 3, [one]):
+        with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
+            ObjectiveMixture(parts)
+    with pytest.raises(ValueError, match="is no metric"):
+        ObjectiveMixture([(1, 3)])
+    mixture = 0.5 * one + 0.5 * SquaredError()
+    with pytest.raises(ValueError, match="AdditivePositionBias learns about positions"):
+        0.5 * AdditivePositionBias(one) + mixture
+    assert AdditivePositionBias(mixture).objective == mixture
+
+
+def test_the_page_of_mixtures_runs():
+    page = Path(__file__).resolve().parents[2] / "docs" / "mixtures.md"
+    result = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert result.attempted > 8
+    assert not result.failed
+
+
+@pytest.mark.parametrize("name", ["gap", "0.5*gap+0.5*ndcg@3"])
+def test_plans_can_be_copied(name):
+    plan = Plan(skrank.metric(name), judge([1, 0, 2]))
+    for copied in (copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
+        assert type(copied) is type(plan)
+        assert copied.metric == plan.metric

@@ -1,0 +1,300 @@
+"""Names of metrics: strings parse, metrics print, and mistakes are met with the nearest name."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import skrank
+from skrank.metrics import GAP, NDCG, RR, Precision, registered
+from tests.helpers.catalogue import CATALOGUE, every_point
+
+
+@every_point
+def test_the_name_of_a_metric_parses_back(point):
+    for metric in (
+        point.metric,
+        dataclasses.replace(point.metric, empty=0, ties="worst"),
+        dataclasses.replace(point.metric, empty="nan", condensed=True),
+    ):
+        assert skrank.metric(str(metric)) == metric
+        assert hash(skrank.metric(str(metric))) == hash(metric)
+        assert str(skrank.metric(str(metric))) == str(metric)
+        assert " " not in str(metric)
+
+
+@every_point
+def test_metrics_are_values(point):
+    metric = point.metric
+    for twin in (
+        pickle.loads(pickle.dumps(metric)),
+        copy.copy(metric),
+        copy.deepcopy(metric),
+        clone(metric, safe=False),
+        dataclasses.replace(metric),
+        eval(repr(metric), vars(skrank.metrics)),
+    ):
+        assert twin == metric
+        assert hash(twin) == hash(metric)
+        assert type(twin) is type(metric)
+    assert {metric: 1}[skrank.metric(point.text)] == 1
+
+
+@every_point
+def test_metrics_are_frozen(point):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        point.metric.k = 3
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del point.metric.k
+
+
+def test_different_parameters_are_different_metrics():
+    assert len({point.metric for point in CATALOGUE}) == len(CATALOGUE)
+    assert len({str(point.metric) for point in CATALOGUE}) == len(CATALOGUE)
+
+
+def test_every_name_and_alias_gives_its_class():
+    for name, cls in registered().items():
+        assert cls.names[0] == name
+        for alias in cls.names:
+            for text in (alias, f" {alias} ", f"{alias}()"):
+                assert type(skrank.metric(text)) is cls
+                assert str(skrank.metric(text)) == name
+
+
+@pytest.mark.parametrize("name", ["r_precision", "bpref", "rpref", "iprec", "infap"])
+def test_metrics_without_a_cut_off(name):
+    with pytest.raises(ValueError, match=rf"{name} has no cut-off: remove k=5, or use"):
+        skrank.metric(f"{name}@5")
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("map", "ap"),
+        ("map@5", "ap@5"),
+        ("mrr", "rr"),
+        ("p@10", "precision@10"),
+        ("r@10", "recall@10"),
+        ("f(beta=2)@3", "f1(beta=2.0)@3"),
+    ],
+)
+def test_aliases(alias, name):
+    assert skrank.metric(alias) == skrank.metric(name)
+    assert str(skrank.metric(alias)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        ("gap", GAP()),
+        ("gap@10", GAP(k=10)),
+        ("gap()", GAP()),
+        (" gap @ 10 ", GAP(k=10)),
+        ("gap(k=10)", GAP(k=10)),
+        ("ndcg(gain=linear)@10", NDCG(gain="linear", k=10)),
+        ("ndcg(gain='linear', k=10)", NDCG(gain="linear", k=10)),
+        ("ndcg(gain=[0, 1, 3])", NDCG(gain=(0, 1, 3))),
+        ("ndcg(gain=(0,1,3))", NDCG(gain=[0, 1, 3])),
+        ("ndcg(gain={0:0,2:5})", NDCG(gain={0: 0, 2: 5})),
+        ("gap(thresholds=[0.25,0.75],normalize=ideal)@5",
+         GAP(thresholds=np.array([0.25, 0.75]), normalize="ideal", k=5)),
+        ("gap(empty=0,ties='worst',condensed=True)", GAP(empty=0, ties="worst", condensed=True)),
+        ("rr(ruler=[1,0.5])", RR(ruler=[1, 0.5])),
+        ("p(rel=2)@3", Precision(rel=2, k=3)),
+    ],
+)  # fmt: skip
+def test_strings_parse(text, metric):
+    assert skrank.metric(text) == metric
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        (GAP(), "gap"),
+        (GAP(k=10), "gap@10"),
+        (GAP(thresholds=[0.3, 0.7], k=5), "gap(thresholds=[0.3,0.7])@5"),
+        (NDCG(gain="linear"), "ndcg(gain=linear)"),
+        (NDCG(gain=[0, 1, 3]), "ndcg(gain=[0.0,1.0,3.0])"),
+        (NDCG(gain=OrderedDict([(2, 5), (0, 0)])), "ndcg(gain={0.0:0.0,2.0:5.0})"),
+        (GAP(empty=0, ties="best"), "gap(empty=0,ties=best)"),
+        (Precision(k=np.int64(3), rel=np.float32(2)), "precision(rel=2.0)@3"),
+    ],
+)
+def test_names_carry_what_is_not_default(metric, text):
+    assert str(metric) == text
+    assert f"{metric}" == text
+
+
+def test_thresholds_keep_every_digit():
+    metric = skrank.metric("gap", thresholds=[1 / 3, 1 / 3, 1 / 3])
+    assert skrank.metric(str(metric)).thresholds == (1 / 3, 1 / 3, 1 / 3)
+
+
+def test_parameters_may_stand_in_both_places():
+    assert skrank.metric("gap@10", normalize="ideal") == GAP(k=10, normalize="ideal")
+    assert skrank.metric(GAP(k=10), normalize="ideal") == GAP(k=10, normalize="ideal")
+    metric = GAP(k=10)
+    assert skrank.metric(metric) is metric
+    with pytest.raises(ValueError, match="k is given twice"):
+        skrank.metric("gap@10", k=5)
+    with pytest.raises(ValueError, match="k twice"):
+        skrank.metric("gap(k=5)@10")
+    with pytest.raises(ValueError, match=r"twice|no metric name"):
+        skrank.metric("gap(empty=0,empty=1)")
+
+
+def test_cut_off_operator():
+    assert skrank.metric("gap") @ 10 == GAP(k=10)
+    assert skrank.metric("ndcg(gain=linear)@10") @ 3 == NDCG(gain="linear", k=3)
+    assert skrank.metric("gap@3") @ None == GAP()
+    for k in (0, -1, 2.5, "3", True):
+        with pytest.raises(ValueError, match="k="):
+            skrank.metric("gap") @ k
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("gpa", "gap"), ("ngcd", "ndcg"), ("ndgc", "ndcg"), ("er", "err"), ("precison", "precision")],
+)
+def test_unknown_metric_suggests_the_nearest(name, nearest):
+    with pytest.raises(ValueError, match=f"unknown metric '{name}': did you mean '{nearest}'"):
+        skrank.metric(f"{name}@10")
+
+
+def test_unknown_metric_lists_the_known():
+    with pytest.raises(ValueError, match=r"unknown metric 'xyzzy': Known: .*ap, .*gap.*ndcg"):
+        skrank.metric("xyzzy")
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("gap(treshold=[1])", "thresholds"),
+        ("ndcg(gian=linear)", "gain"),
+        ("ap(relevance=2)", "rel"),
+        ("gap(tie=worst)", "ties"),
+        ("err(maxgrade=4)", "max_grade"),
+    ],
+)
+def test_unknown_parameter_suggests_the_nearest(text, nearest):
+    pattern = rf"unknown parameter of \w+ '\w+': did you mean '{nearest}'\? Known: .*k"
+    with pytest.raises(ValueError, match=pattern):
+        skrank.metric(text)
+    name, _, rest = text.partition("(")
+    with pytest.raises(ValueError, match=pattern):
+        skrank.metric(name, **{rest.split("=")[0]: 1})
+
+
+MALFORMED = [
+    "", " ", "@10", "gap@", "gap@@10", "gap@10@5", "gap(", "gap)", "gap(10)", "gap(k=)",
+    "gap(k=1", "10", "gap-10", "gap.k", "gap[10]", "gap+", "(gap, ap)", "gap; ap", "gap(**{})",
+    "gap(k=__import__('os'))", "gap(thresholds=[x for x in y])", "lambda: gap", "gap\x00",
+    "gap@1 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_malformed_names_say_how_to_write_them(text):
+    with pytest.raises(ValueError, match=r"write name, name@k or name\(parameter=value\)@k"):
+        skrank.metric(text)
+
+
+@pytest.mark.parametrize("thing", [None, 10, ["gap"], GAP, b"gap", np.float64(1)])
+def test_what_is_no_name(thing):
+    with pytest.raises(ValueError, match="is no metric: pass a name such as"):
+        skrank.metric(thing)
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        ("0", "k=0 must be at least 1"),
+        ("-3", "k=-3 must be at least 1"),
+        ("2.5", "k=2.5 must be an integer"),
+        ("ten", "k='ten' must be an integer"),
+        ("'10'", "k='10' must be an integer"),
+        ("True", "k=True must be an integer"),
+    ],
+)
+@pytest.mark.parametrize("name", ["gap", "ndcg", "err", "p"])
+def test_cut_off_is_a_whole_number_of_at_least_one(name, k, message):
+    for text in (f"{name}@{k}", f"{name}(k={k})"):
+        with pytest.raises(ValueError, match=message):
+            skrank.metric(text)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"ties": "averge"}, r"ties='averge' .*'average', 'stable', 'worst', 'best'"),
+        ({"empty": "ignore"}, r"empty='ignore' .*'skip', 0, 1, 'nan', 'raise'"),
+        ({"empty": 2}, "empty=2 is not a choice"),
+        ({"empty": True}, "empty=True is not a choice"),
+        ({"normalize": "max"}, r"normalize='max' .*'all', 'ideal'"),
+        ({"average": "micro"}, r"average='micro' .*'macro', 'geometric'"),
+        ({"labels": "linear"}, r"labels='linear' .*'step', 'interp'"),
+        ({"condensed": "no"}, "condensed='no'"),
+        ({"max_grade": 0}, "max_grade=0 must be at least 1"),
+        ({"max_grade": 2.5}, "max_grade=2.5 must be an integer"),
+        ({"max_grade": 10**6}, "max_grade=1000000 .*bin the labels"),
+    ],
+)
+def test_values_of_parameters_are_checked(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric("gap", **parameters)
+    with pytest.raises(ValueError, match=message):
+        GAP(**parameters)
+
+
+@pytest.mark.parametrize("rel", [0, -1, "1", None, True, float("nan")])
+@pytest.mark.parametrize("name", ["ap", "p@3", "rr"])
+def test_lowest_relevant_label_is_above_zero(name, rel):
+    with pytest.raises(ValueError, match=r"rel=.* must be a number in \(0"):
+        skrank.metric(name, rel=rel)
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        ("log", "gain='log' is not a choice"),
+        ([], "gain=.* at least one number"),
+        ([0, -1], "must be at least 0"),
+        ([0, 3, 1], "must not fall as labels rise"),
+        ({0: 1, 2: 0}, "must not fall as labels rise"),
+        ([0, np.inf], "all finite"),
+        ([0, "x"], "sequence of numbers"),
+        ({"a": 1}, "sequence of numbers"),
+    ],
+)
+def test_gains_are_checked(gain, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric("ndcg", gain=gain)
+
+
+def test_gains_that_do_not_cover_the_labels():
+    with pytest.raises(ValueError, match="gain has no value for label 2: give one per label"):
+        skrank.metric("ndcg", gain=[0, 1])([0, 1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="gain has no value for label 1"):
+        skrank.metric("ndcg", gain={0: 0, 2: 1})([0, 1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("ruler", "message"),
+    [
+        ("bbc", r"ruler='bbc' .*'trec', 'romip'"),
+        ([1, 2], "must not increase"),
+        ([1, -1], "at least 0"),
+        ([], "at least one"),
+        (5, "sequence of numbers"),
+    ],
+)
+def test_rulers_are_checked(ruler, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric("rr", ruler=ruler)

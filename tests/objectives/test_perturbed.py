@@ -1,0 +1,284 @@
+"""LambdaRank on perturbed orders, on neighbours only, and with one normalisation at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from test_lambdarank import STABLE, Lists, close, finite, gradient, many, single
+
+from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank._kernels import ranking
+from skrank.objectives.lambdarank import _SEED_STEP
+from tests.helpers import reference as ref
+from tests.helpers.catalogue import CATALOGUE, every_objective, lists
+
+WORD = 2**64
+
+
+def mixed(x):
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % WORD
+    return x ^ (x >> 31)
+
+
+def noise(seed, n):
+    """Gumbel noise of rows 0 .. n - 1, number by number."""
+    draws = [mixed((mixed(seed) + 0x9E3779B97F4A7C15 * (row + 1)) % WORD) >> 11 for row in range(n)]
+    return -np.log(-np.log((np.array(draws, dtype=float) + 0.5) * 2.0**-53))
+
+
+def literal(point, labels, scores, order, *, score_norm, sum_norm, max_grade, adjacent=False):
+    """The double loop over one query in a given order of its documents: sum and gradients."""
+    value, normalizer = point.objective(labels, None, max_grade)
+    grad, hess, total = np.zeros(len(labels)), np.zeros(len(labels)), 0.0
+    if point.value(labels, max_grade=max_grade) is None or normalizer == 0:
+        return grad, hess, total
+    ranked = [labels[row] for row in order]
+    for a in range(len(order)):
+        for b in range(a + 1, min(len(order), a + 2) if adjacent else len(order)):
+            upper, lower = ranked[a] or 0, ranked[b] or 0
+            change = ref.swap_delta(value, ranked, a + 1, b + 1) / normalizer
+            if upper == lower or change == 0 or (change > 0) != (lower > upper):
+                continue
+            high, low = (order[a], order[b]) if upper > lower else (order[b], order[a])
+            ahead = scores[high] - scores[low]
+            wide = score_norm and max(scores) != min(scores)
+            delta = abs(change) / (0.01 + abs(ahead) if wide else 1.0)
+            p = 1 / (1 + np.exp(min(ahead, 700)))
+            grad[high] -= delta * p
+            grad[low] += delta * p
+            hess[high] += delta * p * (1 - p)
+            hess[low] += delta * p * (1 - p)
+            total += 2 * delta * p
+    return grad, hess, total
+
+
+def expected(point, data, objective, *, seed=None):
+    """Means over the orders that the objective draws, all of them if `seed` is given."""
+    grad, hess = np.zeros((2, len(data.scores)))
+    shift = 0 if seed is None else objective.temperature
+    norms = {"score_norm": objective.score_norm, "sum_norm": objective.sum_norm}
+    norms = {name: objective.norm if value is None else value for name, value in norms.items()}
+    n_orders = objective.perturbations or 1
+    seeds = [((seed or 0) + k * _SEED_STEP) % 2**63 for k in range(n_orders)]
+    drawn = [shift * noise(one, len(data.scores)) for one in seeds]
+    for query, (_, labels) in zip(data.ids, data.queries(), strict=True):
+        rows = np.flatnonzero(data.groups == query)
+        total = 0.0
+        for one in drawn:
+            order = np.argsort(-(data.scores + one)[rows], kind="stable")
+            g, h, s = literal(
+                point, labels, data.scores[rows], order, max_grade=data.max_grade,
+                adjacent=objective.pairs == "adjacent", **norms,
+            )  # fmt: skip
+            grad[rows] += g / n_orders
+            hess[rows] += h / n_orders
+            total += s / n_orders
+        if norms["sum_norm"] and total > 0:
+            grad[rows] *= np.log2(1 + total) / total
+            hess[rows] *= np.log2(1 + total) / total
+    return grad, hess
+
+
+def point_of(name):
+    return next(point for point in CATALOGUE if point.text == name)
+
+
+@every_objective
+def test_neighbours_are_the_literal_pairs(point):
+    for seed in (0, 1):
+        data = finite(lists(seed, levels=3, longest=12))
+        for norm in (True, False):
+            options = {"pairs": "adjacent", "norm": norm}
+            objective = LambdaRank(point.metric, **options, **STABLE)
+            close(gradient(point.metric, data, **options), expected(point, data, objective))
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@3", "err", "q"])
+@pytest.mark.parametrize("switches", [(True, False), (False, True), (True, True), (False, False)])
+def test_each_normalisation_has_a_switch(name, switches):
+    score_norm, sum_norm = switches
+    data = finite(lists(2, levels=5, longest=12))
+    for norm in (True, False):
+        options = {"norm": norm, "score_norm": score_norm, "sum_norm": sum_norm}
+        objective = LambdaRank(name, **options, **STABLE)
+        close(gradient(name, data, **options), expected(point_of(name), data, objective))
+    if score_norm == sum_norm:
+        for a, b in zip(
+            gradient(name, data, norm=score_norm), gradient(name, data, **options), strict=True
+        ):
+            assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@3", "err"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("norm", [True, False])
+def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
+    data = finite(lists(3, n_queries=6, longest=9, scattered=False))
+    objective = LambdaRank(
+        name, perturbations=3, temperature=0.7, pairs=pairs, norm=norm, random_state=5
+    )
+    judgments = judge(data.relevance, data.groups)
+    bound = objective.bind(judgments)
+    for _ in range(2):
+        seed = bound._seed(data.scores)
+        grad, hess = np.empty((2, len(data.scores)))
+        bound.gradient(data.scores, grad, hess)
+        close((grad, hess), expected(point_of(name), data, objective, seed=seed))
+
+
+def wide(spread, seed=0):
+    """Lists of scores so far apart that exponentials overflow, some of them equal."""
+    data = finite(lists(seed, n_queries=6, longest=9, scattered=False))
+    data.scores[:] = spread * np.random.default_rng(seed).integers(-3, 4, len(data.scores))
+    return data
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@3", "err"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("spread", [1e-30, 40.0, 1000.0, 1e6])
+def test_perturbed_scores_of_any_range(name, pairs, spread):
+    data = wide(spread)
+    objective = LambdaRank(name, perturbations=2, temperature=spread, pairs=pairs)
+    bound = objective.bind(judge(data.relevance, data.groups))
+    seed = bound._seed(data.scores)
+    grad, hess = np.empty((2, len(data.scores)))
+    bound.gradient(data.scores, grad, hess)
+    close((grad, hess), expected(point_of(name), data, objective, seed=seed), 1e-9)
+    for part in single(objective, data):
+        assert np.isfinite(part).all()
+
+
+@pytest.mark.parametrize("spread", [0.1, 40.0, 1000.0, 1e6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_relatives_see_the_same_orders(spread, dtype):
+    """Without a bound, and before any position is known, both are LambdaRank."""
+    data = wide(spread)
+    options = {"perturbations": 3, "temperature": spread, "norm": True}
+    plain = single(LambdaRank("ndcg", **options), data, dtype)
+    for relative in (LambdaLoss("ndcg", mu=0, **options), UnbiasedLambdaRank("ndcg", **options)):
+        for a, b in zip(single(relative, data, dtype), plain, strict=True):
+            assert_allclose(a, b, rtol=0, atol=(1e-12 if dtype == np.float64 else 1e-4))
+
+
+def test_rounds_on_equal_scores_share_no_order():
+    data = many(30)
+    bound = LambdaRank("gap", perturbations=3).bind(judge(data.relevance, data.groups))
+    seen = []
+    for _ in range(3):
+        seed = bound._seed(data.scores)
+        seen += [(seed + k * _SEED_STEP) % 2**63 for k in range(3)]
+        bound.gradient(data.scores, *np.empty((2, len(data.scores))))
+    assert len(set(seen)) == len(seen)
+
+
+def test_noise_has_the_distribution_that_it_claims():
+    n = 30_000
+    indptr = np.array([0, 3 * n], dtype=np.int64)
+    scores, noisy = np.tile([1.0, 0.0, -0.5], n), np.empty(3 * n)
+    temperature = 0.8
+    ranking.add_noise(0, 1, indptr, scores, temperature, 11, noisy)
+    first = np.argmax(noisy.reshape(n, 3), axis=1)
+    weights = np.exp(scores[:3] / temperature)
+    shares = weights / weights.sum()
+    error = np.sqrt(shares * (1 - shares) / n)
+    assert (np.abs(np.bincount(first) / n - shares) < 5 * error).all()
+
+
+@pytest.mark.parametrize("name", ["gap", "err"])
+def test_without_heat_orders_are_those_of_the_scores(name):
+    data = finite(lists(4, scattered=False))
+    data.scores[:] = np.random.default_rng(0).permutation(len(data.scores))
+    cold = LambdaRank(name, perturbations=2, temperature=1e-6)
+    for a, b in zip(single(cold, data), single(LambdaRank(name), data), strict=True):
+        assert_allclose(a, b, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+def test_threads_and_copies_see_the_same_noise(pairs):
+    data = many(700)
+    assert len(data.groups) > 5 * _parallel._ROWS_WORTH_A_THREAD
+    objective = LambdaRank("gap", perturbations=2, pairs=pairs)
+    found = []
+    for n_threads in (1, 2, 5):
+        with _parallel.limit_threads(n_threads):
+            found.append(single(objective, data))
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            assert_array_equal(a, b)
+
+
+def test_rounds_and_seeds_draw_anew():
+    data = many(40)
+    judgments = judge(data.relevance, data.groups)
+
+    def two_rounds(seed):
+        bound = LambdaRank("gap", perturbations=1, random_state=seed).bind(judgments)
+        for _ in range(2):
+            grad, hess = np.empty((2, len(data.scores)))
+            bound.gradient(data.scores, grad, hess)
+            yield grad
+
+    everything = [*two_rounds(0), *two_rounds(1)]
+    assert all(not np.allclose(a, b) for i, a in enumerate(everything) for b in everything[i + 1 :])
+    for a, b in zip(two_rounds(0), two_rounds(0), strict=True):
+        assert_array_equal(a, b)
+
+
+def test_gradients_of_noisy_orders_keep_the_invariants():
+    data = many(60, longest=60)
+    for pairs in ("all", "adjacent"):
+        objective = LambdaRank("ndcg@5", perturbations=4, temperature=2, pairs=pairs)
+        grad, hess = single(objective, data, np.float64)
+        sums = np.bincount(data.groups, grad)
+        assert np.abs(sums).max() < 1e-12
+        assert (hess >= 0).all()
+        assert grad.any()
+
+
+def test_queries_of_equal_scores_learn_from_many_orders():
+    """With one order, documents beyond the cut-off learn nothing from pairs beyond it."""
+    labels = np.tile([1.0, 0.0], 20)
+    data = Lists(labels, np.zeros(40), np.zeros(40, int))
+    data.relevance[:20] = 0
+    pulled = [
+        np.count_nonzero(single(LambdaRank("ndcg@2", perturbations=k), data)[0]) for k in (None, 60)
+    ]
+    assert pulled[0] < 40
+    assert pulled[1] == 40
+
+
+def test_totals_are_those_of_the_pairs():
+    data = finite(lists(5, n_queries=8, scattered=False))
+    judgments = judge(data.relevance, data.groups)
+    for name in ("gap", "err"):
+        for pairs in ("all", "adjacent"):
+            bound = LambdaRank(name, pairs=pairs, **STABLE).bind(judgments)
+            raw, scaled = np.empty((2, 2, len(data.scores)))
+            bound.gradient(data.scores, *scaled)
+            free = LambdaRank(name, pairs=pairs, sum_norm=False, **STABLE).bind(judgments)
+            free.gradient(data.scores, *raw)
+            assert_array_equal(bound.totals, free.totals)
+            totals = np.maximum(bound.totals, 1e-300)
+            factor = np.where(bound.totals > 0, np.log2(1 + totals) / totals, 1)
+            per_row = np.repeat(factor, judgments.queries.sizes)
+            assert_allclose(scaled, raw * per_row, rtol=1e-12)
+
+
+def test_options_of_orders_are_checked():
+    for option, message in [
+        ({"perturbations": 0}, "perturbations=0 must be at least 1"),
+        ({"perturbations": 1.5}, "perturbations=1.5 must be an integer"),
+        ({"temperature": 0}, r"temperature=0 must be a number in \(0"),
+        ({"pairs": "next"}, r"pairs='next' .*'all', 'adjacent'"),
+        ({"score_norm": "no"}, "score_norm='no'"),
+        ({"sum_norm": "yes"}, "sum_norm='yes'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            LambdaRank("gap", **option)
+    plan = Plan(metric("gap"), judge([1, 0]))
+    assert plan.tables.lambda_kernels(plan.judgments).codes.dtype == np.uint8

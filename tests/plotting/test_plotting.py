@@ -1,0 +1,445 @@
+"""Displays show what the metrics say, and behave as scikit-learn's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+import skrank
+from skrank.datasets import make_ranking
+from skrank.evaluation._compare import compare
+from skrank.metrics import eleven_point_curve, gap_score, graded_precision_recall_curve
+from skrank.plotting import (
+    ElevenPointDisplay,
+    GradedPrecisionRecallDisplay,
+    QueryComparisonDisplay,
+)
+from skrank.scoring import scorer
+
+matplotlib.use("Agg")
+ROOT = Path(__file__).resolve().parents[2]
+CURVES = [GradedPrecisionRecallDisplay, ElevenPointDisplay]
+every_curve = pytest.mark.parametrize("display", CURVES)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture
+def data():
+    """Shuffled rows; some documents are not judged, some not retrieved, some queries are empty."""
+    rng = np.random.default_rng(0)
+    made = make_ranking(n_queries=40, n_docs=(3, 40), random_state=0)
+    order = rng.permutation(len(made.qid))
+    relevance = made.relevance[order].astype(float)
+    scores = relevance + 2 * rng.normal(size=len(order))
+    relevance[rng.random(len(order)) < 0.1] = np.nan
+    scores[rng.random(len(order)) < 0.1] = -np.inf
+    return relevance, scores, made.qid[order]
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def area_of_steps(line):
+    assert line.get_drawstyle() == "steps-pre"
+    recall, precision = line.get_data()
+    return np.sum(np.diff(recall) * precision[1:])
+
+
+class Model(BaseEstimator):
+    """Ranks by the first feature; trained on grades up to 4."""
+
+    max_grade_ = 4
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+# both curves
+# ------------------------------------------------------------------------------------------------
+
+
+@every_curve
+class TestCurves:
+    def test_attributes_and_ranges(self, display, data):
+        shown = display.from_predictions(*data[:2], groups=data[2], name="bm25", color="red")
+        assert shown.figure_ is shown.ax_.figure
+        assert shown.line_ in shown.ax_.lines
+        assert shown.line_.get_color() == "red"
+        for low, high in (shown.ax_.get_xlim(), shown.ax_.get_ylim()):
+            assert (low, high) == pytest.approx((0, 1), abs=0.02)
+        assert shown.ax_.get_xlabel()
+        assert shown.ax_.get_ylabel()
+        assert texts(shown.ax_)[0].startswith("bm25 (")
+
+    def test_several_share_axes(self, display, data):
+        relevance, scores, qid = data
+        first = display.from_predictions(relevance, scores, groups=qid, name="one")
+        second = display.from_predictions(relevance, -scores.clip(-9), groups=qid, ax=first.ax_)
+        assert first.ax_ is second.ax_
+        assert first.line_.get_color() != second.line_.get_color()
+        assert len(texts(first.ax_)) == 2
+        again = second.plot(name="other")
+        assert again is second
+        assert second.ax_ is not first.ax_
+        assert texts(second.ax_)[0].startswith("other (")
+
+    def test_queries_are_counted(self, display, data):
+        relevance, scores, qid = data
+        shown = display.from_predictions(relevance, scores, groups=qid)
+        answered = {query for query, label in zip(qid, relevance, strict=True) if label >= 1}
+        assert shown.n_queries == len(answered)
+        assert shown.n_empty == len(set(qid)) - len(answered) > 0
+        text = shown.ax_.get_xlabel()
+        assert f"mean of {shown.n_queries} queries" in text
+        assert f"{shown.n_empty} without relevant documents skipped" in text
+
+    def test_groups_on_the_index(self, display, data):
+        relevance, scores, qid = data
+        shown = display.from_predictions(skrank.with_groups(relevance, qid), scores)
+        explicit = display.from_predictions(relevance, scores, groups=qid)
+        assert np.array_equal(shown.precision, explicit.precision)
+
+    def test_from_estimator(self, display, data):
+        relevance, _, qid = data
+        y = np.nan_to_num(relevance)
+        X = np.random.default_rng(1).normal(size=(len(y), 3)) + y[:, None]
+        model = LinearRegression().fit(X, y)
+        expected = display.from_predictions(y, model.predict(X), groups=qid)
+        for shown in (
+            display.from_estimator(model, X, y, groups=qid),
+            display.from_estimator(model, X, skrank.with_groups(y, qid)),
+        ):
+            assert np.array_equal(shown.precision, expected.precision)
+            assert texts(shown.ax_)[0].startswith("LinearRegression (")
+        ax = shown.ax_
+        assert display.from_estimator(model, X, y, groups=qid, name="linear", ax=ax).ax_ is ax
+        assert texts(ax)[1].startswith("linear (")
+
+    def test_a_constant_score_gains_nothing_by_the_order_of_rows(self, display):
+        qid = np.repeat(np.arange(200), 10)
+        relevance = np.tile([2, 1, 1] + [0] * 7, 200)  # the best ones stand first
+        constant = np.zeros(len(qid))
+        shown = {
+            ties: display.from_predictions(relevance, constant, groups=qid, ties=ties)
+            for ties in ("average", "stable", "best", "worst")
+        }
+        assert np.all(shown["best"].precision == 1)
+        assert np.all(shown["stable"].precision == 1)
+        assert np.all(shown["worst"].precision < 0.3)
+        assert np.all(shown["average"].precision < 0.7)
+        again = display.from_predictions(relevance, constant, groups=qid)
+        assert np.array_equal(again.precision, shown["average"].precision)
+
+    def test_errors(self, display, data):
+        relevance, scores, qid = data
+        with pytest.raises(ValueError, match=f"{display.__name__} needs the query of each row"):
+            display.from_predictions(relevance, scores)
+        with pytest.raises(ValueError, match="scores has 3 rows"):
+            display.from_predictions(relevance, scores[:3], groups=qid)
+        with pytest.raises(ValueError, match="groups has 3 entries"):
+            display.from_predictions(relevance, scores, groups=qid[:3])
+        with pytest.raises(ValueError, match="no query has a relevant document"):
+            display.from_predictions(0 * scores.clip(0), scores, groups=qid)
+        with pytest.raises(ValueError, match="ties="):
+            display.from_predictions(relevance, scores, groups=qid, ties="random")
+
+    def test_errors_of_estimators(self, display):
+        X, y = np.eye(3), np.array([0, 1, 2])
+        with pytest.raises(NotFittedError):
+            display.from_estimator(LinearRegression(), X, y, groups=[1, 1, 1])
+        with pytest.raises(ValueError, match="from_estimator needs the query of each row"):
+            display.from_estimator(LinearRegression().fit(X, y), X, y)
+
+    def test_score_of_a_row_is_named_in_errors(self, display, data):
+        relevance, scores, qid = data
+        scores[[7, 8]] = 1.0, np.nan
+        with pytest.raises(ValueError, match="row 8"):
+            display.from_predictions(relevance, scores, groups=qid)
+
+
+# graded precision and recall
+# ------------------------------------------------------------------------------------------------
+
+
+def literal_mean(relevance, scores, qid, levels, **parameters):
+    """The mean of interpolated curves, query by query and level by level."""
+    rows = []
+    for query in np.unique(qid):
+        mine = qid == query
+        try:
+            curve = graded_precision_recall_curve(relevance[mine], scores[mine], **parameters)
+        except ValueError:
+            continue
+        rows.append(
+            [curve.precision[curve.recall >= level - 1e-9].max(initial=0) for level in levels]
+        )
+    return np.mean(rows, axis=0)
+
+
+class TestGradedPrecisionRecall:
+    @pytest.mark.parametrize("thresholds", [None, [0.7, 0.1, 0.1, 0.1], [0, 0, 1, 0]])
+    @pytest.mark.parametrize("n_levels", [2, 11, 101])
+    def test_mean_is_literal(self, data, thresholds, n_levels):
+        relevance, scores, qid = data
+        parameters = {"thresholds": thresholds, "max_grade": 4}
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            relevance, scores, groups=qid, n_levels=n_levels, **parameters
+        )
+        levels = np.linspace(0, 1, n_levels)
+        expected = literal_mean(relevance, scores, qid, levels, **parameters)
+        np.testing.assert_allclose(shown.recall, levels)
+        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
+        assert shown.gap == gap_score(relevance, scores, groups=qid, **parameters)
+        assert shown.line_.get_label() == f"GAP = {shown.gap:.3f}"
+
+    def test_labels_between_grades(self, data):
+        relevance, scores, qid = data
+        relevance = relevance * 0.77
+        parameters = {"max_grade": 4, "labels": "interp"}
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            relevance, scores, groups=qid, **parameters
+        )
+        expected = literal_mean(relevance, scores, qid, shown.recall, **parameters)
+        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
+
+    def test_condensed(self, data):
+        relevance, scores, qid = data
+        judged = ~np.isnan(relevance)
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            relevance, scores, groups=qid, condensed=True
+        )
+        expected = GradedPrecisionRecallDisplay.from_predictions(
+            relevance[judged], scores[judged], groups=qid[judged]
+        )
+        np.testing.assert_allclose(shown.precision, expected.precision, atol=1e-12)
+        assert shown.gap == pytest.approx(expected.gap, abs=1e-12)
+
+    def test_binary_is_the_eleven_point_curve(self, data):
+        relevance, scores, qid = data
+        relevance = np.where(np.isnan(relevance), np.nan, relevance > 0)
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            relevance, scores, groups=qid, n_levels=11
+        )
+        expected = eleven_point_curve(relevance, scores, groups=qid)
+        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
+
+    def test_last_level_is_not_lost_to_rounding(self):
+        """Ten documents worth 0.1 add up to less than 1 in floating point."""
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            [1] * 20, range(20), groups=[1] * 10 + [2] * 10, thresholds=[0.1, 0.9]
+        )
+        np.testing.assert_allclose(shown.precision, 1)
+
+    def test_many_queries(self):
+        """The last digits are not lost to the queries that stand before."""
+        data = make_ranking(n_queries=2000, n_docs=(10, 30), max_grade=3, random_state=0)
+        scores = data.X[:, data.feature_names.index("informative_0")]
+        thresholds = [0.1, 0.2, 0.7]
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            data.relevance, scores, groups=data.qid, thresholds=thresholds, n_levels=2
+        )
+        expected = literal_mean(data.relevance, scores, data.qid, [0, 1], thresholds=thresholds)
+        np.testing.assert_allclose(shown.precision, expected, rtol=1e-12)
+
+    def test_single_query_in_steps(self):
+        relevance, scores = [2, 0, 1, 0, 3, np.nan, 1], [7, 6, 5, 4, 3, 2, 1]
+        curve = graded_precision_recall_curve(relevance, scores)
+        shown = GradedPrecisionRecallDisplay.from_predictions(relevance, scores, groups=["q"] * 7)
+        np.testing.assert_allclose(shown.recall, curve.recall)
+        np.testing.assert_allclose(shown.precision, curve.precision)
+        assert shown.gap == pytest.approx(curve.gap)
+        assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
+        assert shown.ax_.get_xlabel() == "Graded recall"
+
+    def test_single_query_among_empty_ones(self):
+        shown = GradedPrecisionRecallDisplay.from_predictions(
+            [0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2]
+        )
+        assert (shown.n_queries, shown.n_empty) == (1, 1)
+        assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
+        assert "one query; 1 without" in shown.ax_.get_xlabel()
+
+    @pytest.mark.parametrize("scores", [[2, 1, -np.inf], [-np.inf] * 3])
+    def test_recall_that_is_never_reached(self, scores):
+        shown = GradedPrecisionRecallDisplay.from_predictions([1, 0, 1], scores, groups=[1, 1, 1])
+        recall, precision = shown.line_.get_data()
+        assert (recall[-1], precision[-1]) == (1, 0)
+        assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
+
+    def test_of_a_curve(self):
+        curve = graded_precision_recall_curve([1, 0, 2], [3, 2, 1])
+        shown = GradedPrecisionRecallDisplay(curve.recall, curve.precision).plot()
+        assert shown.ax_.get_legend() is None
+        assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
+        shown.plot(label="mine")
+        assert texts(shown.ax_) == ["mine"]
+
+    def test_gap_is_the_mean_over_ties(self, data):
+        relevance, scores, qid = data
+        scores = np.round(scores)
+        shown = GradedPrecisionRecallDisplay.from_predictions(relevance, scores, groups=qid)
+        assert shown.gap == gap_score(relevance, scores, groups=qid)
+        worst = GradedPrecisionRecallDisplay.from_predictions(
+            relevance, scores, groups=qid, ties="worst"
+        )
+        assert worst.gap == gap_score(relevance, scores, groups=qid, ties="worst") < shown.gap
+        assert worst.precision.mean() < shown.precision.mean()
+
+    @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])
+    def test_scale_of_grades_is_that_of_the_scorer(self, parameters):
+        X, y, qid = np.array([[1.0], [2], [3], [4]]), [2, 0, 1, 0], [1, 1, 1, 1]
+        shown = GradedPrecisionRecallDisplay.from_estimator(Model(), X, y, groups=qid, **parameters)
+        gap = skrank.metric("gap", **parameters)
+        assert shown.gap == scorer(gap)(Model(), X, skrank.with_groups(y, qid))
+
+
+# eleven points
+# ------------------------------------------------------------------------------------------------
+
+
+class TestElevenPoint:
+    def test_worked_example_of_trec(self):
+        relevance = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+        shown = ElevenPointDisplay.from_predictions(relevance, range(20, 0, -1), groups=[1] * 20)
+        expected = [1] * 6 + [0.75] * 2 + [4 / 15] * 3
+        recall, precision = shown.line_.get_data()
+        np.testing.assert_allclose(recall, np.arange(11) / 10)
+        np.testing.assert_allclose(precision, expected)
+        assert texts(shown.ax_) == [f"11-pt AP = {np.mean(expected):.3f}"]
+
+    @pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])
+    def test_is_the_curve(self, data, parameters):
+        relevance, scores, qid = data
+        shown = ElevenPointDisplay.from_predictions(relevance, scores, groups=qid, **parameters)
+        expected = eleven_point_curve(relevance, scores, groups=qid, **parameters)
+        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
+        assert shown.average_precision == pytest.approx(expected.mean())
+
+
+# two systems
+# ------------------------------------------------------------------------------------------------
+
+
+class TestQueryComparison:
+    @pytest.fixture
+    def systems(self, data):
+        relevance, scores, qid = data
+        return relevance, scores, np.where(qid % 3, scores, -scores.clip(-9)), qid
+
+    @pytest.mark.parametrize("metric", ["gap", "ndcg@10", "ap(condensed=True)"])
+    def test_is_the_comparison(self, systems, metric):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(relevance, a, b, groups=qid, metric=metric)
+        row = compare({"a": a, "b": b}, relevance, groups=qid, metrics=metric, n_resamples=10)
+        row = row.to_frame().iloc[0]
+        assert (shown.wins, shown.ties, shown.losses) == (row.wins, row.ties, row.losses)
+        assert len(shown.difference) == row.queries
+        assert shown.n_empty > 0
+        assert shown.difference.mean() == pytest.approx(row.difference)
+        title = shown.ax_.get_title()
+        assert title.startswith(f"{metric}: a against b\n")
+        assert f"{row.wins} wins, {row.ties} ties, {row.losses} losses" in title
+        assert texts(shown.ax_)[-1] == f"mean difference = {row.difference:+.3f}"
+
+    def test_bars_are_sorted(self):
+        values = [0.5, 0.2, 0.9, np.nan], [0.3, 0.2, 1.0, np.nan]
+        shown = QueryComparisonDisplay(*values, names=("new", "old")).plot()
+        above, below = (bars.get_paths()[0].get_extents() for bars in shown.bars_)
+        assert (above.y0, above.y1) == pytest.approx((0, 0.2))
+        assert (below.y0, below.y1) == pytest.approx((-0.1, 0))
+        assert [tick.get_text() for tick in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
+        assert texts(shown.ax_) == ["new better", "old better", "mean difference = +0.033"]
+        assert shown.scatter_ is None
+        assert "not defined on 1 more" in shown.ax_.get_xlabel()
+
+    def test_lower_is_better(self):
+        shown = QueryComparisonDisplay([0.2, 0.1], [0.4, 0.1], metric="error@5").plot()
+        assert (shown.wins, shown.ties, shown.losses) == (1, 1, 0)
+        assert texts(shown.ax_)[:2] == ["b better", "a better"]  # above the line, below it
+
+    def test_scatter(self, systems):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(
+            relevance, a, b, groups=qid, metric="dcg", names=("new", "old"), kind="scatter", s=5
+        )
+        points = shown.scatter_.get_offsets()
+        metric = skrank.metric("dcg")
+        new, old = (metric.per_query(relevance, scores, groups=qid) for scores in (a, b))
+        np.testing.assert_allclose(points, np.column_stack([old, new])[new.notna()])
+        assert shown.bars_ is None
+        assert shown.ax_.get_xlabel() == "dcg of old"
+        assert shown.ax_.get_ylabel() == "dcg of new"
+        assert shown.ax_.get_xlim() == shown.ax_.get_ylim()
+        assert points.max() <= shown.ax_.get_xlim()[1]
+
+    def test_many_queries_are_not_named(self):
+        rng = np.random.default_rng(0)
+        shown = QueryComparisonDisplay(rng.random(20_000), rng.random(20_000)).plot()
+        assert len(shown.ax_.get_xticks()) < 20
+        assert len(shown.ax_.collections) == 2
+
+    def test_plots_again(self):
+        first = QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1]).plot()
+        ax = first.ax_
+        assert first.plot(ax, kind="scatter", names=("x", "y")).ax_ is ax
+        assert "x against y" in ax.get_title()
+
+    def test_max_grade(self):
+        shown = QueryComparisonDisplay.from_predictions(
+            [2, 1, 0], [3, 2, 1], [1, 2, 3], groups=[1, 1, 1], max_grade=4
+        )
+        expected = gap_score([2, 1, 0], [1, 2, 3], max_grade=4)
+        assert shown.values_b.to_list() == pytest.approx([expected])
+
+    def test_errors(self, systems):
+        relevance, a, b, qid = systems
+        draw = QueryComparisonDisplay.from_predictions
+        with pytest.raises(ValueError, match="QueryComparisonDisplay needs the query of each row"):
+            draw(relevance, a, b)
+        with pytest.raises(ValueError, match="system 'b': scores has 3 rows"):
+            draw(relevance, a, b[:3], groups=qid)
+        with pytest.raises(ValueError, match="is defined on no query"):
+            draw(0 * a.clip(0), a, b, groups=qid)
+        with pytest.raises(ValueError, match="two different names"):
+            draw(relevance, a, b, groups=qid, names=("a", "a"))
+        with pytest.raises(ValueError, match="two different names"):
+            draw(relevance, a, b, groups=qid, names="ab")
+        with pytest.raises(ValueError, match="kind="):
+            draw(relevance, a, b, groups=qid, kind="box")
+        with pytest.raises(ValueError, match="unknown metric"):
+            draw(relevance, a, b, groups=qid, metric="gapp")
+        with pytest.raises(ValueError, match="of the same queries"):
+            QueryComparisonDisplay([0.1, 0.2], [0.1])
+
+
+# matplotlib
+# ------------------------------------------------------------------------------------------------
+
+
+def test_import_does_not_need_matplotlib():
+    code = "import sys, skrank.plotting; print('matplotlib' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    )  # fmt: skip
+    assert run.stdout.strip() == "False"
+
+
+def test_missing_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"ElevenPointDisplay .* pip install skrank\[plot\]"):
+        ElevenPointDisplay(np.ones(11)).plot()

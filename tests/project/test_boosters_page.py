@@ -1,0 +1,31 @@
+"""The code on the page about the boosters runs, in the order of the page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "boosters.md"
+
+
+@pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning")
+def test_code_runs():
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 9
+    names = {}
+    try:
+        for block in blocks:
+            exec(compile(block, str(PAGE), "exec"), names)
+    finally:
+        for name in ("client", "cluster"):
+            if name in names:
+                names[name].close()
+        import dask
+
+        dask.config.set({"distributed.scheduler.no-workers-timeout": None})
+    assert names["rounds"] < 100
+    assert 0 < names["value"] < 1
+    assert names["per_round"].shape == (20, 20)
+    assert names["report"].per_query["gap@10"].mean() > 0.3

@@ -1,0 +1,31 @@
+"""The pages made from the code are current."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from skrank import metrics
+from skrank.metrics import registered
+
+BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
+
+
+@pytest.mark.parametrize("name", ["build.py", "scikit_learn.py"])
+def test_pages_are_current(name):
+    built = runpy.run_path(str(BUILD.with_name(name)))
+    assert built["PAGE"].read_text() == built["page"](), "run python docs/build.py"
+
+
+def test_each_metric_has_a_function_and_a_range():
+    for cls in registered().values():
+        assert callable(getattr(metrics, cls.function))
+        assert f"Range {cls.value_range}" in (cls.__doc__ or "")
+        assert cls.strict == ("no closed form" in (cls.__doc__ or ""))
+
+
+def test_score_functions_are_current():
+    built = runpy.run_path(str(BUILD.with_name("score_functions.py")))
+    files = built["files"]()
+    assert {path: path.read_text() for path in files} == files, "run docs/score_functions.py"
+    assert {path.name for path in files} == {path.name for path in built["FOLDER"].glob("*.py")}

@@ -1,0 +1,83 @@
+"""The examples that judge metrics run from files to tables."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skrank import trec
+from skrank.datasets import make_ranking
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch, capsys):
+    def run(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A file of judgments and a folder of runs."""
+    random = np.random.default_rng(0)
+    (tmp_path / "runs").mkdir()
+    labels = {
+        f"{q} 0 d{d}": random.choice(3, p=[0.6, 0.3, 0.1]) for q in range(9) for d in range(40)
+    }
+    (tmp_path / "qrels").write_text("".join(f"{key} {x}\n" for key, x in labels.items()))
+    for r in range(4):
+        scores = {key: x + (1 + r) * random.normal() for key, x in labels.items()}
+        lines = (f"{key} 1 {x:.1f} run{r}\n" for key, x in scores.items())
+        (tmp_path / "runs" / f"run{r}").write_text("".join(lines))
+    return tmp_path / "qrels", tmp_path / "runs"
+
+
+def test_discriminative_power(example, files, tmp_path):
+    plot = tmp_path / "curves.png"
+    out = example("discriminative_power.py", *files, "-m", "gap", "-m", "err@5", "--plot", plot)
+    assert "4 systems, 9 queries, 6 pairs" in out
+    assert "err@5" in out.split("power at 0.05")[1]
+    assert plot.stat().st_size > 0
+
+
+def test_discriminative_power_of_tables(example, files, tmp_path):
+    report = trec.evaluate(files[0], sorted(files[1].iterdir()), "gap")
+    report.per_query["gap"].unstack("run").to_csv(tmp_path / "some.csv", index=False)
+    out = example("discriminative_power.py", "--scores", tmp_path / "some.csv")
+    whole = example("discriminative_power.py", *files, "-m", "gap")
+    rows = [text.strip().splitlines()[-1].split() for text in (out, whole)]
+    assert rows[0][0] == "some"
+    assert rows[0][1:] == rows[1][1:]
+
+
+def test_incompleteness(example, files, tmp_path):
+    plot = tmp_path / "study.png"
+    options = ["--percents", "100", "50", "--repeats", "2", "--resamples", "50", "--plot", plot]
+    out = example("incompleteness.py", *files, "-m", "gap", "-m", "bpref", *options)
+    assert "50 % of the judgments, repeat 2 of 2" in out
+    assert "4 runs, 9 topics" in out
+    assert "AP correlation" in out
+    assert plot.stat().st_size > 0
+
+
+def test_worst_case(example, files, tmp_path):
+    data = make_ranking(n_queries=30, n_docs=(4, 9), n_features=8, random_state=0)
+    rows = [
+        f"{label} qid:{qid} " + " ".join(f"{i}:{x:.1f}" for i, x in enumerate(features, start=1))
+        for features, label, qid in zip(data.X, data.relevance, data.qid, strict=True)
+    ]
+    for number in range(5):
+        part = [row for row, qid in zip(rows, data.qid, strict=True) if qid % 5 == number]
+        (tmp_path / f"S{number + 1}.txt").write_text("\n".join(part) + "\n")
+    out = example("worst_case.py", "--letor", tmp_path, "--runs", *files)
+    assert "without a relevant document" in out
+    assert "file order" in out
+    assert "names, as trec_eval" in out
+    assert "depth 10" in out

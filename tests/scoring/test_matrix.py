@@ -1,0 +1,307 @@
+"""Every tool of scikit-learn, in both modes, gives the numbers of a loop by hand."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from contextlib import contextmanager, nullcontext
+
+import catboost
+import joblib
+import lightgbm
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+import xgboost
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+import skrank
+from tests.helpers import by_hand
+from tests.helpers.by_hand import CV, DATA, FOLDS, QID, RELEVANCE, X, fold_scores
+from tests.helpers.matrix import BACKENDS, BARE, CONTAINERS, ESTIMATORS, IMPORTS, MODES, SETUP
+from tests.helpers.matrix_tools import TOOLS
+
+LGBM = lightgbm.LGBMRanker(
+    n_estimators=3, num_leaves=4, min_child_samples=2, verbosity=-1, n_jobs=1
+)
+XGB = xgboost.XGBRanker(n_estimators=3, max_depth=2, n_jobs=1)
+CAT = catboost.CatBoostRanker(
+    iterations=3, depth=2, verbose=False, allow_writing_files=False, thread_count=1
+)
+HIST = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5)
+RATES, ALPHAS = {"learning_rate": [0.05, 0.5]}, {"alpha": [0.1, 100.0]}
+
+
+def grouped(estimator, grid):
+    """A `GroupedRanker`, and the grid for it."""
+    inner = {f"estimator__{name}": values for name, values in grid.items()}
+    return skrank.GroupedRanker(estimator, random_state=0), inner
+
+
+def version(text):
+    return tuple(map(int, text.split(".")[:2]))
+
+
+SKLEARN = version(sklearn.__version__)
+MODELS = {
+    "ridge": (Ridge(), ALPHAS),
+    "hist": (HIST, RATES),
+    "logistic": (LogisticRegression(), {"C": [0.01, 1.0]}),
+    "grouped ridge": grouped(Ridge(), ALPHAS),
+    "grouped hist": grouped(HIST, RATES),
+    "lightgbm": grouped(LGBM, RATES),
+    "xgboost": grouped(XGB, RATES),
+    "catboost": grouped(CAT, RATES),
+    "pipeline": (
+        make_pipeline(StandardScaler(with_mean=False), skrank.GroupedRanker(LGBM)),
+        {"groupedranker__estimator__learning_rate": [0.05, 0.5]},
+    ),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """More threads than cores stand in each other's way on data as small as this."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """The names of the recipes."""
+    names = {}
+    exec(IMPORTS, names)
+    return names
+
+
+@pytest.fixture
+def run(imported):
+    """Run a recipe in a mode; gives the names after it."""
+
+    def run(code, mode, name, **others):
+        model, grid = MODELS[name]
+        space = imported | {"X": X, "relevance": RELEVANCE, "qid": QID}
+        exec(SETUP, space)
+        space |= {"model": clone(model), "grid": grid, "code": code} | others
+        with sklearn.config_context(enable_metadata_routing=mode == "routing"):
+            exec(code, space)
+        return space
+
+    return run
+
+
+def check(tool, name, space):
+    """What a recipe found is what is found by hand."""
+    found = np.asarray(eval(tool.result, space))
+    expected = np.asarray(getattr(by_hand, tool.oracle)(*MODELS[name], space))
+    assert found.shape == expected.shape
+    assert found == pytest.approx(expected, abs=1e-10)
+
+
+# tools --------------------------------------------------------------------------------------------
+
+TOOL = {tool.name: tool for tool in TOOLS}
+every_mode = pytest.mark.parametrize("mode", MODES)
+RECIPES = [
+    pytest.param(tool, mode, name, id=f"{tool.name}-{mode}-{name}")
+    for tool in TOOLS
+    for mode in MODES
+    for name in tool.models
+    if getattr(tool, mode).code
+]
+REFUSALS = [
+    pytest.param(tool, mode, name, id=f"{tool.name}-{mode}-{name}")
+    for tool in TOOLS
+    for mode in MODES
+    for name in getattr(tool, mode).refused_models or tool.models
+    if getattr(tool, mode).refused
+]
+
+
+@contextmanager
+def experimental():
+    """Without the warnings that Optuna gives of itself."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "OptunaSearchCV is experimental")
+        warnings.filterwarnings("ignore", ".*optuna.terminator")
+        warnings.filterwarnings("ignore", "Mean of empty slice|Degrees of freedom")
+        yield
+
+
+def optional(tool):
+    """Names that a recipe needs beyond scikit-learn."""
+    if not tool.package:
+        return {}
+    package = pytest.importorskip(tool.package)
+    if tool.package == "optuna":
+        package.logging.set_verbosity(package.logging.WARNING)
+        return {"optuna": package, "GridSampler": package.samplers.GridSampler}
+    distributions = importlib.import_module("optuna.distributions")
+    return {
+        "OptunaSearchCV": package.OptunaSearchCV,
+        "CategoricalDistribution": distributions.CategoricalDistribution,
+    }
+
+
+@pytest.mark.parametrize(("tool", "mode", "name"), RECIPES)
+def test_a_tool_gives_the_numbers_of_a_loop_by_hand(tool, mode, name, run):
+    way = getattr(tool, mode)
+    context = pytest.warns(skrank.CutQueryWarning) if way.warns else nullcontext()
+    early = version(way.since) > SKLEARN and name in (way.refused_models or tool.models)
+    if early:
+        context = pytest.raises(ValueError, match=f"(?s){way.error}")
+    with experimental(), context:
+        space = run(way.code, mode, name, **optional(tool))
+    if not early:
+        check(tool, name, space)
+
+
+@pytest.mark.parametrize(("tool", "mode", "name"), REFUSALS)
+def test_what_a_tool_cannot_do_is_refused(tool, mode, name, run):
+    way = getattr(tool, mode)
+    refused = pytest.raises((ValueError, NotImplementedError), match=f"(?s){way.error}")
+    with experimental(), refused:
+        run(way.refused, mode, name, **optional(tool))
+
+
+@every_mode
+def test_halving_over_rows_warns(mode, run):
+    tool = TOOL["HalvingGridSearchCV"]
+    code = getattr(tool, mode).code.replace("max_queries", "n_samples").replace("16", "130")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        run(code.replace("min_resources=8", "min_resources=65"), mode, "ridge")
+    assert {one.category for one in seen} == {skrank.CutQueryWarning}
+
+
+# estimators ---------------------------------------------------------------------------------------
+
+
+@every_mode
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_search_over_every_estimator_gives_the_numbers_of_a_loop_by_hand(name, mode, run):
+    tool = TOOL["GridSearchCV"]
+    space = run(getattr(tool, mode).code, mode, name)
+    check(tool, name, space)
+    assert len(set(eval(tool.result, space))) == 2
+
+
+@every_mode
+@pytest.mark.parametrize("estimator", [LGBM, XGB, CAT], ids=BARE)
+def test_a_bare_ranker_is_given_no_groups_and_fails(estimator, mode):
+    params = {} if mode == "y" else {"params": {"groups": QID}}
+    y = skrank.with_groups(RELEVANCE, QID) if mode == "y" else RELEVANCE
+    with (
+        sklearn.config_context(enable_metadata_routing=mode == "routing"),
+        pytest.raises(Exception, match=r"(?i)group|qid"),
+    ):
+        cross_validate(
+            estimator, X, y, cv=CV, scoring=skrank.scorer("gap"), error_score="raise", **params
+        )
+
+
+# containers ---------------------------------------------------------------------------------------
+
+CONTAINED = [(name, mode) for name in CONTAINERS for mode in MODES]
+CONTAINED.remove(("indexed", "routing"))  # which needs no routing
+every_container = pytest.mark.parametrize(("container", "mode"), CONTAINED)
+
+
+def contained(name):
+    """The data in a container, and no groups on `y` where they are on `X`."""
+    frame = pd.DataFrame(X, columns=DATA.feature_names)
+    if name == "pandas":
+        return {"X": frame, "relevance": pd.Series(RELEVANCE), "qid": pd.Series(QID)}
+    if name == "indexed":
+        return {"X": frame.set_index(pd.Index(QID, name="qid")), "y": RELEVANCE}
+    if name == "polars":
+        columns = {"relevance": pl.Series(RELEVANCE), "qid": pl.Series(QID)}
+        return {"X": pl.DataFrame(X, DATA.feature_names), **columns}
+    return {"X": csr_array(X) if name == "csr" else X}
+
+
+def with_y(data):
+    """Containers, and their labels with groups unless these are elsewhere."""
+    if "relevance" not in data:
+        return data
+    return data | {"y": skrank.with_groups(data["relevance"], data["qid"])}
+
+
+@every_container
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_takes_every_container(name, container, mode, run):
+    code = getattr(TOOL["cross_validate"], mode).code
+    _, error = ESTIMATORS[name].refused.get(container, ("", ""))
+    if error:
+        with pytest.raises(ValueError, match=f"(?s){error}"):
+            run(code, mode, name, **with_y(contained(container)))
+    else:
+        space = run(code, mode, name, **with_y(contained(container)))
+        check(TOOL["cross_validate"], name, space)
+
+
+@every_container
+def test_a_search_takes_every_container(container, mode, run):
+    tool = TOOL["GridSearchCV"]
+    space = run(getattr(tool, mode).code, mode, "lightgbm", **with_y(contained(container)))
+    check(tool, "lightgbm", space)
+
+
+def test_the_index_survives_scaling_to_pandas(run):
+    model = clone(MODELS["pipeline"][0]).set_output(transform="pandas")
+    code = TOOL["cross_validate"].y.code
+    space = run(code, "y", "pipeline", **contained("indexed"), model=model)
+    check(TOOL["cross_validate"], "pipeline", space)
+
+
+# backends -----------------------------------------------------------------------------------------
+
+
+@every_mode
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_gives_the_numbers_of_a_loop_by_hand(backend, mode, run):
+    names = {"joblib": joblib}
+    if backend == "dask":
+        names["distributed"] = pytest.importorskip("distributed")
+        names["cluster"] = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
+    space = run(BACKENDS[backend][mode].code, mode, "lightgbm", **names)
+    check(TOOL["GridSearchCV"], "lightgbm", space)
+
+
+# the order of the rows ----------------------------------------------------------------------------
+
+
+SHUFFLED = np.random.default_rng(0).permutation(len(X))
+INTERLEAVED = np.argsort(np.concatenate([np.arange(n) for n in np.bincount(QID)]), kind="stable")
+
+
+def in_order(rows):
+    return with_y({"X": X[rows], "relevance": RELEVANCE[rows], "qid": QID[rows]})
+
+
+@pytest.mark.parametrize("rows", [SHUFFLED, INTERLEAVED], ids=["shuffled", "interleaved"])
+def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
+    data = in_order(rows)
+    for how in ({"y": data["y"]}, {"y": data["relevance"], "groups": data["qid"]}):
+        for (_, test), (_, place) in zip(FOLDS, CV.split(data["X"], **how), strict=True):
+            assert sorted(rows[place]) == test.tolist()
+
+
+@every_mode
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_order_of_the_rows_changes_no_score(name, mode, run):
+    """Trees are given the rows of a query in one order, by which they settle ties."""
+    linear = name in ("ridge", "grouped ridge", "logistic")
+    data = in_order(SHUFFLED if linear else INTERLEAVED)
+    space = run(getattr(TOOL["cross_validate"], mode).code, mode, name, **data)
+    found = space["scores"]["test_score"]
+    assert found == pytest.approx(fold_scores(MODELS[name][0]), abs=1e-6)
