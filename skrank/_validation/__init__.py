@@ -22,8 +22,10 @@ from skrank._validation.boosters import refuse_params as refuse_params
 from skrank._validation.data import as_vector as as_vector
 from skrank._validation.data import bad_label as bad_label
 from skrank._validation.data import bad_score as bad_score
+from skrank._validation.data import check_costs as check_costs
 from skrank._validation.data import check_exponent as check_exponent
 from skrank._validation.data import check_few_labels as check_few_labels
+from skrank._validation.data import check_frequencies as check_frequencies
 from skrank._validation.data import check_grades as check_grades
 from skrank._validation.data import check_labels as check_labels
 from skrank._validation.data import check_positions as check_positions

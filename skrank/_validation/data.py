@@ -132,6 +132,45 @@ def check_weights(weights: np.ndarray, queries: RowsByQuery) -> np.ndarray:
     return weights
 
 
+def check_frequencies(name: str, values: Any, n_queries: int) -> np.ndarray:
+    """Shares of queries: counts or other weights of at least 0, divided by their sum."""
+    shares = _per_query(name, values, n_queries)
+    bad = np.flatnonzero(~((shares >= 0) & np.isfinite(shares)))
+    if len(bad):
+        raise ValueError(
+            f"{name}[{bad[0]}]={shares[bad[0]]}: how often a query is asked must be finite and at "
+            "least 0."
+        )
+    if not shares.any():
+        raise ValueError(f"all {name} are 0: at least one query must be asked.")
+    shares = shares / shares.max()  # the sum of large ones is a number then
+    return shares / shares.sum()
+
+
+def check_costs(name: str, values: Any, n_queries: int) -> np.ndarray:
+    """What labels cost, per query: positive and finite."""
+    costs = _per_query(name, values, n_queries)
+    bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
+    if len(bad):
+        raise ValueError(
+            f"{name}[{bad[0]}]={costs[bad[0]]}: a cost must be positive and finite, for labels "
+            "that are free would be drawn for ever."
+        )
+    return costs
+
+
+def _per_query(name: str, values: Any, n_queries: int) -> np.ndarray:
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, one per query.") from None
+    if vector.shape != (n_queries,):
+        raise ValueError(
+            f"{name} has shape {vector.shape} for {n_queries} queries: give one entry per query."
+        )
+    return vector
+
+
 def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
     """Labels at most `max_grade`, for metrics whose scale ends there."""
     if labels.max(initial=0) > max_grade:

@@ -6,7 +6,6 @@ takes labels that were collected elsewhere, `simulate` runs campaigns on a label
 """
 
 from skrank.active._campaign import Campaign as Campaign
-from skrank.active._design import Request as Request
 from skrank.active._estimate import Decision as Decision
 from skrank.active._estimate import Estimate as Estimate
 from skrank.active._estimate import estimate as estimate
@@ -15,6 +14,7 @@ from skrank.active._evaluators import ActiveEvaluator as ActiveEvaluator
 from skrank.active._labels import ContestantWarning as ContestantWarning
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments
+from skrank.active._requests import Request as Request
 from skrank.active._sampling import sampling_distribution as sampling_distribution
 from skrank.active._simulate import Simulation as Simulation
 from skrank.active._simulate import simulate as simulate

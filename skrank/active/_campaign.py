@@ -2,109 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.active import _state
-from skrank.active._design import Design, Request, seed_of
+from skrank.active._draws import Draws, fits
 from skrank.active._estimate import Estimate, passive_variance, weigh
-from skrank.active._forms import Form
-from skrank.active._moments import evaluate, moments_of, prepare
-from skrank.active._pool import Pool, cost_per_query, frequency_per_query, storable
-from skrank.active._sampling import Draws, budget_ratio, fits, sampling_distribution
+from skrank.active._moments import evaluate
+from skrank.active._requests import Request, labels_of
+from skrank.active._sampling import budget_ratio
+from skrank.active._setup import Setup
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_C = TypeVar("_C", bound="Campaign")
+_saving = threading.Lock()  # of two saves at once, the later state must be the one that stays
 
 
 class Campaign:
     """What evaluation and comparison have in common."""
 
-    _names: tuple[str, ...]
-    _form: Form
-    _pool: Pool
-    _design: Design
-    _items: np.ndarray | None
-    _seed: int
-    _center: float | None
+    _setup: Setup
     _budget: float | None
 
-    def _start(
-        self,
-        scores: list[Any],
-        groups: Any,
-        *,
-        metric: str | Metric,
-        label_model: Any,
-        X: Any,
-        grades: Any,
-        items: Any,
-        costs: Any,
-        cost_aware: bool,
-        frequencies: Mapping | None,
-        budget: float | None,
-        mixing: float,
-        center: float | None,
-        moments: str,
-        n_label_draws: int,
-        random_state: int | None,
-    ) -> tuple[Pool, np.ndarray]:
-        """Set everything up; returns the pool and its label probabilities."""
-        self._seed = seed_of(random_state)
-        self._form, self._pool, proba = prepare(
-            metric, scores, groups, label_model, X, grades, self._seed, who=type(self).__name__
-        )
-        n_rows = len(scores[0])
-        if items is not None and len(items) != n_rows:
-            raise ValueError(f"items has {len(items)} entries for {n_rows} rows.")
-        self._items = None if items is None else storable("items", items)[self._pool.rows]
-        queries = self._pool.queries
-        cost = cost_per_query(costs, self._pool, n_rows)
-        p = frequency_per_query(frequencies, queries)
-        found = moments_of(self._form, self._pool, proba, moments, n_label_draws, self._seed)
-        q = sampling_distribution(
-            found,
-            costs=cost if cost_aware else None,
-            frequencies=p,
-            mixing=mixing,
-            center=center,
-        )
-        self._design = Design(q, p, cost, found)
-        self._center = center
+    def _begin(self, setup: Setup, budget: float | None) -> None:
+        """Start from a setup, with nothing asked."""
+        queries = setup.queries
+        self._setup = setup
         self.budget = budget
-        self._reset()
-        return self._pool, proba
-
-    def _reset(self) -> None:
-        n = len(self._pool.queries)
-        self._number = {query: i for i, query in enumerate(self._pool.queries.ids.tolist())}
-        self._draws = Draws(self._design.q, self._seed)
+        self._number = {query: i for i, query in enumerate(queries.ids.tolist())}
+        self._draws = Draws(setup.design.q, setup.seed)
         self._asked: list[int] = []
-        self._is_asked = np.zeros(n, np.bool_)
+        self._is_asked = np.zeros(len(queries), np.bool_)
         self._waiting: dict[int, None] = {}  # in the order of asking
         self._spent = 0.0
         self._place = 0  # of the first draw that was not looked at
         self._labels: dict[int, np.ndarray] = {}
-        self._values = np.full((len(self._names), n), np.nan)
+        self._values = np.full((len(setup.names), len(queries)), np.nan)
 
     # what a campaign is
 
     @property
     def metric(self) -> Metric:
         """The metric, with ``empty=0`` if it is not normalised: then every query counts."""
-        return self._form.metric
+        return self._setup.form.metric
 
     @property
     def budget(self) -> float | None:
@@ -115,7 +68,7 @@ class Campaign:
     def budget(self, budget: float | None) -> None:
         if budget is not None:
             budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
-            cheapest = float(self._design.costs.min())
+            cheapest = float(self._setup.design.costs.min())
             if not fits(cheapest, budget):
                 raise ValueError(
                     f"budget={budget:g} pays for no query: the cheapest costs {cheapest:g}."
@@ -125,7 +78,7 @@ class Campaign:
     @property
     def method(self) -> str:
         """How moments were computed: "exact", "delta" or "monte-carlo"."""
-        return self._design.moments.method
+        return self._setup.design.moments.method
 
     @property
     def predicted_cost_ratio(self) -> float:
@@ -133,15 +86,15 @@ class Campaign:
 
         As far as the label model can be believed, and without regard to repeated draws.
         """
-        d = self._design
-        return budget_ratio(d.moments, d.q, d.costs, d.p, self._center)
+        d = self._setup.design
+        return budget_ratio(d.moments, d.q, d.costs, d.p, self._setup.center)
 
     @property
     def sampling(self) -> pd.DataFrame:
         """Per query: probability of a draw, frequency, cost, number of items, expected value."""
         import pandas as pd
 
-        d, queries = self._design, self._pool.queries
+        d, queries = self._setup.design, self._setup.queries
         return pd.DataFrame(
             {
                 "probability": d.q,
@@ -197,14 +150,14 @@ class Campaign:
 
         The draw that does not fit ends the campaign: to go on with cheaper queries would bias it.
         """
-        if self._is_asked[self._design.q > 0].all():
+        design = self._setup.design
+        if self._is_asked[design.q > 0].all():
             return False
         self._place = self._draws.next_outside(self._is_asked, self._place)
         query = int(self._draws.first(self._place + 1)[-1])
-        if self._budget is not None:
-            more = float(self._design.costs[query])
-            if not fits(self._spent + more, self._budget):
-                return False
+        spent = self._spent + float(design.costs[query])
+        if self._budget is not None and not fits(spent, self._budget):
+            return False
         self._ask(query)
         return True
 
@@ -212,9 +165,15 @@ class Campaign:
         self._asked.append(query)
         self._is_asked[query] = True
         self._waiting[query] = None
-        self._spent += float(self._design.costs[query])
+        self._spent += float(self._setup.design.costs[query])
 
-    def tell(self, query: Any, labels: Any, *, replace: bool = False) -> None:
+    def tell(
+        self,
+        query: Hashable | Request,
+        labels: ArrayLike | Mapping[Hashable, float],
+        *,
+        replace: bool = False,
+    ) -> None:
         """Record the labels of a query that was asked.
 
         Parameters
@@ -232,14 +191,15 @@ class Campaign:
             label is no grade, or the query has other labels already. Nothing is changed then.
         """
         number = self._find(query)
-        new = self._check_labels(number, labels)
+        request, name = self._request(number), self._setup.queries.name(number)
+        new = labels_of(request, labels, self._setup.form.grades, name)
         old = self._labels.get(number)
         if old is not None and not replace and (old != new).any():
             item = int(np.argmax(old != new))
             raise ValueError(
-                f"query {self._pool.queries.name(number)} was told with label {old[item]:g} for "
-                f"item {show(self._request(number).items[item])}, now {new[item]:g}: keep one of "
-                "them; tell(..., replace=True) takes the new labels."
+                f"query {name} was told with label {old[item]:g} for item "
+                f"{show(request.items[item])}, now {new[item]:g}: keep one of them; "
+                "tell(..., replace=True) takes the new labels."
             )
         self._record(number, new)
 
@@ -248,7 +208,7 @@ class Campaign:
         self._labels[query] = labels
         self._waiting.pop(query, None)
 
-    def _find(self, query: Any) -> int:
+    def _find(self, query: Hashable | Request) -> int:
         query_id = query.query if isinstance(query, Request) else query
         try:
             number = self._number[query_id]
@@ -261,65 +221,39 @@ class Campaign:
             )
         return number
 
-    def _check_labels(self, number: int, labels: Any) -> np.ndarray:
-        """Labels in the order of the items, all of them grades."""
-        items = self._request(number).items
-        name = self._pool.queries.name(number)
-        if isinstance(labels, Mapping):
-            known = set(items.tolist())
-            for item in labels:
-                if item not in known:
-                    raise ValueError(f"item {show(item)} is not among those asked of query {name}.")
-            for item in items.tolist():
-                if item not in labels:
-                    raise ValueError(f"item {show(item)} of query {name} has no label: give one.")
-            labels = [labels[item] for item in items.tolist()]
-        values = np.array(labels, dtype=np.float64)
-        if values.shape != items.shape:
-            raise ValueError(
-                f"{values.size} labels for the {len(items)} items of query {name}: give one label "
-                "per item, in the order of Request.items."
-            )
-        wrong = np.flatnonzero(~np.isin(values, self._form.grades))
-        if len(wrong):
-            raise ValueError(
-                f"label {values[wrong[0]]:g} of item {show(items[wrong[0]])} of query {name} is "
-                f"none of the grades {self._form.grades.tolist()}: correct it, or give all grades= "
-                "when the campaign starts."
-            )
-        return values
-
     def _request(self, query: int) -> Request:
-        where = self._pool.rows_of(query)
-        rows = self._pool.rows[where]
-        items = rows if self._items is None else self._items[where]
-        ids = self._pool.queries.ids
-        return Request(ids[query].item(), items, rows, float(self._design.costs[query]))
+        setup = self._setup
+        where = setup.pool.rows_of(query)
+        rows = setup.pool.rows[where]
+        items = rows if setup.items is None else setup.items[where]
+        return Request(
+            setup.queries.ids[query].item(), items, rows, float(setup.design.costs[query])
+        )
 
     def _evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
         """Value of each ranker; NaN if the query does not count."""
         judgments = Judgments(labels, Queries.single(len(labels)))
-        scores = self._pool.scores[:, self._pool.rows_of(query)]
-        return evaluate(self._form, judgments, scores)[:, 0]
+        pool = self._setup.pool
+        return evaluate(self._setup.form, judgments, pool.scores[:, pool.rows_of(query)])[:, 0]
 
     # the estimate
 
     def _counted(self) -> tuple[np.ndarray, bool]:
         """The draws that count: those before the first draw without labels; and are they all?"""
-        labelled = np.zeros(len(self._pool.queries), np.bool_)
+        labelled = np.zeros(len(self._setup.queries), np.bool_)
         labelled[list(self._labels)] = True
-        support = np.flatnonzero(self._design.q > 0)
+        support = np.flatnonzero(self._setup.design.q > 0)
         if labelled[support].all():
             return support, True
         draws = self._draws.first(self._draws.next_outside(labelled, 0))
         if len(draws) == 0:
-            first = self._pool.queries.name(int(self._draws.first(1)[0]))
+            first = self._setup.queries.name(int(self._draws.first(1)[0]))
             raise ValueError(f"nothing to estimate from yet: label query {first} first.")
         return draws, False
 
     def _estimate(self, values: np.ndarray, confidence: float) -> Estimate:
         draws, complete = self._counted()
-        d = self._design
+        d = self._setup.design
         weights = d.p[draws] if complete else d.p[draws] / d.q[draws]
         n_queries = len(np.unique(draws))
         found = weigh(values[draws], weights, n_queries, confidence)
@@ -351,14 +285,14 @@ class Campaign:
         """
         import pandas as pd
 
+        d = self._setup.design
         if n is None:
             if self._budget is None:
                 raise ValueError("say how many draws, for there is no budget: draws(n).")
-            n = self._draws.affordable(self._design.costs, self._budget)
+            n = self._draws.affordable(d.costs, self._budget)
         drawn = self._draws.first(n)
-        weights = self._design.p[drawn] / self._design.q[drawn]
-        index = pd.Index(self._pool.queries.ids[drawn], name="qid")
-        return pd.Series(weights, index=index, name="weight")
+        index = pd.Index(self._setup.queries.ids[drawn], name="qid")
+        return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
     # keeping
 
@@ -369,12 +303,16 @@ class Campaign:
         ----------
         path : str or path
             The file; by custom its name ends in ``.npz``. It holds all that is needed to go on, in
-            plain arrays, without pickled objects.
+            plain arrays, without pickled objects. A symbolic link is followed, and permissions of
+            an older file are kept.
         """
-        _state.write(path, _state.pack(self))
+        with _saving:
+            labels = dict(self._labels)  # first: other threads may ask and tell meanwhile
+            kind, asked = type(self).__name__, list(self._asked)
+            _state.save(path, _state.State(kind, self._setup, self._budget, asked, labels))
 
     @classmethod
-    def load(cls: type[_C], path: str | PathLike[str]) -> _C:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read a campaign from a file: it continues as if it had never been interrupted.
 
         Parameters
@@ -389,6 +327,19 @@ class Campaign:
         Raises
         ------
         ValueError
-            If the file holds something else.
+            If the file is damaged, was changed, or holds something else; the message names it.
         """
-        return _state.unpack(cls, path)
+        return _state.load(path, cls._resume)
+
+    @classmethod
+    def _resume(cls, state: _state.State) -> Self:
+        """The campaign of a state: what was asked and told is asked and told again."""
+        if state.kind != cls.__name__:
+            raise ValueError(f"it holds an {state.kind}: use {state.kind}.load.")
+        campaign = cls.__new__(cls)
+        campaign._begin(state.setup, state.budget)
+        for query in state.asked:
+            campaign._ask(query)
+        for query, labels in state.labels.items():
+            campaign._record(query, labels)
+        return campaign

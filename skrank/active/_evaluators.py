@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+
+from numpy.typing import ArrayLike
 
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Decision, Estimate, decide
-from skrank.active._labels import warn_of_contestant
+from skrank.active._labels import LabelModel, warn_of_contestant
+from skrank.active._pool import Costs
+from skrank.active._setup import set_up
 from skrank.metrics import Metric
 
 
@@ -92,25 +95,25 @@ class ActiveEvaluator(Campaign):
 
     def __init__(
         self,
-        scores: Any,
-        groups: Any = None,
+        scores: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
         metric: str | Metric,
-        label_model: Any = "uniform",
-        X: Any = None,
-        grades: Any = None,
-        items: Any = None,
-        costs: Any = "items",
+        label_model: LabelModel = "uniform",
+        X: ArrayLike | None = None,
+        grades: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        costs: Costs = "items",
         cost_aware: bool = True,
-        frequencies: Mapping | None = None,
+        frequencies: Mapping[object, float] | None = None,
         budget: float | None = None,
         mixing: float = 0.05,
         moments: str = "auto",
         n_label_draws: int = 200,
         random_state: int | None = None,
     ) -> None:
-        self._names = ("ranker",)
-        self._start(
+        setup, _ = set_up(
+            ("ranker",),
             [scores],
             groups,
             metric=metric,
@@ -121,13 +124,14 @@ class ActiveEvaluator(Campaign):
             costs=costs,
             cost_aware=cost_aware,
             frequencies=frequencies,
-            budget=budget,
             mixing=mixing,
             center=None,
             moments=moments,
             n_label_draws=n_label_draws,
             random_state=random_state,
+            who=type(self).__name__,
         )
+        self._begin(setup, budget)
 
     def estimate(self, confidence: float = 0.95) -> Estimate:
         """Estimate the mean of the metric from the labels so far.
@@ -202,17 +206,17 @@ class ActiveComparator(Campaign):
 
     def __init__(
         self,
-        scores: Any,
-        groups: Any = None,
+        scores: Mapping[object, ArrayLike] | Sequence[ArrayLike],
+        groups: ArrayLike | None = None,
         *,
         metric: str | Metric,
-        label_model: Any = "uniform",
-        X: Any = None,
-        grades: Any = None,
-        items: Any = None,
-        costs: Any = "items",
+        label_model: LabelModel = "uniform",
+        X: ArrayLike | None = None,
+        grades: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        costs: Costs = "items",
         cost_aware: bool = True,
-        frequencies: Mapping | None = None,
+        frequencies: Mapping[object, float] | None = None,
         budget: float | None = None,
         mixing: float = 0.05,
         center: float | None = None,
@@ -221,13 +225,13 @@ class ActiveComparator(Campaign):
         random_state: int | None = None,
     ) -> None:
         named = isinstance(scores, Mapping)
-        pair = list(scores.values() if named else scores)
+        pair = list(scores.values()) if isinstance(scores, Mapping) else list(scores)
         if len(pair) != 2:
             raise ValueError(
                 f"scores holds {len(pair)} rankers: give two, as {{'old': scores, 'new': scores}}."
             )
-        self._names = tuple(map(str, scores)) if named else ("first", "second")
-        pool, probabilities = self._start(
+        setup, probabilities = set_up(
+            tuple(map(str, scores)) if named else ("first", "second"),
             pair,
             groups,
             metric=metric,
@@ -238,15 +242,16 @@ class ActiveComparator(Campaign):
             costs=costs,
             cost_aware=cost_aware,
             frequencies=frequencies,
-            budget=budget,
             mixing=mixing,
             center=center,
             moments=moments,
             n_label_draws=n_label_draws,
             random_state=random_state,
+            who=type(self).__name__,
         )
         if center is None:
-            warn_of_contestant(pool, probabilities, self._form.grades, self._names)
+            warn_of_contestant(setup.pool, probabilities, setup.form.grades, setup.names)
+        self._begin(setup, budget)
 
     def estimate(self, confidence: float = 0.95) -> Estimate:
         """Estimate the difference of the means, first ranker less second, from the labels so far.
@@ -281,7 +286,7 @@ class ActiveComparator(Campaign):
         """
         return {
             name: self._estimate(values, confidence)
-            for name, values in zip(self._names, self._values, strict=True)
+            for name, values in zip(self._setup.names, self._values, strict=True)
         }
 
     def decision(self, confidence: float = 0.95) -> Decision:
@@ -296,4 +301,4 @@ class ActiveComparator(Campaign):
         -------
         Decision
         """
-        return decide(self.estimate(), self._names, confidence)
+        return decide(self.estimate(), self._setup.names, confidence)

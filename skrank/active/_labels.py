@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._engine.threads import run_chunks
 from skrank.active._pool import Pool
@@ -13,12 +14,24 @@ from skrank.active._pool import Pool
 _CONTESTANT = 0.9  # share of neighbours in a ranker's list that the label model orders likewise
 
 
+class Classifier(Protocol):
+    """A fitted classifier of grades, as scikit-learn has them."""
+
+    classes_: np.ndarray
+
+    def predict_proba(self, X: ArrayLike, /) -> np.ndarray:
+        """Probability of each class per row."""
+
+
+LabelModel: TypeAlias = str | ArrayLike | Classifier
+
+
 class ContestantWarning(UserWarning):
     """The label model seems to be one of the rankers that are compared."""
 
 
 def label_probabilities(
-    label_model: Any, X: Any, grades: Any, n_rows: int
+    label_model: LabelModel, X: ArrayLike | None, grades: ArrayLike | None, n_rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grades, ascending, and the probability of each of them per row.
 
@@ -32,12 +45,12 @@ def label_probabilities(
             )
         if grades is None:
             raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
-        known = _check_grades(grades)
+        known = check_scale(grades)
         return known, np.full((n_rows, len(known)), 1 / len(known))
-    if hasattr(label_model, "predict_proba"):
+    if _is_classifier(label_model):
         if X is None:
             raise ValueError("a classifier as label model needs X, the features of each row.")
-        columns = _check_grades(label_model.classes_)
+        columns = check_scale(label_model.classes_)
         probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
     else:
         probabilities = np.asarray(label_model, dtype=np.float64)
@@ -46,8 +59,9 @@ def label_probabilities(
                 f"label_model has shape {probabilities.shape}: give one column per grade."
             )
         columns = np.arange(float(probabilities.shape[1]))
-        if grades is not None and len(grades) == probabilities.shape[1]:
-            columns = _check_grades(grades)
+        if grades is not None:
+            known = check_scale(grades)
+            columns = known if len(known) == len(columns) else columns
     if probabilities.shape != (n_rows, len(columns)):
         raise ValueError(
             f"the label model gives probabilities of shape {probabilities.shape}: "
@@ -56,10 +70,14 @@ def label_probabilities(
     return _spread(_normalised(probabilities), columns, grades)
 
 
-def _check_grades(grades: Any) -> np.ndarray:
+def _is_classifier(label_model: ArrayLike | Classifier) -> TypeGuard[Classifier]:
+    return hasattr(label_model, "predict_proba")
+
+
+def check_scale(grades: ArrayLike) -> np.ndarray:
     """Grades as ascending distinct labels of at least 0."""
     try:
-        values = np.asarray(list(grades), dtype=np.float64)
+        values = np.asarray(grades, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
         raise ValueError(f"grades={grades!r} must be numbers, such as range(5).") from None
     if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
@@ -84,12 +102,12 @@ def _normalised(probabilities: np.ndarray) -> np.ndarray:
 
 
 def _spread(
-    probabilities: np.ndarray, columns: np.ndarray, grades: Any
+    probabilities: np.ndarray, columns: np.ndarray, grades: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities on all grades, not only those of the model."""
     if grades is None:
         return columns, probabilities
-    known = _check_grades(grades)
+    known = check_scale(grades)
     missing = np.setdiff1d(columns, known)
     if len(missing):
         raise ValueError(

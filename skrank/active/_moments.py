@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -14,7 +14,7 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
 from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, Form, form_of
-from skrank.active._labels import label_probabilities, some_relevant
+from skrank.active._labels import LabelModel, label_probabilities, some_relevant
 from skrank.active._pool import Pool, make_pool, needs_label
 from skrank.metrics import Metric, metric
 
@@ -58,13 +58,13 @@ class Moments:
 
 def label_moments(
     metric: str | Metric,
-    scores: Any,
-    groups: Any = None,
+    scores: ArrayLike,
+    groups: ArrayLike | None = None,
     *,
-    other: Any = None,
-    label_model: Any = "uniform",
-    X: Any = None,
-    grades: Any = None,
+    other: ArrayLike | None = None,
+    label_model: LabelModel = "uniform",
+    X: ArrayLike | None = None,
+    grades: ArrayLike | None = None,
     method: str = "auto",
     n_draws: int = 200,
     random_state: int = 0,
@@ -130,19 +130,19 @@ def label_moments(
 
 def prepare(
     name: str | Metric,
-    scores: list[Any],
-    groups: Any,
-    label_model: Any,
-    X: Any,
-    grades: Any,
+    scores: list[ArrayLike],
+    groups: ArrayLike | None,
+    label_model: LabelModel,
+    X: ArrayLike | None,
+    grades: ArrayLike | None,
     seed: int,
     *,
     who: str,
 ) -> tuple[Form, Pool, np.ndarray]:
     """The form of the metric, the pool of documents that need labels, their probabilities."""
     pool = make_pool(scores, groups, seed, who)
-    grades, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
-    form = form_of(metric(name), grades, int(pool.queries.sizes.max()))
+    known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
+    form = form_of(metric(name), known, int(pool.queries.sizes.max()))
     needed = needs_label(pool, form)
     if not needed.all():
         pool = pool.keep(needed, seed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
@@ -14,6 +15,8 @@ from skrank._engine.order import rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
 from skrank.active._forms import Form
+
+Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
     return Pool(queries, rows, scores, order, tied, retrieved)
 
 
-def make_pool(scores: Any, groups: Any, seed: int, who: str) -> Pool:
+def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who: str) -> Pool:
     """The pool of all rows, from one vector of scores per ranker."""
     vectors = [check.as_vector("scores", s) for s in scores]
     if len({len(v) for v in vectors}) > 1:
@@ -106,7 +109,7 @@ def needs_label(pool: Pool, form: Form) -> np.ndarray:
     return needed
 
 
-def cost_per_query(costs: Any, pool: Pool, n_rows: int) -> np.ndarray:
+def cost_per_query(costs: Costs, pool: Pool, n_rows: int) -> np.ndarray:
     """Cost of labelling each query: number of documents, sum of given costs, or by query."""
     queries = pool.queries
     if isinstance(costs, str):
@@ -129,7 +132,7 @@ def cost_per_query(costs: Any, pool: Pool, n_rows: int) -> np.ndarray:
     return np.add.reduceat(per_row[pool.rows], queries.indptr[:-1])
 
 
-def frequency_per_query(frequencies: Mapping | None, queries: Queries) -> np.ndarray:
+def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Queries) -> np.ndarray:
     """Share of each query among what users ask."""
     if frequencies is None:
         return np.full(len(queries), 1 / len(queries))
@@ -139,7 +142,9 @@ def frequency_per_query(frequencies: Mapping | None, queries: Queries) -> np.nda
     return shares / shares.sum()
 
 
-def _by_query(name: str, values: Mapping, queries: Queries, *, zero: bool) -> np.ndarray:
+def _by_query(
+    name: str, values: Mapping[object, float], queries: Queries, *, zero: bool
+) -> np.ndarray:
     out = np.empty(len(queries))
     for q, query in enumerate(queries.ids.tolist()):
         if query not in values:
@@ -151,7 +156,7 @@ def _by_query(name: str, values: Mapping, queries: Queries, *, zero: bool) -> np
     return out
 
 
-def storable(name: str, values: Any) -> np.ndarray:
+def storable(name: str, values: ArrayLike) -> np.ndarray:
     """Ids as an array that can be saved without pickling: all numbers or all strings."""
     array = np.asarray(values)
     if array.dtype.kind != "O":
@@ -161,3 +166,26 @@ def storable(name: str, values: Any) -> np.ndarray:
         kinds_text = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"{name} are of type {kinds_text}: make all of them str, or all int.")
     return np.array(array.tolist())
+
+
+def items_of(items: ArrayLike, pool: Pool, n_rows: int) -> np.ndarray:
+    """The names of the documents of the pool, from those of all rows."""
+    names = storable("items", items)
+    if len(names) != n_rows:
+        raise ValueError(f"items has {len(names)} entries for {n_rows} rows.")
+    check_items(names[pool.rows], pool.queries)
+    return names[pool.rows]
+
+
+def check_items(items: np.ndarray, queries: Queries) -> None:
+    """Every document of a query by a name of its own: labels are told by these names."""
+    _, codes = np.unique(items, return_inverse=True)
+    order = np.lexsort((codes, queries.row_query))
+    again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(queries.row_query[order]) == 0))
+    if len(again):
+        row = order[again[0]]
+        raise ValueError(
+            f"item {show(items[row])} stands more than once in query "
+            f"{queries.name(queries.row_query[row])}: give each document of a query its own id, "
+            "for labels are told by it."
+        )

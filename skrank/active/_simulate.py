@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from skrank import _validation as check
-from skrank.active._design import seed_of
-from skrank.active._sampling import Draws, fits, running_cost
+from skrank.active._draws import Draws, fits, running_cost
+from skrank.active._setup import seed_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class Simulation:
 
 
 def simulate(
-    values: Any,
-    q: Any,
-    budgets: Any,
+    values: ArrayLike,
+    q: ArrayLike,
+    budgets: ArrayLike,
     *,
-    costs: Any = None,
-    frequencies: Any = None,
+    costs: ArrayLike | None = None,
+    frequencies: ArrayLike | None = None,
     n_campaigns: int = 1000,
     random_state: int = 0,
 ) -> Simulation:
@@ -75,13 +75,13 @@ def simulate(
     values : array-like of shape (n_queries,)
         Value of each query, or difference of two values; NaN: the query does not count.
     q : array-like of shape (n_queries,)
-        Distribution to draw from.
+        Distribution to draw from, up to a factor.
     budgets : array-like of shape (n_budgets,)
         Each campaign is read off at all budgets.
     costs : array-like of shape (n_queries,), optional
         Cost of labelling each query. Default: 1.
     frequencies : array-like of shape (n_queries,), optional
-        Share p of each query in the mean. Default: all alike.
+        How often users ask each query, as counts or shares. Default: all alike.
     n_campaigns : int
     random_state : int
 
@@ -92,7 +92,8 @@ def simulate(
     Raises
     ------
     ValueError
-        If lengths differ, or a query that is in the mean is never drawn.
+        If lengths differ, a cost or budget is not positive, a frequency is negative, or a query
+        that is in the mean is never drawn.
 
     Examples
     --------
@@ -103,28 +104,31 @@ def simulate(
     ((100, 2), True)
     """
     loss = check.as_vector("values", values)
-    q = check.as_vector("q", q)
-    cost = np.ones(len(loss)) if costs is None else check.as_vector("costs", costs)
-    p = np.ones(len(loss)) if frequencies is None else check.as_vector("frequencies", frequencies)
-    budgets = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
-    if not len(loss) == len(q) == len(cost) == len(p):
-        raise ValueError("values, q, costs and frequencies must have one entry per query.")
+    n_queries = len(loss)
+    q = check.check_frequencies("q", q, n_queries)
+    cost = np.ones(n_queries) if costs is None else check.check_costs("costs", costs, n_queries)
+    p = np.full(n_queries, 1 / n_queries)
+    if frequencies is not None:
+        p = check.check_frequencies("frequencies", frequencies, n_queries)
+    limits = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
+    if limits.ndim > 1 or not (limits > 0).all():
+        raise ValueError(f"budgets={limits.tolist()} must be positive numbers.")
+    n_campaigns = check.check_count("n_campaigns", n_campaigns, "the number of campaigns")
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
-    p = p / p.sum()
     counts = ~np.isnan(loss)
     loss = np.where(counts, loss, 0.0)
     truth = float(p @ loss / (p @ counts))
     weight = np.divide(p, q, out=np.zeros_like(p), where=q > 0) * counts
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_campaigns)
-    out = np.empty((4, n_campaigns, len(budgets)))
+    out = np.empty((4, n_campaigns, len(limits)))
     for campaign, seed in enumerate(seeds.tolist()):
-        draws, spent = _draw(Draws(q, seed), cost, q > 0, budgets.max())
-        n = np.searchsorted(spent, budgets * (1 + 1e-12), side="right")
+        draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
+        n = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
         out[:, campaign] = _read_off(draws, spent, n, loss, weight)
-        complete = fits(cost[q > 0].sum(), budgets)
+        complete = fits(cost[q > 0].sum(), limits)
         out[:2, campaign, complete] = np.array([[truth], [0.0]])
-    return Simulation(budgets, truth, *out)
+    return Simulation(limits, truth, *out)
 
 
 def _draw(

@@ -1,119 +1,205 @@
-"""Campaigns as files: plain arrays and a line of JSON, nothing pickled."""
+"""Campaigns as files: what is written, and what a file must hold to be believed.
+
+Nothing in a file is taken on trust: damage and tampering end in a ValueError that names the file,
+and never in an estimate.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.queries import Queries
-from skrank.active._design import Design
-from skrank.active._forms import form_of
+from skrank.active import _files
+from skrank.active._draws import Draws
+from skrank.active._forms import METHODS, form_of
+from skrank.active._labels import check_scale
 from skrank.active._moments import Moments
-from skrank.active._pool import rank
+from skrank.active._pool import check_items, rank
+from skrank.active._setup import Design, Setup, seed_of
 from skrank.metrics import metric
 
-if TYPE_CHECKING:
-    from skrank.active._campaign import Campaign
-
-    _C = TypeVar("_C", bound=Campaign)
-
-_FORMAT = "skrank campaign 1"
+_FORMAT = "skrank campaign 2"
+_T = TypeVar("_T")
 
 
-def pack(campaign: Campaign) -> dict[str, np.ndarray]:
-    """All that a campaign is, as arrays."""
-    pool, design = campaign._pool, campaign._design
+@dataclass(frozen=True, eq=False)
+class State:
+    """A campaign as it stands: its class, its setup, and what was asked and told since.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the class.
+    setup : Setup
+    budget : float or None
+    asked : list of int
+        Numbers of queries, in the order of asking.
+    labels : dict from int to ndarray
+        Labels of the queries that were told.
+    """
+
+    kind: str
+    setup: Setup
+    budget: float | None
+    asked: list[int]
+    labels: dict[int, np.ndarray]
+
+
+def save(path: str | PathLike[str], state: State) -> None:
+    """Write a campaign to a file."""
+    _files.write(path, _pack(state))
+
+
+def load(path: str | PathLike[str], resume: Callable[[State], _T]) -> _T:
+    """What `resume` makes of the campaign in a file, all of which is checked."""
+    return _files.read(path, "campaign", lambda arrays: resume(_unpack(arrays)))
+
+
+def _pack(state: State) -> dict[str, np.ndarray]:
+    setup = state.setup
+    design, moments = setup.design, setup.design.moments
     facts = {
         "format": _FORMAT,
-        "class": type(campaign).__name__,
-        "metric": str(campaign.metric),
-        "names": list(campaign._names),
-        "seed": campaign._seed,
-        "budget": campaign._budget,
-        "center": campaign._center,
-        "method": design.moments.method,
+        "class": state.kind,
+        "metric": str(setup.form.metric),
+        "names": list(setup.names),
+        "seed": setup.seed,
+        "budget": state.budget,
+        "center": setup.center,
+        "method": moments.method,
     }
-    told = list(campaign._labels)
+    told = list(state.labels)
     arrays = {
         "facts": np.array(json.dumps(facts)),
-        "ids": pool.queries.ids,
-        "indptr": pool.queries.indptr,
-        "rows": pool.rows,
-        "scores": pool.scores,
-        "grades": campaign._form.grades,
+        "ids": setup.queries.ids,
+        "indptr": setup.queries.indptr,
+        "rows": setup.pool.rows,
+        "scores": setup.pool.scores,
+        "grades": setup.form.grades,
         "q": design.q,
         "p": design.p,
         "costs": design.costs,
-        "moments": np.stack([design.moments.mass, design.moments.first, design.moments.second]),
-        "asked": np.array(campaign._asked, dtype=np.int64),
+        "moments": np.stack([moments.mass, moments.first, moments.second]),
+        "asked": np.array(state.asked, dtype=np.int64),
         "told": np.array(told, dtype=np.int64),
-        "labels": np.concatenate([np.empty(0), *(campaign._labels[query] for query in told)]),
+        "labels": np.concatenate([np.empty(0), *(state.labels[query] for query in told)]),
     }
-    if campaign._items is not None:
-        arrays["items"] = campaign._items
+    if setup.items is not None:
+        arrays["items"] = setup.items
     return arrays
 
 
-def write(path: str | PathLike[str], arrays: dict[str, np.ndarray]) -> None:
-    """Write beside the file, then replace it: a crash leaves the old or the new one, whole."""
-    path = Path(path)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as stream:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def unpack(cls: type[_C], path: str | PathLike[str]) -> _C:
-    """The campaign of a file."""
-    arrays, facts = _read(path)
-    if facts["class"] != cls.__name__:
-        raise ValueError(f"{path} holds an {facts['class']}: use {facts['class']}.load.")
-    campaign = cls.__new__(cls)
-    queries = Queries(arrays["ids"], arrays["indptr"])
-    campaign._names = tuple(facts["names"])
-    campaign._seed = facts["seed"]
-    campaign._center = facts["center"]
-    campaign._items = arrays.get("items")
-    campaign._form = form_of(metric(facts["metric"]), arrays["grades"], int(queries.sizes.max()))
-    campaign._pool = rank(queries, arrays["rows"], arrays["scores"], facts["seed"])
-    mass, first, second = arrays["moments"]
-    moments = Moments(queries.ids, mass, first, second, facts["method"])
-    campaign._design = Design(arrays["q"], arrays["p"], arrays["costs"], moments)
-    campaign.budget = facts["budget"]
-    campaign._reset()
-    _replay(campaign, arrays)
-    return campaign
-
-
-def _replay(campaign: Campaign, arrays: dict[str, np.ndarray]) -> None:
-    """Ask and tell again what was asked and told."""
-    for query in arrays["asked"].tolist():
-        campaign._ask(query)
-    sizes = campaign._pool.queries.sizes[arrays["told"]]
-    parts = np.split(arrays["labels"], np.cumsum(sizes)[:-1])
-    for query, labels in zip(arrays["told"].tolist(), parts, strict=False):
-        campaign._record(query, labels)
-
-
-def _read(path: str | PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    no_campaign = ValueError(f"{path} holds no campaign that this version of skrank can read.")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        facts = json.loads(str(arrays.pop("facts")))
-    except (KeyError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile):
-        raise no_campaign from None
+def _unpack(arrays: dict[str, np.ndarray]) -> State:
+    facts = json.loads(str(_take(arrays, "facts", "U", ())))
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
-        raise no_campaign
-    return arrays, facts
+        raise ValueError(f"its format is not {_FORMAT!r}, that of this version of skrank.")
+    names = tuple(map(str, facts["names"]))
+    queries = _queries(arrays)
+    seed = seed_of(facts["seed"])
+    scores = _take(arrays, "scores", "f", (len(names), queries.n_rows))
+    pool = rank(queries, _rows(arrays, queries.n_rows), scores, seed)
+    items = None
+    if "items" in arrays:
+        items = _take(arrays, "items", "iufUS", (queries.n_rows,))
+        check_items(items, queries)
+    form = form_of(
+        metric(str(facts["metric"])),
+        check_scale(_take(arrays, "grades", "f", (None,))),
+        int(queries.sizes.max()),
+    )
+    design = _design(arrays, queries, check.check_choice("method", facts["method"], METHODS[1:]))
+    setup = Setup(names, form, pool, items, design, _number(facts["center"]), seed)
+    asked = _asked(arrays, setup)
+    labels = _labels(arrays, setup, asked)
+    if arrays:
+        raise ValueError(f"it holds {', '.join(sorted(arrays))}, which no campaign has.")
+    return State(str(facts["class"]), setup, _number(facts["budget"]), asked, labels)
+
+
+def _take(
+    arrays: dict[str, np.ndarray], name: str, kinds: str, shape: tuple[int | None, ...]
+) -> np.ndarray:
+    """Take an array out, if it has the kind and shape that it must have."""
+    if name not in arrays:
+        raise ValueError(f"it lacks {name}.")
+    array = arrays.pop(name)
+    fits = len(array.shape) == len(shape) and all(
+        wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+    )
+    if array.dtype.kind not in kinds or not fits:
+        raise ValueError(f"its {name} are of type {array.dtype} and shape {array.shape}.")
+    if array.dtype.kind == "f":
+        array = np.ascontiguousarray(array, dtype=np.float64)
+    elif name != "items" and array.dtype.kind in "iu":
+        array = np.ascontiguousarray(array, dtype=np.int64)
+    return array
+
+
+def _require(holds: bool | np.bool_, fault: str) -> None:
+    if not holds:
+        raise ValueError(f"its {fault}.")
+
+
+def _number(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+        raise ValueError(f"{value!r} stands where a number belongs.")
+    return float(value)
+
+
+def _queries(arrays: dict[str, np.ndarray]) -> Queries:
+    ids = arrays.pop("ids", np.empty(0))
+    _require(ids.ndim == 1 and len(ids) > 0 and ids.dtype.kind in "iufbUS", "query ids are none")
+    _require(len(np.unique(ids)) == len(ids) and (ids == ids).all(), "query ids are not distinct")
+    indptr = _take(arrays, "indptr", "iu", (len(ids) + 1,))
+    _require(
+        indptr[0] == 0 and (np.diff(indptr) > 0).all(), "queries (indptr) do not follow each other"
+    )
+    return Queries(ids, indptr)
+
+
+def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
+    rows = _take(arrays, "rows", "iu", (n_rows,))
+    _require(rows.min() >= 0 and len(np.unique(rows)) == n_rows, "rows are not distinct")
+    return rows
+
+
+def _design(arrays: dict[str, np.ndarray], queries: Queries, method: str) -> Design:
+    n = len(queries)
+    q, p, costs = (_take(arrays, name, "f", (n,)) for name in ("q", "p", "costs"))
+    for name, values in (("q", q), ("p", p)):
+        _require((values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is no distribution")
+    _require((q[p > 0] > 0).all(), "q leaves out queries that count")
+    _require((costs > 0).all() and np.isfinite(costs).all(), "costs are not positive and finite")
+    moments = _take(arrays, "moments", "f", (3, n))
+    _require(np.isfinite(moments).all(), "moments are not finite")
+    mass, first, second = moments
+    _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are no probabilities")
+    _require(second.min() >= 0, "second moments are negative")
+    return Design(q, p, costs, Moments(queries.ids, mass, first, second, method))
+
+
+def _asked(arrays: dict[str, np.ndarray], setup: Setup) -> list[int]:
+    """The queries that were asked: those that the seed draws, in that order."""
+    asked = _take(arrays, "asked", "iu", (None,))
+    _require(len(asked) <= len(setup.queries), "asked queries are more than there are")
+    drawn = Draws(setup.design.q, setup.seed).distinct(len(asked))
+    _require(len(drawn) == len(asked) and (asked == drawn).all(), "asked queries were not drawn")
+    return [int(query) for query in asked]
+
+
+def _labels(arrays: dict[str, np.ndarray], setup: Setup, asked: list[int]) -> dict[int, np.ndarray]:
+    told = _take(arrays, "told", "iu", (None,)).tolist()
+    _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
+    sizes = setup.queries.sizes[told].astype(np.int64)
+    labels = _take(arrays, "labels", "f", (int(sizes.sum()),))
+    _require(np.isin(labels, setup.form.grades).all(), "labels are not all grades")
+    return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

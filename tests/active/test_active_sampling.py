@@ -13,8 +13,9 @@ from skrank.active import (
     sampling_distribution,
     simulate,
 )
+from skrank.active._draws import Draws, running_cost
 from skrank.active._estimate import Estimate, decide, weigh
-from skrank.active._sampling import Draws, budget_ratio, running_cost
+from skrank.active._sampling import budget_ratio
 from skrank.datasets import make_ranking
 
 
@@ -318,3 +319,54 @@ def test_simulation_refuses_what_it_cannot_draw():
         simulate([1.0, 2.0], [1.0, 0.0], 5)
     with pytest.raises(ValueError, match="one entry per query"):
         simulate([1.0, 2.0], [1.0], 5)
+
+
+# what would be silently wrong
+
+
+@pytest.fixture
+def moments():
+    return label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+
+
+def test_counts_as_frequencies_are_made_shares(moments):
+    for mixing in (0.05, 1.0):
+        shares = sampling_distribution(moments, frequencies=[0.9, 0.1], mixing=mixing)
+        counts = sampling_distribution(moments, frequencies=[900, 100], mixing=mixing)
+        np.testing.assert_allclose(counts, shares, rtol=1e-14)
+    assert sampling_distribution(moments, frequencies=[1e308, 1e308]).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
+        ({"costs": [-1.0, 1.0]}, r"costs\[0\]=-1.0"),
+        ({"costs": [np.nan, 1.0]}, r"costs\[0\]=nan"),
+        ({"costs": [1.0]}, "one entry per query"),
+        ({"frequencies": [1.0, -1.0]}, r"frequencies\[1\]=-1.0"),
+        ({"frequencies": [0.0, 0.0]}, "all frequencies are 0"),
+        ({"frequencies": [np.inf, 1.0]}, r"frequencies\[0\]=inf"),
+        ({"center": np.nan}, "center=nan"),
+        ({"center": np.inf}, "center=inf"),
+    ],
+)
+def test_costs_frequencies_and_centres_that_are_none_are_refused(moments, options, message):
+    with pytest.raises(ValueError, match=message):
+        sampling_distribution(moments, **options)
+    if "center" not in options:
+        with pytest.raises(ValueError, match=message):
+            simulate([1.0, 2.0], [0.5, 0.5], 5, **options)
+
+
+def test_simulations_take_counts_and_refuse_what_is_no_budget():
+    counts = simulate([0.0, 1.0, 0.5], [30, 30, 30], 2, frequencies=[2, 1, 1], n_campaigns=20)
+    shares = simulate(
+        [0.0, 1.0, 0.5], np.full(3, 1 / 3), 2, frequencies=[0.5, 0.25, 0.25], n_campaigns=20
+    )
+    np.testing.assert_allclose(counts.values, shares.values)
+    for budget in (0, -1, np.nan):
+        with pytest.raises(ValueError, match="must be positive numbers"):
+            simulate([0.0, 1.0], [0.5, 0.5], budget)
+    with pytest.raises(ValueError, match="n_campaigns=0"):
+        simulate([0.0, 1.0], [0.5, 0.5], 1, n_campaigns=0)

@@ -1,0 +1,217 @@
+"""Files of campaigns: whatever is wrong with one is a ValueError that names it."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from test_active_campaign import answer, data, evaluator
+
+from skrank.active import ActiveEvaluator, _files
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A file of a campaign with three labelled queries."""
+    campaign = evaluator(budget=100)
+    answer(campaign, campaign.ask(4)[:3])
+    path = tmp_path / "campaign.npz"
+    campaign.save(path)
+    return path
+
+
+def contents(path):
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files if name != "sha256"}
+
+
+def refused(path, match=None):
+    with pytest.raises(ValueError, match=match) as error:
+        ActiveEvaluator.load(path)
+    assert str(path) in str(error.value)
+
+
+def facts(arrays, **changes):
+    return np.array(json.dumps(json.loads(str(arrays["facts"])) | changes))
+
+
+def swap(array, i, j):
+    out = array.copy()
+    out[[i, j]] = out[[j, i]]
+    return out
+
+
+def change(array, place, value):
+    out = np.array(array)
+    out[place] = value
+    return out
+
+
+FAULTS = {
+    "negative indptr": lambda a: {"indptr": change(a["indptr"], 1, -5)},
+    "swapped indptr": lambda a: {"indptr": swap(a["indptr"], 1, 2)},
+    "short scores": lambda a: {"scores": a["scores"][:, :-1]},
+    "indptr beyond the end": lambda a: {"indptr": change(a["indptr"], -1, 10**9)},
+    "q times 5": lambda a: {"q": a["q"] * 5},
+    "negative costs": lambda a: {"costs": -a["costs"]},
+    "NaN labels": lambda a: {"labels": a["labels"] * np.nan},
+    "labels that are no grades": lambda a: {"labels": a["labels"] + 0.5},
+    "too few labels": lambda a: {"labels": a["labels"][:-1]},
+    "NaN scores": lambda a: {"scores": a["scores"] * np.nan},
+    "scores as text": lambda a: {"scores": a["scores"].astype(str)},
+    "rows twice": lambda a: {"rows": np.zeros_like(a["rows"])},
+    "queries twice": lambda a: {"ids": np.zeros_like(a["ids"])},
+    "no query": lambda a: {"ids": a["ids"][:0], "indptr": a["indptr"][:1]},
+    "q of 0 that counts": lambda a: {"q": change(a["q"], 0, 0.0) / change(a["q"], 0, 0.0).sum()},
+    "p that is no share": lambda a: {"p": a["p"] * 2},
+    "infinite moments": lambda a: {"moments": a["moments"] * np.inf},
+    "grades that fall": lambda a: {"grades": a["grades"][::-1]},
+    "asked that was not drawn": lambda a: {"asked": (a["asked"] + 1) % 60},
+    "asked in another order": lambda a: {"asked": swap(a["asked"], 0, 1)},
+    "asked beyond the pool": lambda a: {"asked": change(a["asked"], 0, 10**6)},
+    "told twice": lambda a: {"told": change(a["told"], 1, a["told"][0])},
+    "told and not asked": lambda a: {"told": change(a["told"], 1, -1)},
+    "an unknown metric": lambda a: {"facts": facts(a, metric="nonsense")},
+    "a budget that is none": lambda a: {"facts": facts(a, budget="much")},
+    "a negative budget": lambda a: {"facts": facts(a, budget=-1)},
+    "a seed that is none": lambda a: {"facts": facts(a, seed=-1)},
+    "an unknown method": lambda a: {"facts": facts(a, method="guess")},
+    "too many names": lambda a: {"facts": facts(a, names=["a", "b"])},
+    "another format": lambda a: {"facts": facts(a, format="skrank campaign 1")},
+    "facts that are none": lambda a: {"facts": np.array("[]")},
+    "no JSON": lambda a: {"facts": np.array("{")},
+    "something else": lambda a: {"surplus": np.arange(3)},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_file_that_was_tampered_with_is_refused(saved, fault):
+    """With a checksum that fits: nothing is believed for it."""
+    arrays = contents(saved)
+    _files.write(saved, arrays | FAULTS[fault](arrays))
+    refused(saved)
+
+
+@pytest.mark.parametrize("name", ["scores", "q", "asked", "facts", "labels", "moments"])
+def test_a_file_without_a_part_is_refused(saved, name):
+    arrays = contents(saved)
+    del arrays[name]
+    _files.write(saved, arrays)
+    refused(saved, f"lacks {name}")
+
+
+def test_the_checksum_finds_what_was_changed(saved):
+    arrays = contents(saved)
+    with np.load(saved) as file:
+        digest = file["sha256"]
+    arrays["labels"] = 4 - arrays["labels"]  # all of them grades
+    np.savez(saved, sha256=digest, **arrays)
+    refused(saved, "checksum does not fit")
+    np.savez(saved, **arrays)
+    refused(saved, "no checksum")
+
+
+def test_damaged_bytes_are_refused(saved):
+    """Today zlib.error, NotImplementedError and others get out."""
+    whole = saved.read_bytes()
+    random = np.random.default_rng(0)
+    good = ActiveEvaluator.load(saved).estimate()
+    for _ in range(300):
+        broken = bytearray(whole)
+        for place in random.integers(len(whole), size=random.integers(1, 4)):
+            broken[place] ^= int(random.integers(1, 256))
+        saved.write_bytes(bytes(broken))
+        try:
+            assert ActiveEvaluator.load(saved).estimate() == good  # in a part that says nothing
+        except ValueError as error:
+            assert str(saved) in str(error)  # noqa: PT017
+    for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
+        saved.write_bytes(whole[:length])
+        refused(saved)
+
+
+def test_missing_files_are_no_value_errors(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        ActiveEvaluator.load(tmp_path / "nowhere.npz")
+
+
+# saving
+
+
+def test_save_follows_symbolic_links(saved, tmp_path):
+    link = tmp_path / "link.npz"
+    link.symlink_to(saved)
+    evaluator(budget=50).save(link)
+    assert link.is_symlink()
+    assert ActiveEvaluator.load(saved).budget == 50
+
+
+def test_save_keeps_the_mode_of_the_file(saved):
+    saved.chmod(0o600)
+    evaluator(budget=50).save(saved)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+
+
+def test_new_files_have_the_usual_mode(saved, tmp_path):
+    (tmp_path / "usual").touch()
+    assert saved.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from skrank.active import _files
+np.savez_compressed = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+_files.write(sys.argv[1], {"a": np.arange(3)})
+"""
+
+
+def test_what_a_killed_save_left_goes_with_the_next(saved):
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(saved)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(saved.parent.iterdir())) == 2  # nobody could clean up
+    ours = saved.with_name(f"{_files._own(saved.name)}{os.getpid()}-00000000.part")
+    ours.touch()  # of a thread that still writes
+    evaluator(budget=50).save(saved)
+    assert sorted(saved.parent.iterdir()) == sorted([saved, ours])
+
+
+def test_threads_may_save_to_one_file(saved):
+    campaign = evaluator(budget=1000)
+    faults = []
+
+    def save():
+        try:
+            for _ in range(5):
+                campaign.save(saved)
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=save) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for request in campaign.ask(40):
+        campaign.tell(request, data.relevance[request.rows])
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    campaign.save(saved)
+    assert ActiveEvaluator.load(saved).estimate() == campaign.estimate()
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_an_item_that_stands_twice_in_a_query_is_refused():
+    """The label of one would overwrite that of the other."""
+    items = np.array([f"d{row}" for row in range(len(data.qid))])
+    first, second = np.flatnonzero(data.qid == data.qid[0])[:2]
+    items[second] = items[first]
+    with pytest.raises(ValueError, match=r"item 'd0' stands more than once in query 0"):
+        evaluator(items=items)
+    evaluator(
+        items=np.arange(len(items)) - np.searchsorted(data.qid, data.qid)
+    )  # 0, 1, ... in each
