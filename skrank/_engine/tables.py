@@ -177,7 +177,7 @@ def discounts(
     weights: Callable[[np.ndarray], np.ndarray], longest: int, k: int | None
 ) -> np.ndarray:
     """``weights(rank)`` for ranks 1..longest, 0 beyond rank `k`."""
-    values = np.asarray(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
+    values = np.array(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
     if k is not None:
         values[k:] = 0.0
     return values

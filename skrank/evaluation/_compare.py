@@ -153,7 +153,7 @@ def compare(
 
     Examples
     --------
-    >>> from skrank.comparison import compare
+    >>> from skrank import compare
     >>> from skrank.datasets import make_ranking
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> systems = {"new": data.X[:, 5], "other": data.X[:, 1], "old": data.X[:, 0]}

@@ -74,13 +74,16 @@ class Objective(ABC):
         self.bind(judgments, weights).gradient(vector, grad, hess)
         return queries.scatter(grad), queries.scatter(hess)
 
+    @property
+    def needs_scale(self) -> bool:
+        """Whether its own targets (not its metric) depend on a highest grade that is not given."""
+        return getattr(self, "max_grade", 0) is None
+
     def on_scale(self, max_grade: int) -> Objective:
         """The objective with this highest grade of the collection, where it leaves it open."""
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = {"max_grade": max_grade} if self.needs_scale else {}
         if hasattr(self, "metric"):
             changes["metric"] = self.metric.on_scale(max_grade)
-        if getattr(self, "max_grade", max_grade) is None:
-            changes["max_grade"] = max_grade
         return dataclasses.replace(self, **changes) if changes else self
 
     @property

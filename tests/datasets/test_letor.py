@@ -108,7 +108,7 @@ class TestLoadLetor:
         assert list(load_letor(tmp_path).splits) == [2, 4]
 
     def test_files_are_read_once(self, tmp_path, monkeypatch):
-        from skrank import _letor
+        from skrank.datasets import _letor
 
         read = []
         original = _letor.load_svmlight_file

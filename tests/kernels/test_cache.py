@@ -17,6 +17,7 @@ import importlib, json, pkgutil
 import numpy as np
 import skrank
 import skrank._kernels
+from skrank._engine.judgments import judge
 
 labels, scores = np.arange(40.0) % 4, np.arange(40.0)[::-1] % 7
 labels[3], scores[5] = np.nan, -np.inf
@@ -26,7 +27,7 @@ for name in {metrics}:
         skrank.metric(name)(form(labels), form(scores), groups=groups)
         skrank.metric(name, ties="worst")(form(labels), form(scores), groups=groups)
 scores[5] = 0
-judgments = skrank._engine.judgments.judge(labels, groups)
+judgments = judge(labels, groups)
 for name in {objectives}:
     bound = skrank.LambdaRank(name).bind(judgments)
     for _ in range(2):
