@@ -11,6 +11,7 @@ import numpy as np
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Cascade, Ranked
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -38,6 +39,10 @@ class CascadeTables(Tables):
         return int(used[-1]) + 1 if len(used) else 0
 
     @property
+    def _form(self) -> Cascade:
+        return Cascade(self.stop, self.phi, self.depth)
+
+    @property
     def relevant(self) -> np.ndarray:
         """Codes that are worth something."""
         return self.stop > 0
@@ -47,10 +52,8 @@ class CascadeTables(Tables):
         from skrank._kernels import cascade
 
         out = np.empty(len(inverse))
-        run_chunks(
-            cascade.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
-            self.stop, self.phi, self.depth, inverse, out,
-        )  # fmt: skip
+        lists = Ranked(ranked.codes, ranked.tied, ranked.retrieved)
+        run_chunks(cascade.values, ranked.indptr, lists, self._form, inverse, out)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -63,12 +66,13 @@ class CascadeTables(Tables):
         from skrank._kernels import cascade
 
         out = np.zeros((len(codes), len(codes)))
-        cascade.deltas(codes, self.stop, self.phi, out)
+        cascade.deltas(codes, self._form, out)
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
         """What LambdaRank takes from here."""
-        from skrank._kernels import cascade
+        from skrank._kernels import cascade, cascade_lambdas
 
-        arrays = (self.stop, self.phi, self.depth)
-        return LambdaKernels(cascade.lambdas, cascade.adjacent_deltas, judgments.codes, arrays)
+        return LambdaKernels(
+            cascade_lambdas.lambdas, cascade.adjacent_deltas, judgments.codes, self._form
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from skrank._engine.order import RankedCodes
 from skrank._engine.plan import Definition, Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import LambdaKernels, Tables
+from skrank._kernels.arguments import Gradients, Lists, Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class MixtureTables(Tables):
         """Functions that add what the kernels of the metrics give."""
         kernels = [tables.lambda_kernels(judgments) for tables in self.parts]
         gradients = partial(_add_gradients, kernels)
-        return LambdaKernels(gradients, partial(_add_neighbours, kernels), judgments.codes, ())
+        return LambdaKernels(gradients, partial(_add_neighbours, kernels), judgments.codes, None)
 
 
 def _add_gradients(
@@ -62,31 +62,27 @@ def _add_gradients(
     first: int,
     last: int,
     indptr: np.ndarray,
-    _: np.ndarray,
-    order: np.ndarray,
-    scores: np.ndarray,
-    inverse: np.ndarray,
-    *settings_and_outputs: Any,
+    lists: Lists,
+    _: None,
+    pairs: Pairs,
+    out: Gradients,
 ) -> None:
     """Gradients from all pairs: the pulls of all metrics add up before they are normalised."""
     from skrank._kernels import lambdarank
 
-    *settings, score_norm, sum_norm, widest, grad, hess, totals = settings_and_outputs
     rows, near = _part(first, last, indptr)
-    grad_here, hess_here = grad[rows], hess[rows]
-    spare = np.empty_like(grad_here), np.empty_like(hess_here), np.empty_like(totals)
+    here = out._replace(grad=out.grad[rows], hess=out.hess[rows])
+    spare = Gradients(*(np.empty_like(one) for one in here))
     for i, one in enumerate(kernels):
-        out = spare if i else (grad_here, hess_here, totals)
-        one.gradients(
-            first, last, near, one.codes[rows], order[rows], scores[rows], *one.arrays,
-            inverse[i], *settings, score_norm, False, widest, *out,
-        )  # fmt: skip
+        target = spare if i else here
+        some = _lists_of(one, lists, i, rows)
+        one.gradients(first, last, near, some, one.form, pairs._replace(sum_norm=False), target)
         if i:
-            grad_here += spare[0]
-            hess_here += spare[1]
-            totals[first:last] += spare[2][first:last]
-    if sum_norm:
-        lambdarank.normalise(first, last, indptr, totals, grad, hess)
+            here.grad[:] += spare.grad
+            here.hess[:] += spare.hess
+            here.totals[first:last] += spare.totals[first:last]
+    if pairs.sum_norm:
+        lambdarank.normalise(first, last, indptr, out)
 
 
 def _add_neighbours(
@@ -94,9 +90,8 @@ def _add_neighbours(
     first: int,
     last: int,
     indptr: np.ndarray,
-    _: np.ndarray,
-    order: np.ndarray,
-    inverse: np.ndarray,
+    lists: Lists,
+    _: None,
     truncation: int,
     lead: np.ndarray,
 ) -> None:
@@ -105,13 +100,22 @@ def _add_neighbours(
     here = lead[rows]
     spare = np.empty_like(here)
     for i, one in enumerate(kernels):
-        out = spare if i else here
+        target = spare if i else here
         one.neighbours(
-            first, last, near, one.codes[rows], order[rows], *one.arrays, inverse[i], truncation,
-            out,
-        )  # fmt: skip
+            first, last, near, _lists_of(one, lists, i, rows), one.form, truncation, target
+        )
         if i:
             here += spare
+
+
+def _lists_of(kernels: LambdaKernels, lists: Lists, number: int, rows: slice) -> Lists:
+    """Some rows of the documents, as the metric of that number reads them."""
+    return lists._replace(
+        codes=kernels.codes[rows],
+        order=lists.order[rows],
+        scores=lists.scores[rows],
+        inverse=lists.inverse[number],
+    )
 
 
 def _part(first: int, last: int, indptr: np.ndarray) -> tuple[slice, np.ndarray]:

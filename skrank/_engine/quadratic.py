@@ -11,6 +11,7 @@ import numpy as np
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Quadratic, QuadraticSwaps, Ranked
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -84,6 +85,10 @@ class QuadraticTables(Tables):
         used = np.flatnonzero((self.u != 0) | (self._pair_weights != 0))
         return int(used[-1]) + 1 if len(used) else 0
 
+    def _form(self, classes: np.ndarray, worth: np.ndarray, n_queries: int) -> Quadratic:
+        offset = self._starts(n_queries)
+        return Quadratic(self.gain, classes, worth, self.u, self._pair_weights, offset, self._depth)
+
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
 
@@ -115,11 +120,9 @@ class QuadraticTables(Tables):
         from skrank._kernels import quadratic
 
         out = np.empty(len(inverse))
-        run_chunks(
-            quadratic.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
-            self.gain, *self._worth(), self.u, self._pair_weights, self._starts(len(inverse)),
-            self._depth, inverse, out,
-        )  # fmt: skip
+        lists = Ranked(ranked.codes, ranked.tied, ranked.retrieved)
+        form = self._form(*self._worth(), len(inverse))
+        run_chunks(quadratic.values, ranked.indptr, lists, form, inverse, out)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -143,10 +146,7 @@ class QuadraticTables(Tables):
         from skrank._kernels import quadratic
 
         out = np.zeros((len(codes), len(codes)))
-        here = slice(int(self._starts(1)[0]), None)
-        quadratic.deltas(
-            codes, self.gain, *self._all_classes(), self.u[here], self._pair_weights[here], out
-        )
+        quadratic.deltas(codes, self._form(*self._all_classes(), 1), out)
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
@@ -157,6 +157,6 @@ class QuadraticTables(Tables):
         first, _ = self._classes
         ordered = np.array_equal(classes, np.arange(len(classes)))  # then codes say the class
         rows = judgments.codes if ordered else classes.astype(np.uint8)[judgments.codes]
-        weights = (self.u, self._pair_weights, self._starts(len(judgments.queries)))
-        arrays = (self.gain[first], worth, *weights)
-        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, arrays)
+        offset = self._starts(len(judgments.queries))
+        form = QuadraticSwaps(self.gain[first], worth, self.u, self._pair_weights, offset)
+        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, form)

@@ -122,14 +122,14 @@ class LambdaKernels:
         Changes of the metric when neighbours in the order swap.
     codes : ndarray (n_rows,)
         What both read for the label of a row.
-    arrays : tuple
-        What else both take.
+    form : NamedTuple
+        The metric as both read it: see `skrank._kernels.arguments`.
     """
 
     gradients: Callable[..., None]
     neighbours: Callable[..., None]
     codes: np.ndarray
-    arrays: tuple[Any, ...]
+    form: Any
 
 
 class Tables(ABC):

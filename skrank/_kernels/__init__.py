@@ -15,7 +15,11 @@ Contract
 --------
 Every entry point is ``kernel(first, last, indptr, ...)``: it works on queries ``first .. last -
 1``, reads contiguous arrays, writes only rows of those queries, holds no lock and no state, so that
-chunks of queries may run in any threads and give the same bits. Nothing is checked here. A file
-imports no compiled function of another file: numba would serve a stale caller after an edit of the
-callee.
+chunks of queries may run in any threads and give the same bits. Nothing is checked here. Arguments
+travel in the named tuples of `arguments`. In a loop over documents, arrays are taken out of a tuple
+before the loop: taking one out counts a reference, which costs as much as a pair.
+
+A file may call compiled functions of another file. numba keys what it keeps by the file of the
+caller alone, so that after an edit of a callee the old machine code would run: whoever edits
+kernels empties the cache, as the tests do by a folder of its own for every state of these files.
 """

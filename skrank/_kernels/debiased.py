@@ -5,37 +5,43 @@ position, a pair of a clicked document i and another one j that was not clicked 
 
     |delta_ij| / (t+_i t-_j),
 
-delta being the change of the metric when the two swap places. `click` holds 1 / t+, `skip` 1 / t-
-of each row. The costs of the pairs say what t must be next: a row gets the sum of its pairs' costs,
-each divided by t of the other document.
+delta being the change of the metric when the two swap places. The costs of the pairs say what t
+must be next: a row gets the sum of its pairs' costs, each divided by t of the other document.
 
-See `quadratic` for the swaps. Documents are bucketed by class and stay in rank order inside a
-bucket; a better document meets the worse bucket as one tile of columns.
+See `buckets` for the order of work.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numba.extending import overload
 
-LANES = 8  # documents per SIMD step; tiles are padded to a multiple
-CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
-_FIELD = CAPACITY + LANES  # fields of a tile lie this far apart: known to the compiler, no aliasing
-_EXP, _SCORE, _RANK, _BELOW, _ABOVE, _SKIP, _GRAD, _HESS, _COST = (
-    np.uint64(i * _FIELD) for i in range(9)
-)
-_TILE = 9 * _FIELD
+from skrank._kernels import buckets, tiles
+from skrank._kernels.buckets import ABOVE, BELOW, LANES
+from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, RANK, SCORE
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
-_fast = _options | {"fastmath": True}
+_SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
+_FIELDS = buckets.FIELDS + 2
 
 _SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))  # of log(1 + u)
 
 
+class _Sums(NamedTuple):
+    """Room for what the documents of one query collect, and their factors; by slot."""
+
+    pull: np.ndarray
+    curve: np.ndarray
+    clicked: np.ndarray  # costs of pairs as the better document
+    skipped: np.ndarray  # and as the worse one
+    click: np.ndarray  # 1 / t+
+    skip: np.ndarray  # 1 / t-
+
+
 def _log1p(u):
     """log(1 + u) for u in [0, 1], in the precision of u."""
-    raise NotImplementedError("for compiled callers")
+    return (_log1p_single if isinstance(u, np.float32) else _log1p_double)(u)
 
 
 @overload(_log1p)
@@ -57,31 +63,30 @@ def _log1p_single(u):
     return total * z
 
 
-@njit(**_fast)
-def _sweep(
-    tile, blocks, limit, rank, below, above, e, score, click, sigma, base, slope, zero, one
-):  # fmt: skip
+@njit(**tiles.fast)
+def _sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm):
     """All pairs of one better document with the worse documents of a tile.
 
     Returns the sums of gradient and curvature of the better one, and its cost; adds those of the
     others to the tile.
     """
+    zero, one = norm.zero, norm.one
     grad, hess, cost = zero, zero, zero
     for lane in range(np.uint64(blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        other = tile[t + _RANK]
-        delta = below - tile[t + _BELOW] if other > rank else tile[t + _ABOVE] - above
+        other = tile[t + RANK]
+        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
         delta = max(delta, zero) if other < limit else zero
-        gap = score - tile[t + _SCORE]
-        e_other = tile[t + _EXP]
-        weight = delta / (base + slope * abs(gap))
+        gap = score - tile[t + SCORE]
+        e_other = tile[t + EXP]
+        weight = delta / (norm.base + norm.slope * abs(gap))
         shared = one / (e + e_other)
         pull = weight * click * tile[t + _SKIP] * e_other * shared
         curvature = pull * e * shared
         likely = min(e, e_other) / max(e, e_other)
         pair = weight * (_log1p(likely) + sigma * max(-gap, zero))
-        tile[t + _GRAD] += pull
-        tile[t + _HESS] += curvature
+        tile[t + GRAD] += pull
+        tile[t + HESS] += curvature
         tile[t + _COST] += pair * click
         grad += pull
         hess += curvature
@@ -89,26 +94,23 @@ def _sweep(
     return grad, hess, cost
 
 
-@njit(**_options)
-def _sweep_wide(
-    tile, scores, limit, rank, below, above, score, click, sigma, base, slope, zero
-):  # fmt: skip
+@njit(**tiles.options)
+def _sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, norm):
     """The same for score ranges whose exponentials overflow, on scores in double precision."""
-    grad, hess, cost = zero, zero, zero
+    grad, hess, cost = norm.zero, norm.zero, norm.zero
     for lane in range(np.uint64(len(scores))):
         t = np.uint64(lane)
-        other = tile[t + _RANK]
-        delta = below - tile[t + _BELOW] if other > rank else tile[t + _ABOVE] - above
-        delta = max(delta, zero) if other < limit else zero
+        other = tile[t + RANK]
+        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
+        delta = max(delta, norm.zero) if other < limit else norm.zero
         gap = score - scores[lane]
-        e = math.exp(-abs(sigma * gap))
-        wrong = e / (1.0 + e) if gap > 0 else 1.0 / (1.0 + e)
-        weight = delta / (base + slope * abs(gap))
+        wrong = tiles.wrong(sigma, gap)
+        weight = delta / (norm.base + norm.slope * abs(gap))
         pull = weight * click * tile[t + _SKIP] * wrong
         curvature = pull * (1.0 - wrong)
-        pair = weight * (math.log1p(e) + sigma * max(-gap, 0.0))
-        tile[t + _GRAD] += pull
-        tile[t + _HESS] += curvature
+        pair = weight * (math.log1p(math.exp(-abs(sigma * gap))) + sigma * max(-gap, 0.0))
+        tile[t + GRAD] += pull
+        tile[t + HESS] += curvature
         tile[t + _COST] += pair * click
         grad += pull
         hess += curvature
@@ -116,148 +118,129 @@ def _sweep_wide(
     return grad, hess, cost
 
 
-@njit(**_options)
-def _tabulate(ranked, slot_of, gain_of, kernel, u, w, table):
-    """The swap table T of a list of classes, by slot and class."""
-    n_classes = len(gain_of)
-    before, after = np.zeros(n_classes), np.zeros(n_classes)
-    for r in range(len(ranked)):
-        c = ranked[r]
-        for z in range(n_classes):
-            table[slot_of[r], z] = u[r] * gain_of[z] + w[r] * before[z] - after[z]
-        for z in range(n_classes):
-            before[z] += kernel[c, z]
-            after[z] += w[r] * kernel[z, c]
+@njit(**tiles.options, forceinline=True)
+def _load(tile, low, size, e, held, sums, nowhere):
+    """Fill a tile with the documents from slot `low` on."""
+    end = tiles.padded(size, LANES)
+    tiles.load(tile, EXP, e, low, size, end, 1)
+    tiles.load(tile, SCORE, held.score, low, size, end, 0)
+    tiles.load(tile, RANK, held.rank, low, size, end, nowhere)
+    tiles.load(tile, _SKIP, sums.skip, low, size, end, 0)
+    for field in (GRAD, HESS, _COST):
+        tiles.fill(tile, field, end, 0)
 
 
-@njit(**_options)
-def lambdas(
-    first, last, indptr, classes, order, scores,
-    gain_of, kernel, u, w, offset, inverse, weight, click, skip,
-    sigma, truncation, score_norm, sum_norm, widest, grad, hess, totals, clicked, skipped,
+@njit(**tiles.options, forceinline=True)
+def _meet(
+    tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide, sigma, norm, sums,
+    total,
 ):  # fmt: skip
-    """Gradient, curvature and costs as the better and as the worse document, of each row.
+    """All pairs of the documents in slots high .. end - 1 with those of a tile; adds to `total`."""
+    rank, score, near, real = held.rank, held.score, held.near, held.rank.dtype.type
+    belows, aboves = ends.below, ends.above
+    pull, curve, clicked, click = sums.pull, sums.curve, sums.clicked, sums.click
+    blocks, reach = (size + LANES - 1) // LANES, (inside + LANES - 1) // LANES
+    for i in range(high, end):
+        top = rank[i] < limit
+        if not top and inside == 0:
+            break
+        to = no_limit if top else limit
+        if wide:
+            g, h, c = _sweep_wide(
+                tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
+                click[i], sigma, norm,
+            )  # fmt: skip
+        else:
+            g, h, c = _sweep(
+                tile, blocks if top else reach, to, rank[i], belows[i], aboves[i], e[i],
+                near[i], click[i], real(sigma), norm,
+            )  # fmt: skip
+        pull[i] -= g
+        curve[i] += h
+        clicked[i] += c
+        total += g
+    return total
 
-    `totals` takes twice the sum of all pulls of a query, before weights and `sum_norm`. Arithmetic
-    on pairs has the precision of `grad`; swap tables are always double.
-    """
-    n_classes = len(kernel)
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    tile = np.zeros(_TILE, grad.dtype)
-    score, pair_weight = np.empty(longest), np.empty(longest)  # scores less the midrange
-    e, rank = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
-    factor = np.empty((2, longest), grad.dtype)  # 1 / t+ and 1 / t- by slot
-    mine = np.empty((4, longest), grad.dtype)  # gradient, curvature and both costs by slot
-    row_of, ranked = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    slot_of, table = np.empty(longest, np.int64), np.empty((longest, n_classes))
-    begin, fill = np.zeros(n_classes + 1, np.int64), np.zeros(n_classes, np.int64)
-    number = np.zeros(8, grad.dtype)  # what is stored here comes back in the precision of `grad`
-    number[1], number[7] = 1, sigma
-    zero, one, rate = number[0], number[1], number[7]
+
+@njit(**tiles.options, forceinline=True)
+def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, sums):
+    """All pairs of a query. Returns the sum of their pulls."""
+    begin, rank = held.begin, held.rank
+    n_classes, real = len(form.kernel), rank.dtype.type
+    limit, no_limit = real(min(truncation, begin[n_classes])), real(begin[n_classes])
+    total = 0.0
+    for worse in range(n_classes - 1):
+        for low in range(begin[worse], begin[worse + 1], CAPACITY):
+            size = min(CAPACITY, begin[worse + 1] - low)
+            blocks = (size + LANES - 1) // LANES
+            inside = buckets.within(rank, low, size, limit)
+            _load(tile, low, size, e, held, sums, no_limit)
+            for better in range(worse + 1, n_classes):
+                high, end = begin[better], begin[better + 1]
+                if high == end or (inside == 0 and rank[high] >= limit):
+                    continue
+                buckets.swap(held, form.kernel, better, worse, inverse, tile, low, blocks, ends)
+                total = _meet(
+                    tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide,
+                    sigma, norm, sums, total,
+                )  # fmt: skip
+            tiles.collect(tile, GRAD, low, size, sums.pull)
+            tiles.collect(tile, HESS, low, size, sums.curve)
+            tiles.collect(tile, _COST, low, size, sums.skipped)
+    return total
+
+
+@njit(**tiles.options)
+def _gather(clicks, start, position, sums):
+    """Nothing collected yet; the factors of the documents of a query."""
+    n = len(position)
+    for collected in (sums.pull, sums.curve, sums.clicked, sums.skipped):
+        collected[:n] = 0
+    click, skip, given_click, given_skip = sums.click, sums.skip, clicks.click, clicks.skip
+    for i in range(n):
+        row = start + position[i]
+        click[i], skip[i] = given_click[row], given_skip[row]
+
+
+@njit(**tiles.options)
+def _scatter(costs, weight, start, position, out):
+    """Put the costs of the documents of a query to their rows."""
+    for i in range(len(position)):
+        out[start + position[i]] = weight * costs[i]
+
+
+@njit(**tiles.options)
+def lambdas(first, last, indptr, lists, form, pairs, clicks, out):
+    """Gradient, curvature and costs as the better and as the worse document, of each row."""
+    longest, grad = tiles.longest(first, last, indptr), out.grad
+    held, ends = buckets.make(longest, form, grad), buckets.make_ends(longest, grad)
+    room = len(held.score)
+    tile, e = np.zeros(_FIELDS * FIELD, grad.dtype), np.zeros(room, grad.dtype)
+    sums = _Sums(
+        np.zeros(room, grad.dtype), np.zeros(room, grad.dtype), np.zeros(room, grad.dtype),
+        np.zeros(room, grad.dtype), np.zeros(room, grad.dtype), np.zeros(room, grad.dtype),
+    )  # fmt: skip
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        totals[q] = 0.0
-        if inverse[q] == 0 or weight[q] == 0:
-            grad[start:stop] = 0
-            hess[start:stop] = 0
-            clicked[start:stop] = 0
-            skipped[start:stop] = 0
+        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+            tiles.clear(out, q, start, stop)
+            clicks.clicked[start:stop] = 0
+            clicks.skipped[start:stop] = 0
             continue
-        begin[:] = 0
-        for row in range(start, stop):
-            begin[classes[row] + 1] += 1
-        for c in range(n_classes):
-            begin[c + 1] += begin[c]
-            fill[c] = begin[c]
-        best, worst = -np.inf, np.inf  # the order may be of noisy scores
-        for row in range(start, stop):
-            best, worst = max(best, scores[row]), min(worst, scores[row])
-        middle = 0.5 * (best + worst)
-        wide = sigma * (best - worst) > widest
-        u_of, w_of = u[offset[q] :], w[offset[q] :]
-        for r in range(n):
-            row = start + order[start + r]
-            c = classes[row]
-            slot = fill[c]
-            fill[c] = slot + 1
-            score[slot], rank[slot], row_of[slot] = scores[row] - middle, r, row
-            pair_weight[slot], ranked[r], slot_of[r] = w_of[r], c, slot
-            factor[0, slot], factor[1, slot] = click[row], skip[row]
-            number[2] = sigma * score[slot]
-            e[slot] = zero if wide else np.exp(number[2])
-        _tabulate(ranked[:n], slot_of, gain_of, kernel, u_of, w_of, table)
-        mine[:, :n] = 0
-        normed = score_norm and best != worst
-        number[2], number[3] = 0.01 if normed else 1.0, 1.0 if normed else 0.0
-        base, slope = number[2], number[3]
-        number[2], number[3] = min(truncation, n), n
-        limit, no_limit = number[2], number[3]
-        total = 0.0
-        for worse in range(n_classes - 1):
-            for low in range(begin[worse], begin[worse + 1], CAPACITY):
-                size = min(CAPACITY, begin[worse + 1] - low)
-                blocks = (size + LANES - 1) // LANES
-                inside = 0  # documents of the tile within the truncation level: the first ones
-                for lane in range(blocks * LANES):
-                    t = np.uint64(lane)
-                    real = lane < size
-                    tile[t + _EXP] = e[low + lane] if real else one
-                    tile[t + _SCORE] = score[low + lane] if real else 0.0
-                    tile[t + _RANK] = rank[low + lane] if real else no_limit
-                    tile[t + _SKIP] = factor[1, low + lane] if real else zero
-                    tile[t + _BELOW] = 0
-                    tile[t + _ABOVE] = 0
-                    tile[t + _GRAD] = 0
-                    tile[t + _HESS] = 0
-                    tile[t + _COST] = 0
-                    inside += real and rank[low + lane] < limit
-                reach = (inside + LANES - 1) // LANES
-                for better in range(worse + 1, n_classes):
-                    falls = kernel[worse, better] - kernel[better, better]
-                    rises = kernel[better, worse] - kernel[worse, worse]
-                    for lane in range(size):
-                        t = np.uint64(lane)
-                        step = table[low + lane, better] - table[low + lane, worse]
-                        tile[t + _BELOW] = inverse[q] * (step + pair_weight[low + lane] * falls)
-                        tile[t + _ABOVE] = inverse[q] * (step - pair_weight[low + lane] * rises)
-                    for i in range(begin[better], begin[better + 1]):
-                        top = rank[i] < limit
-                        if not top and inside == 0:
-                            break
-                        step = table[i, better] - table[i, worse]
-                        number[4] = inverse[q] * (step + pair_weight[i] * falls)
-                        number[5] = inverse[q] * (step - pair_weight[i] * rises)
-                        number[6] = score[i]
-                        to = no_limit if top else limit
-                        if wide:
-                            g, h, c = _sweep_wide(
-                                tile, score[low : low + size], to, rank[i], number[4], number[5],
-                                score[i], factor[0, i], sigma, base, slope, zero,
-                            )  # fmt: skip
-                        else:
-                            g, h, c = _sweep(
-                                tile, blocks if top else reach, to, rank[i], number[4], number[5],
-                                e[i], number[6], factor[0, i], rate, base, slope, zero, one,
-                            )  # fmt: skip
-                        mine[0, i] -= g
-                        mine[1, i] += h
-                        mine[2, i] += c
-                        total += g
-                for lane in range(size):
-                    t = np.uint64(lane)
-                    mine[0, low + lane] += tile[t + _GRAD]
-                    mine[1, low + lane] += tile[t + _HESS]
-                    mine[3, low + lane] += tile[t + _COST]
-        scale = weight[q]
-        totals[q] = 2.0 * sigma * total
-        if sum_norm and totals[q] > 0:
-            scale *= np.log2(1.0 + totals[q]) / totals[q]
-        for slot in range(n):
-            row = row_of[slot]
-            grad[row] = scale * sigma * mine[0, slot]
-            hess[row] = scale * sigma * sigma * mine[1, slot]
-            clicked[row] = weight[q] * mine[2, slot]
-            skipped[row] = weight[q] * mine[3, slot]
+        best, worst = tiles.score_range(lists.scores, start, stop)
+        wide = pairs.sigma * (best - worst) > pairs.widest
+        buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
+        position = held.position[:n]
+        _gather(clicks, start, position, sums)
+        if not wide:
+            tiles.exponentials(n, held.score, pairs.sigma, e)
+        norm = tiles.norm_of(pairs, best, worst, grad)
+        total = _pull(
+            tile, held, ends, e, form, lists.inverse[q], pairs.truncation, wide, pairs.sigma, norm,
+            sums,
+        )  # fmt: skip
+        weight = lists.weight[q]
+        tiles.write(out, q, start, position, sums.pull, sums.curve, total, weight, pairs)
+        _scatter(sums.clicked, weight, start, position, clicks.clicked)
+        _scatter(sums.skipped, weight, start, position, clicks.skipped)

@@ -3,10 +3,10 @@
 import numpy as np
 from numba import njit
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+from skrank._kernels.tiles import options
 
 
-@njit(**_options)
+@njit(**options)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
     """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
 
@@ -23,7 +23,7 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     return -1
 
 
-@njit(**_options)
+@njit(**options)
 def count(first, last, indptr, codes, counts):
     """Number of documents of each code in each query."""
     for q in range(first, last):
@@ -33,7 +33,7 @@ def count(first, last, indptr, codes, counts):
             counts[q, codes[row]] += 1
 
 
-@njit(**_options)
+@njit(**options)
 def count_unknown(first, last, indptr, retrieved, unjudged, ranked, counts):
     """Number of documents that were neither retrieved nor judged, from ranked codes."""
     for q in range(first, last):
@@ -42,7 +42,7 @@ def count_unknown(first, last, indptr, retrieved, unjudged, ranked, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-@njit(**_options)
+@njit(**options)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """The codes of each query in the order `best_first`."""
     for q in range(first, last):
@@ -53,7 +53,7 @@ def arrange(first, last, indptr, counts, best_first, ranked):
                 row += 1
 
 
-@njit(**_options)
+@njit(**options)
 def blend(first, last, indptr, best, gain, beta, depth, weights):
     """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
     for q in range(first, last):

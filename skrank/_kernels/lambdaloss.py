@@ -8,176 +8,190 @@ weight
 `fall` is the discount of the metric, so that its part is what a swap changes; `step` holds the
 differences of d between neighbouring ranks at the distance of the pair. The other tables serve a
 cut-off: the steps above a rank b sum to d_1 - d_b, and below the cut-off to d_1 once stretched.
+
+The lower documents of the pairs stand in a tile, in rank order, so that the steps of one upper
+document lie next to each other as well.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from skrank._kernels import tiles
+from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
+
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple
-CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
-_FIELD = CAPACITY + LANES  # fields of a tile lie this far apart: known to the compiler, no aliasing
-_EXP, _SCORE, _GAIN, _RANK, _FALL, _STRETCH, _EVEN, _GRAD, _HESS = (
-    np.uint64(i * _FIELD) for i in range(9)
-)
-_TILE = 9 * _FIELD
-
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
-_fast = _options | {"fastmath": True}
+_GAIN, _FALL, _STRETCH, _EVEN = (np.uint64((OTHERS + i) * FIELD) for i in range(4))
+_FIELDS = OTHERS + 4
 
 
-@njit(**_fast)
-def _sweep(tile, steps, near, begin, end, rank, gain, fall, e, score, base, slope, zero, one):
+class _Ranks(NamedTuple):
+    """Room for the documents of one query, by rank."""
+
+    score: np.ndarray  # less the midrange, in double precision
+    e: np.ndarray
+    worth: np.ndarray  # normalised gain
+    fall: np.ndarray  # as given, in the precision of pairs
+    step: np.ndarray  # the same by distance, 0 of which is at FIELD
+    place: np.ndarray  # 0, 1, 2, ...
+    pull: np.ndarray
+    curve: np.ndarray
+
+
+@njit(**tiles.options)
+def _make(longest, form, grad):
+    """Room for queries of up to `longest` documents."""
+    step = np.zeros(longest + 2 * FIELD, grad.dtype)
+    for distance in range(1, longest):
+        step[FIELD + distance] = form.step[distance - 1]
+    return _Ranks(
+        np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
+        form.fall.astype(grad.dtype), step, np.arange(FIELD).astype(grad.dtype),
+        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
+    )  # fmt: skip
+
+
+@njit(**tiles.fast)
+def _sweep(tile, step, near, begin, end, rank, gain, fall, e, score, norm):
     """All pairs of one document with the documents of a tile that rank below it.
 
-    ``steps[near + lane]`` is the step at the distance of the document in `lane`. Returns the sums
-    of gradient and curvature of the upper one, and of the sizes of the gradients; adds those of the
+    ``step[near + lane]`` is the step at the distance of the document in `lane`. Returns the sums of
+    gradient and curvature of the upper one, and of the sizes of the gradients; adds those of the
     others to the tile.
     """
+    zero = norm.zero
     grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
         lead = gain - tile[t + _GAIN]
         ordered = lead > zero
-        apart = steps[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
+        apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (fall - tile[t + _FALL] + apart)
-        weight = weight if tile[t + _RANK] > rank else zero
-        distance = base + slope * abs(score - tile[t + _SCORE])
-        e_lower = tile[t + _EXP]
-        shared = one / ((e + e_lower) * distance)
+        weight = weight if tile[t + RANK] > rank else zero
+        distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
+        e_lower = tile[t + EXP]
+        shared = norm.one / ((e + e_lower) * distance)
         pull = weight * shared * (e_lower if ordered else e)
         curvature = pull * shared * distance * (e if ordered else e_lower)
         signed = pull if ordered else -pull
-        tile[t + _GRAD] += signed
-        tile[t + _HESS] += curvature
+        tile[t + GRAD] += signed
+        tile[t + HESS] += curvature
         grad -= signed
         hess += curvature
         total += pull
     return grad, hess, total
 
 
-@njit(**_options)
-def _sweep_wide(
-    tile, steps, near, begin, scores, gain, fall, score, sigma, base, slope, zero, one
-):  # fmt: skip
+@njit(**tiles.options)
+def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm):
     """The same for score ranges whose exponentials overflow: one exponential per pair.
 
     Scores, those below only, come in double precision: next to an outlier, single precision could
     not tell them apart.
     """
-    grad, hess, total = zero, zero, zero
+    grad, hess, total = norm.zero, norm.zero, norm.zero
     for i in range(len(scores)):
         t = np.uint64(begin + i)
         lead = gain - tile[t + _GAIN]
-        ordered = lead > zero
-        apart = steps[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
+        ordered = lead > norm.zero
+        apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (fall - tile[t + _FALL] + apart)
         gap = score - scores[i]
-        ahead = gap if ordered else -gap
-        e = np.exp(-abs(sigma * gap))
-        wrong = e / (1.0 + e) if ahead > 0 else 1.0 / (1.0 + e)
-        pull = weight * wrong / (base + slope * abs(gap))
+        wrong = tiles.wrong(sigma, gap if ordered else -gap)
+        pull = weight * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * (1.0 - wrong)
         signed = pull if ordered else -pull
-        tile[t + _GRAD] += signed
-        tile[t + _HESS] += curvature
+        tile[t + GRAD] += signed
+        tile[t + HESS] += curvature
         grad -= signed
         hess += curvature
         total += pull
     return grad, hess, total
 
 
-@njit(**_options)
-def lambdas(
-    first, last, indptr, codes, order, scores,
-    gain, fall, step, stretch, even, inverse, weight,
-    sigma, truncation, score_norm, sum_norm, widest, grad, hess, totals,
-):  # fmt: skip
-    """Gradient and curvature of each row; `totals` takes twice the sum of all pulls of a query.
+@njit(**tiles.options, forceinline=True)
+def _load(tile, low, size, end, held, form):
+    """Fill a tile with the documents from rank `low` on."""
+    tiles.load(tile, EXP, held.e, low, size, end, 1)
+    tiles.load(tile, SCORE, held.score, low, size, end, 0)
+    tiles.load(tile, RANK, held.place, 0, size, end, -CAPACITY)
+    tiles.load(tile, _GAIN, held.worth, low, size, end, 0)
+    tiles.load(tile, _FALL, held.fall, low, size, end, 0)
+    tiles.load(tile, _STRETCH, form.stretch, low, size, end, 0)
+    tiles.load(tile, _EVEN, form.even, low, size, end, 0)
+    tiles.fill(tile, GRAD, end, 0)
+    tiles.fill(tile, HESS, end, 0)
 
-    The lower documents of the pairs stand in a tile, in rank order, so that the steps of one upper
-    document lie next to each other as well. Arithmetic on pairs has the precision of `grad`.
+
+@njit(**tiles.options, forceinline=True)
+def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
+    """All pairs of the documents of a tile with those above them; adds to `total`."""
+    score, worth, fall, e, step = held.score, held.worth, held.fall, held.e, held.step
+    pull, curve = held.pull, held.curve
+    real = e.dtype.type
+    for r in range(min(low + size - 1, truncation)):
+        begin, near = max(r + 1 - low, 0), FIELD + low - r
+        if wide:
+            g, h, s = _sweep_wide(
+                tile, step, near, begin, score[low + begin : low + size],
+                worth[r], fall[r], score[r], sigma, norm,
+            )  # fmt: skip
+        else:
+            g, h, s = _sweep(
+                tile, step, near, begin // LANES * LANES, end, real(max(r - low, -1)),
+                worth[r], fall[r], e[r], real(score[r]), norm,
+            )  # fmt: skip
+        pull[r] += g
+        curve[r] += h
+        total += s
+    return total
+
+
+@njit(**tiles.options, forceinline=True)
+def _walk(held, q, start, position, lists, gain, middle):
+    """Note the documents by rank."""
+    score, worth, pull, curve = held.score, held.worth, held.pull, held.curve
+    scores, codes, inverse = lists.scores, lists.codes, lists.inverse[q]
+    for r in range(len(position)):
+        row = start + position[r]
+        score[r] = scores[row] - middle
+        worth[r] = inverse * gain[codes[row]]
+        pull[r], curve[r] = 0, 0
+
+
+@njit(**tiles.options)
+def lambdas(first, last, indptr, lists, form, pairs, out):
+    """Gradient and curvature of each row.
+
+    Arithmetic on pairs has the precision of ``out.grad``.
     """
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    tile = np.zeros(_TILE, grad.dtype)
-    steps = np.zeros(longest + 2 * _FIELD, grad.dtype)  # distance 0 at _FIELD
-    for distance in range(1, longest):
-        steps[_FIELD + distance] = step[distance - 1]
-    score = np.empty(longest)  # less the midrange
-    e, worth = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
-    drop = fall.astype(grad.dtype)
-    pull, curve = np.empty(longest, grad.dtype), np.empty(longest, grad.dtype)
-    number = np.zeros(6, grad.dtype)  # what is stored here comes back in the precision of `grad`
-    number[1] = 1
-    zero, one = number[0], number[1]
+    held = _make(tiles.longest(first, last, indptr), form, out.grad)
+    tile = np.zeros(_FIELDS * FIELD, out.grad.dtype)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        totals[q] = 0.0
-        if inverse[q] == 0 or weight[q] == 0:
-            grad[start:stop] = 0
-            hess[start:stop] = 0
+        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+            tiles.clear(out, q, start, stop)
             continue
-        best, worst = -np.inf, np.inf  # the order may be of noisy scores
-        for row in range(start, stop):
-            best, worst = max(best, scores[row]), min(worst, scores[row])
-        middle = 0.5 * (best + worst)
-        wide = sigma * (best - worst) > widest
-        for r in range(n):
-            row = start + order[start + r]
-            score[r] = scores[row] - middle
-            worth[r] = inverse[q] * gain[codes[row]]
-            number[2] = sigma * score[r]
-            e[r] = zero if wide else np.exp(number[2])
-        pull[:n] = 0
-        curve[:n] = 0
-        normed = score_norm and best != worst
-        number[2], number[3] = 0.01 if normed else 1.0, 1.0 if normed else 0.0
-        base, slope = number[2], number[3]
+        best, worst = tiles.score_range(lists.scores, start, stop)
+        middle = 0.5 * best + 0.5 * worst
+        wide = pairs.sigma * (best - worst) > pairs.widest
+        position = lists.order[start:stop]
+        _walk(held, q, start, position, lists, form.gain, middle)
+        if not wide:
+            tiles.exponentials(n, held.score, pairs.sigma, held.e)
+        norm = tiles.norm_of(pairs, best, worst, out.grad)
         total = 0.0
         for low in range(0, n, CAPACITY):
             size = min(CAPACITY, n - low)
-            padded = (size + LANES - 1) // LANES * LANES
-            for lane in range(padded):
-                t = np.uint64(lane)
-                real = lane < size
-                tile[t + _EXP] = e[low + lane] if real else one
-                tile[t + _SCORE] = score[low + lane] if real else 0.0
-                tile[t + _GAIN] = worth[low + lane] if real else zero
-                tile[t + _RANK] = low + lane if real else -1
-                tile[t + _FALL] = drop[low + lane] if real else zero
-                tile[t + _STRETCH] = stretch[low + lane] if real else 0.0
-                tile[t + _EVEN] = even[low + lane] if real else 0.0
-                tile[t + _GRAD] = 0
-                tile[t + _HESS] = 0
-            for r in range(min(low + size - 1, truncation)):
-                begin = max(r + 1 - low, 0)
-                if wide:
-                    near = _FIELD + low - r
-                    g, h, s = _sweep_wide(
-                        tile, steps, near, begin, score[low + begin : low + size],
-                        worth[r], drop[r], score[r], sigma, base, slope, zero, one,
-                    )  # fmt: skip
-                else:
-                    number[2], number[3] = r, score[r]
-                    near = _FIELD + low - r
-                    g, h, s = _sweep(
-                        tile, steps, near, begin // LANES * LANES, padded, number[2],
-                        worth[r], drop[r], e[r], number[3], base, slope, zero, one,
-                    )  # fmt: skip
-                pull[r] += g
-                curve[r] += h
-                total += s
-            for lane in range(size):
-                t = np.uint64(lane)
-                pull[low + lane] += tile[t + _GRAD]
-                curve[low + lane] += tile[t + _HESS]
-        scale = weight[q]
-        totals[q] = 2.0 * sigma * total
-        if sum_norm and totals[q] > 0:
-            scale *= np.log2(1.0 + totals[q]) / totals[q]
-        for r in range(n):
-            row = start + order[start + r]
-            grad[row] = scale * sigma * pull[r]
-            hess[row] = scale * sigma * sigma * curve[r]
+            end = tiles.padded(size, LANES)
+            _load(tile, low, size, end, held, form)
+            total = _meet(
+                tile, low, size, end, held, pairs.truncation, wide, pairs.sigma, norm, total
+            )
+            tiles.collect(tile, GRAD, low, size, held.pull)
+            tiles.collect(tile, HESS, low, size, held.curve)
+        tiles.write(
+            out, q, start, position, held.pull, held.curve, total, lists.weight[q], pairs
+        )  # fmt: skip

@@ -11,11 +11,12 @@ with the sum over all label vectors up to rounding.
 import numpy as np
 from numba import njit
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
-_fast = _options | {"fastmath": {"contract", "reassoc"}}
+from skrank._kernels.tiles import options
+
+_fast = options | {"fastmath": {"contract", "reassoc"}}
 
 
-@njit(**_options)
+@njit(**options)
 def _mean(weights, table):
     total = 0.0
     for code in range(len(table)):
@@ -23,7 +24,7 @@ def _mean(weights, table):
     return total
 
 
-@njit(**_options)
+@njit(**options)
 def some_relevant(first, last, indptr, proba, worthless, mass):
     """Probability that a query has a document whose label is worth something."""
     for q in range(first, last):
@@ -33,7 +34,7 @@ def some_relevant(first, last, indptr, proba, worthless, mass):
         mass[q] = 1.0 - none
 
 
-@njit(**_options)
+@njit(**options)
 def linear(first, last, indptr, order, retrieved, proba, worth, square, weight, mean, second):
     """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
 
@@ -57,7 +58,7 @@ def linear(first, last, indptr, order, retrieved, proba, worth, square, weight, 
         second[q] = variance + total * total
 
 
-@njit(**_options)
+@njit(**options)
 def cascade(first, last, indptr, order, retrieved, proba, stop, square, weight, mean, second):
     """Sum over ranks of weight times the probability to stop there.
 
@@ -78,7 +79,7 @@ def cascade(first, last, indptr, order, retrieved, proba, stop, square, weight, 
         second[q] = vv
 
 
-@njit(**_options)
+@njit(**options)
 def _ratio(x, y):
     """x / y, and 0 where y is 0: then a document stops everyone, and x is 0 as well."""
     return x / y if y > 0.0 else 0.0
@@ -92,13 +93,13 @@ def _weighted(reach, term, low, high):
     return total
 
 
-@njit(**_options)
+@njit(**options)
 def _scale(reach, low, high, factor):
     for i in range(low, high):
         reach[i] *= factor
 
 
-@njit(**_options)
+@njit(**options)
 def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, weight, product):
     """Mean of the product of the cascade values of two lists of the same documents.
 
@@ -145,7 +146,7 @@ def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, 
         product[q] = total
 
 
-@njit(**_options)
+@njit(**options)
 def average_precision(
     first, last, indptr, order, retrieved, proba, relevant, depth, ideal, mean, second
 ):
@@ -180,7 +181,7 @@ def average_precision(
             second[q] += vv[c] * by * by
 
 
-@njit(**_options)
+@njit(**options)
 def graded_precision(first, last, indptr, order, retrieved, proba, at_least, share, depth, moments):
     """Joint moments of the sum N of graded average precision and of its divisor D.
 

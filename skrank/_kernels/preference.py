@@ -8,12 +8,12 @@ document is uniform, and so is the number of non-relevant ones above it: both me
 import numpy as np
 from numba import njit
 
+from skrank._kernels.tiles import options
+
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_options)
+@njit(**options)
 def _by_place(earlier, inside, rank, size, less):
     """Mean of penalty / (place - less) over the places of a block; place `less` pays in full."""
     total = 0.0
@@ -24,7 +24,7 @@ def _by_place(earlier, inside, rank, size, less):
     return total / size
 
 
-@njit(**_options)
+@njit(**options)
 def _capped(earlier, inside, cap, divisor):
     """Mean of min(penalty, cap) / divisor, where the block adds 0, 1, ..., inside or their mean."""
     if earlier + inside == 0:
@@ -37,7 +37,7 @@ def _capped(earlier, inside, cap, divisor):
     return total / ((inside + 1.0) * divisor)
 
 
-@njit(**_options)
+@njit(**options)
 def values(
     first, last, indptr, ranked, tied, retrieved,
     share, lack, cap, divisor, divide_by, unjudged, inverse, out,

@@ -1,8 +1,7 @@
 """Metrics of the form sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r).
 
 DCG, precision and RBP have K = 0; AP, GAP and the Q-measure put their worth into the pairs.
-`gain` is g per code, `classes` maps codes to rows and columns of K, `u` and `w` are weights per
-rank.
+See `arguments.Quadratic` for what they are given as.
 
 Swapping an upper document of class x with a lower one of class y changes the sum by
 D(upper rank) - D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and
@@ -17,10 +16,10 @@ So one table T of (ranks x classes) gives every swap by two look-ups.
 import numpy as np
 from numba import njit
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
+from skrank._kernels.tiles import options
 
 
-@njit(**_options)
+@njit(**options)
 def _untied(ranked, u, gain):
     """Worth of the documents of a list without ties."""
     total = 0.0
@@ -29,7 +28,7 @@ def _untied(ranked, u, gain):
     return total
 
 
-@njit(**_options)
+@njit(**options)
 def _untied_pairs(ranked, w, classes, kernel, earlier):
     """Worth of the pairs of a list without ties."""
     total = 0.0
@@ -42,7 +41,7 @@ def _untied_pairs(ranked, w, classes, kernel, earlier):
     return total
 
 
-@njit(**_options)
+@njit(**options)
 def _block(
     ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
 ):  # fmt: skip
@@ -68,30 +67,27 @@ def _block(
     return (sum_u * gains + sum_w * with_earlier) / size + sum_steps * inside / pairs
 
 
-@njit(**_options)
-def values(
-    first, last, indptr, ranked, tied, retrieved,
-    gain, classes, kernel, u, w, offset, depth, inverse, out,
-):  # fmt: skip
-    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
-
-    `u` and `w` vanish from rank `depth` on.
-    """
+@njit(**options)
+def values(first, last, indptr, lists, form, inverse, out):
+    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
+    ranked, tied = lists.codes, lists.tied
+    gain, classes, kernel, u, w = form.gain, form.classes, form.kernel, form.u, form.w
     n_classes = kernel.shape[0]
     earlier = np.zeros(n_classes)  # earlier[z]: worth of a next document of class z in pairs
     block = np.zeros(n_classes)
     for q in range(first, last):
         start = indptr[q]
-        end = start + retrieved[q]
-        stop = min(end, start + depth) if inverse[q] != 0 else start
-        to_rank = offset[q] - start
+        end = start + lists.retrieved[q]
+        stop = min(end, start + form.depth) if inverse[q] != 0 else start
+        to_rank = form.offset[q] - start
         ties = 0
         for row in range(start, end):
             ties += tied[row]
         if ties == 0:
-            total = _untied(ranked[start:stop], u[offset[q] :], gain)
+            total = _untied(ranked[start:stop], u[form.offset[q] :], gain)
             if n_classes > 1:
-                total += _untied_pairs(ranked[start:stop], w[offset[q] :], classes, kernel, earlier)
+                weights = w[form.offset[q] :]
+                total += _untied_pairs(ranked[start:stop], weights, classes, kernel, earlier)
             out[q] = total * inverse[q]
             continue
         earlier[:] = 0.0
@@ -106,7 +102,7 @@ def values(
         out[q] = total * inverse[q]
 
 
-@njit(**_options)
+@njit(**options)
 def ideals(first, last, indptr, counts, best_first, gain, before, out):
     """Worth of the documents of each query's best list, the codes in the order `best_first`.
 
@@ -121,9 +117,11 @@ def ideals(first, last, indptr, counts, best_first, gain, before, out):
         out[q] = total
 
 
-@njit(**_options)
-def deltas(ranked, gain, classes, kernel, u, w, out):
-    """Change of the sum when ranks a < b of one list are swapped, for all pairs: out[a, b]."""
+@njit(**options)
+def deltas(ranked, form, out):
+    """Change of the sum when ranks a < b of the first list are swapped: out[a, b]."""
+    gain, classes, kernel = form.gain, form.classes, form.kernel
+    u, w = form.u[form.offset[0] :], form.w[form.offset[0] :]
     n, n_classes = len(ranked), kernel.shape[0]
     table = np.empty((n, n_classes))
     gain_of = np.zeros(n_classes)
@@ -146,11 +144,11 @@ def deltas(ranked, gain, classes, kernel, u, w, out):
             out[a, b] = upper - lower
 
 
-@njit(**_options)
-def adjacent_deltas(
-    first, last, indptr, classes, order, gain_of, kernel, u, w, offset, inverse, truncation, lead
-):  # fmt: skip
+@njit(**options)
+def adjacent_deltas(first, last, indptr, lists, form, truncation, lead):
     """Worth of putting the better document first, for neighbours in the order: see `lambdarank`."""
+    classes, order, inverse = lists.codes, lists.order, lists.inverse
+    gain, kernel = form.gain, form.kernel
     before = np.zeros(len(kernel))
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
@@ -158,11 +156,11 @@ def adjacent_deltas(
         if inverse[q] == 0:
             continue
         before[:] = 0.0
-        u_of, w_of = u[offset[q] :], w[offset[q] :]
+        u_of, w_of = form.u[form.offset[q] :], form.w[form.offset[q] :]
         for r in range(min(n - 1, truncation)):
             row = start + r
             c, z = classes[start + order[row]], classes[start + order[row + 1]]
-            change = (u_of[r] - u_of[r + 1]) * (gain_of[z] - gain_of[c])
+            change = (u_of[r] - u_of[r + 1]) * (gain[z] - gain[c])
             change += (w_of[r] - w_of[r + 1]) * (before[z] - before[c])
             change += w_of[r + 1] * (kernel[z, c] - kernel[c, z])
             for y in range(len(kernel)):

@@ -3,14 +3,14 @@
 import numpy as np
 from numba import njit
 
+from skrank._kernels.tiles import options
+
 COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
 SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
 RUN = 16  # length of the runs that the merge sort starts from
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_options)
+@njit(**options)
 def _first_unusable(scores, start, stop):
     """Row of the first NaN or +inf, or -1."""
     bad = 0
@@ -23,7 +23,7 @@ def _first_unusable(scores, start, stop):
     return -1
 
 
-@njit(**_options)
+@njit(**options)
 def _place(scores, block, seen, order):
     """Positions by rank from each document's first possible rank; ties keep row order."""
     n = len(scores)
@@ -35,7 +35,7 @@ def _place(scores, block, seen, order):
         seen[rank] += 1
 
 
-@njit(**_options)
+@njit(**options)
 def _sort_by_counting(scores, block, seen, order):
     n = len(scores)
     for i in range(n):
@@ -47,7 +47,7 @@ def _sort_by_counting(scores, block, seen, order):
     _place(scores, block, seen, order)
 
 
-@njit(**_options)
+@njit(**options)
 def _sort_by_merging(scores, keys, spare_keys, spare, order):
     """Stable bottom-up merge sort, descending."""
     n = len(scores)
@@ -83,7 +83,7 @@ def _sort_by_merging(scores, keys, spare_keys, spare, order):
         width *= 2
 
 
-@njit(**_options)
+@njit(**options)
 def _resort(scores, keys, order):
     """Insertion sort that starts from `order`; False when that order was of no help."""
     n = len(scores)
@@ -102,7 +102,7 @@ def _resort(scores, keys, order):
     return True
 
 
-@njit(**_options)
+@njit(**options)
 def _keep(scores, order):
     """The given order, if scores do not rise in it: runs in files are mostly sorted."""
     for i in range(1, len(scores)):
@@ -113,7 +113,7 @@ def _keep(scores, order):
     return True
 
 
-@njit(**_options)
+@njit(**options)
 def _longest(indptr, first, last):
     longest = 0
     for q in range(first, last):
@@ -121,7 +121,7 @@ def _longest(indptr, first, last):
     return longest
 
 
-@njit(**_options)
+@njit(**options)
 def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`.
 
@@ -159,7 +159,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     return -1
 
 
-@njit(**_options)
+@njit(**options)
 def _mix(x):
     """The finaliser of splitmix64: well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -167,7 +167,7 @@ def _mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(**_options)
+@njit(**options)
 def shuffle_ties(first, last, indptr, tied, seed, order):
     """Random order inside each block of ties; depends on `seed` and the query only."""
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -185,7 +185,7 @@ def shuffle_ties(first, last, indptr, tied, seed, order):
             order[row], order[other] = order[other], order[row]
 
 
-@njit(**_options)
+@njit(**options)
 def add_noise(first, last, indptr, scores, temperature, seed, noisy):
     """Scores plus Gumbel noise, which depends on `seed` and the row only."""
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -196,7 +196,7 @@ def add_noise(first, last, indptr, scores, temperature, seed, noisy):
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 
 
-@njit(**_options)
+@njit(**options)
 def gather(first, last, indptr, codes, order, ranked):
     """Codes in rank order."""
     for q in range(first, last):
@@ -205,7 +205,7 @@ def gather(first, last, indptr, codes, order, ranked):
             ranked[row] = codes[start + order[row]]
 
 
-@njit(**_options)
+@njit(**options)
 def _sort_block(ranked, low, high, place, code_at, count):
     """Sort ranks low .. high - 1 by the place of their codes: insertion if short, else counting."""
     if high - low <= SHORT_BLOCK:
@@ -227,7 +227,7 @@ def _sort_block(ranked, low, high, place, code_at, count):
             row += 1
 
 
-@njit(**_options)
+@njit(**options)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)
@@ -239,7 +239,7 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
                 low = row
 
 
-@njit(**_options)
+@njit(**options)
 def condense(
     first, last, indptr, unjudged, ranked, tied, retrieved,
     kept_ptr, kept, kept_tied, kept_retrieved,

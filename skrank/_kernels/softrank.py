@@ -28,13 +28,6 @@ derivatives of all pairs together, positive wherever there is a slope. Twice the
 their matrix, as (a - b)^2 <= 2 a^2 + 2 b^2: with learning rates of up to 1/2, documents that all
 move at once do not overshoot the bound of second order. One pair alone asks for a step of theta
 (sqrt(x^2 + 4) - x) / 2: about |x| thetas where it is wrong, almost none where it is right.
-
-Distribution of ranks. The ranks of j have the probabilities p that arise from [1] by
-p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij for every other i, as if those events were independent,
-and j is worth u_j sum_r d(r) p(r). Along pi_ij that changes by u_j sum_r p'(r) (d(r + 1) - d(r)),
-p' being p without the step of i. Undoing the step is stable in the direction in which its errors
-shrink: from the first rank on where pi_ij <= 1/2, else from the last. This takes O(n^3) time per
-query and O(n) memory. The two shares in C_ij are never at hand together: the curvature bounds each.
 """
 
 import math
@@ -43,18 +36,17 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
+from skrank._kernels import tiles
+
 LANES = 16  # documents per SIMD step; lists are padded to a multiple
 _FAR = 13.0  # the normal density beyond is below the least normal number of single precision
 _WIDEST = 1e20  # largest score in thetas; its square need not fit
 _UNREACHED = -1e30  # score of the padding: below everything
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
-_PEAK = 1 / math.sqrt(2 * math.pi)  # of the normal density
+PEAK = 1 / math.sqrt(2 * math.pi)  # of the normal density
 
-_SCORE, _GAIN, _B, _P, _Q = range(5)  # what is known of a document: rows of an array
+SCORE, GAIN, _B, _P, _Q = range(5)  # what is known of a document: rows of an array
 _FIELDS = 5
-
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
-_fast = _options | {"fastmath": True}
 
 # Chebyshev interpolation of Phi(-y) exp(y^2 / 2), 0 <= y <= 13, a polynomial in (y - 4) / (y + 4),
 # and Taylor's of exp(-y), |y| <= log(2) / 2, highest powers first: as good as single precision.
@@ -70,7 +62,7 @@ _TAYLOR = tuple(np.float32((-1) ** k / math.factorial(k)) for k in range(7, -1, 
 
 def _normal(y):
     """Phi(-y) and exp(-y^2 / 2) for 0 <= y <= 13, in the precision of y."""
-    raise NotImplementedError("for compiled callers")
+    return (_normal_single if isinstance(y, np.float32) else _normal_double)(y)
 
 
 @overload(_normal)
@@ -98,12 +90,7 @@ def _normal_single(y):
     return ratio * density, density
 
 
-@njit(**_options)
-def _padded(n):
-    return (n + LANES - 1) // LANES * LANES
-
-
-@njit(**_options)
+@njit(**tiles.options)
 def _theta(scores, middle, sigma, relative):
     """Standard deviation of the difference of two scores."""
     if relative:
@@ -116,11 +103,12 @@ def _theta(scores, middle, sigma, relative):
     return math.sqrt(2.0) * sigma
 
 
-@njit(**_options)
-def _load(codes, scores, gain, sigma, relative, documents, position):
+@njit(**tiles.options)
+def load(soft, start, stop, documents, position):
     """Scores over theta and gains, documents with a gain first. Returns their number and theta."""
+    codes, scores, gain = soft.codes[start:stop], soft.scores[start:stop], soft.gain
     middle = 0.5 * scores.min() + 0.5 * scores.max()
-    theta = _theta(scores, middle, sigma, relative)
+    theta = _theta(scores, middle, soft.sigma, soft.relative)
     low, high = 0, len(codes)
     for place in range(len(codes)):
         worth = gain[codes[place]]
@@ -130,32 +118,32 @@ def _load(codes, scores, gain, sigma, relative, documents, position):
         else:
             high -= 1
             slot = high
-        documents[_SCORE, slot] = min(max((scores[place] - middle) / theta, -_WIDEST), _WIDEST)
-        documents[_GAIN, slot] = worth
+        documents[SCORE, slot] = min(max((scores[place] - middle) / theta, -_WIDEST), _WIDEST)
+        documents[GAIN, slot] = worth
         documents[_B:, slot] = 0
         position[slot] = place
-    for slot in range(len(codes), _padded(len(codes))):
-        documents[_SCORE, slot] = _UNREACHED
-        documents[_GAIN:, slot] = 0
+    for slot in range(len(codes), tiles.padded(len(codes), LANES)):
+        documents[SCORE, slot] = _UNREACHED
+        documents[GAIN:, slot] = 0
     return low, theta
 
 
-@njit(**_fast)
+@njit(**tiles.fast)
 def _expect(documents, size, i, zero, one, far):
     """Sums of pi, of pi min(u, u_i) and of pi (1 - pi) over the documents that may be above i."""
     above, better, spread = zero, zero, zero
-    score, gain = documents[_SCORE, i], documents[_GAIN, i]
+    score, gain = documents[SCORE, i], documents[GAIN, i]
     for lane in range(size):
-        x = documents[_SCORE, lane] - score
+        x = documents[SCORE, lane] - score
         tail, _ = _normal(min(abs(x), far))
         pi = one - tail if x > zero else tail
         above += pi
-        better += pi * min(gain, documents[_GAIN, lane])
+        better += pi * min(gain, documents[GAIN, lane])
         spread += tail * (one - tail)
     return above, better, spread
 
 
-@njit(**_options)
+@njit(**tiles.options)
 def _average_precision(gain, above, better):
     """Worth of a document, and b, p, q."""
     b = 1.0 / (0.5 + above)
@@ -163,7 +151,7 @@ def _average_precision(gain, above, better):
     return a * b, b, -a * b * b, 0.0
 
 
-@njit(**_options)
+@njit(**tiles.options)
 def _discounted_gain(gain, above, spread, shift):
     """Worth of a document, and b, p, q, for d(x) = 1 / log2(shift + x)."""
     x = shift + 0.5 + above
@@ -176,7 +164,7 @@ def _discounted_gain(gain, above, spread, shift):
     return unit / log + variance * second, 0.0, slope, second
 
 
-@njit(**_options)
+@njit(**tiles.options)
 def _appraise(documents, size, relevant, shift):
     """Worth of a list; notes b, p, q of its relevant documents."""
     real = documents.dtype.type
@@ -184,27 +172,27 @@ def _appraise(documents, size, relevant, shift):
     for i in range(relevant):
         above, better, spread = _expect(documents, size, i, real(0), real(1), real(_FAR))
         if shift == 0:
-            one, b, p, q = _average_precision(documents[_GAIN, i], above, better)
+            one, b, p, q = _average_precision(documents[GAIN, i], above, better)
         else:
-            one, b, p, q = _discounted_gain(documents[_GAIN, i], above, spread, shift)
+            one, b, p, q = _discounted_gain(documents[GAIN, i], above, spread, shift)
         documents[_B, i], documents[_P, i], documents[_Q, i] = b, p, q
         worth += one
     return worth
 
 
-@njit(**_fast)
+@njit(**tiles.fast)
 def _pull(documents, size, i, bent, zero, one, far):
     """Slope and curvature of document i, from the first `size` documents; q = 0 if not `bent`."""
     two = one + one
-    score, gain = documents[_SCORE, i], documents[_GAIN, i]
+    score, gain = documents[SCORE, i], documents[GAIN, i]
     b, p, q = documents[_B, i], documents[_P, i], documents[_Q, i]
     slope, curvature, bend = zero, zero, -two * q  # which the document itself adds
     for lane in range(size):
-        x = score - documents[_SCORE, lane]
+        x = score - documents[SCORE, lane]
         y = min(abs(x), far)
         tail, density = _normal(y)
         density = density if y < far else zero  # exactly, for the padding
-        c = min(gain, documents[_GAIN, lane]) * (documents[_B, lane] - b) + documents[_P, lane] - p
+        c = min(gain, documents[GAIN, lane]) * (documents[_B, lane] - b) + documents[_P, lane] - p
         if bent:
             odds = one - two * tail
             c += (documents[_Q, lane] + q) * (-odds if x > zero else odds)
@@ -215,184 +203,56 @@ def _pull(documents, size, i, bent, zero, one, far):
     return slope, curvature, bend
 
 
-@njit(**_options)
-def _longest(first, last, indptr):
-    """Length of the longest list, padded."""
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    return _padded(longest)
+@njit(**tiles.options)
+def make(first, last, indptr, like):
+    """Room for the documents of one query, in the precision of `like`, and for their positions."""
+    room = tiles.padded(tiles.longest(first, last, indptr), LANES)
+    return np.empty((_FIELDS, room), like.dtype), np.empty(room, np.int64)
 
 
-@njit(**_options)
-def values(
-    first, last, indptr, codes, scores, gain, shift, inverse, sigma, relative, out
-):  # fmt: skip
+@njit(**tiles.options)
+def values(first, last, indptr, soft, shift, out):
     """Soft value of each query; `shift` is that of the discount 1 / log2(shift + x), 0 for AP."""
-    room = _longest(first, last, indptr)
-    documents, position = np.empty((_FIELDS, room)), np.empty(room, np.int64)
+    documents, position = make(first, last, indptr, out)
     for q in range(first, last):
-        rows = slice(indptr[q], indptr[q + 1])
+        start, stop = indptr[q], indptr[q + 1]
         out[q] = 0.0
-        if inverse[q] != 0:
-            relevant, _ = _load(
-                codes[rows], scores[rows], gain, sigma, relative, documents, position
-            )
-            size = _padded(indptr[q + 1] - indptr[q])
-            out[q] = inverse[q] * _appraise(documents, size, relevant, shift)
+        if soft.inverse[q] != 0:
+            relevant, _ = load(soft, start, stop, documents, position)
+            size = tiles.padded(stop - start, LANES)
+            out[q] = soft.inverse[q] * _appraise(documents, size, relevant, shift)
 
 
-@njit(**_options)
-def gradients(
-    first, last, indptr, codes, scores, gain, shift, inverse, weight, sigma, relative, grad, hess
-):  # fmt: skip
+@njit(**tiles.options)
+def gradients(first, last, indptr, soft, shift, weight, grad, hess):
     """Gradient and curvature of 1 - value, times the weight of the query."""
-    room = _longest(first, last, indptr)
-    documents, position = np.empty((_FIELDS, room), grad.dtype), np.empty(room, np.int64)
-    real = grad.dtype.type
+    documents, position = make(first, last, indptr, grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        scale = inverse[q] * weight[q] * _PEAK
+        scale = soft.inverse[q] * weight[q] * PEAK
         if scale == 0:
             grad[start:stop] = 0
             hess[start:stop] = 0
             continue
-        relevant, theta = _load(
-            codes[start:stop], scores[start:stop], gain, sigma, relative, documents, position
-        )
-        _appraise(documents, _padded(stop - start), relevant, shift)
-        for i in range(stop - start):  # two documents without a gain do not meet
-            size = _padded(stop - start if i < relevant else relevant)
-            if shift == 0:
-                slope, curvature, _ = _pull(documents, size, i, False, real(0), real(1), real(_FAR))
-            else:
-                slope, curvature, bend = _pull(
-                    documents, size, i, True, real(0), real(1), real(_FAR)
-                )
-                curvature += 4 * _PEAK * bend
-            grad[start + position[i]] = -scale / theta * slope
-            hess[start + position[i]] = 0.5 * scale / theta**2 * curvature
+        relevant, theta = load(soft, start, stop, documents, position)
+        _appraise(documents, tiles.padded(stop - start, LANES), relevant, shift)
+        _differentiate(
+            documents, stop - start, relevant, shift != 0, scale, theta, position,
+            grad[start:stop], hess[start:stop],
+        )  # fmt: skip
 
 
-# Distribution of ranks
-
-
-@njit(**_options)
-def _odds(scores, j, odds, others):
-    """Odds of the less likely order of j and each other document; those not above j come first.
-
-    Returns how many come first.
-    """
-    low, high = 0, len(scores) - 1
-    for i in range(len(scores)):
-        if i == j:
-            continue
-        x = scores[i] - scores[j]
-        if x <= 0:
-            slot = low
-            low += 1
+@njit(**tiles.options)
+def _differentiate(documents, n, relevant, bent, scale, theta, position, grad, hess):
+    """Gradient and curvature of the documents of a query, once b, p, q are noted."""
+    real = documents.dtype.type
+    zero, one, far = real(0), real(1), real(_FAR)
+    for i in range(n):  # two documents without a gain do not meet
+        size = tiles.padded(n if i < relevant else relevant, LANES)
+        if bent:
+            slope, curvature, bend = _pull(documents, size, i, True, zero, one, far)
+            curvature += 4 * PEAK * bend
         else:
-            high -= 1
-            slot = high
-        tail = 0.5 * math.erfc(math.sqrt(0.5) * abs(x))
-        odds[slot] = tail / (1.0 - tail)
-        others[slot] = i
-    return low
-
-
-@njit(**_options)
-def _distribute(odds, low, ranks):
-    """Probabilities of the ranks of a document."""
-    ranks[:] = 0.0
-    ranks[0] = 1.0
-    for t in range(len(odds)):
-        above = (odds[t] if t < low else 1.0) / (1.0 + odds[t])
-        for r in range(t + 1, 0, -1):
-            ranks[r] += above * (ranks[r - 1] - ranks[r])
-        ranks[0] -= above * ranks[0]
-
-
-@njit(**_fast)
-def _undo(ranks, steps, odds, without, slopes):
-    """Sums of `steps` times the probabilities without one of the documents, for each of these."""
-    without[:] = 0.0
-    slopes[:] = 0.0
-    for r in range(len(steps)):
-        for t in range(len(odds)):
-            without[t] = ranks[r] + odds[t] * (ranks[r] - without[t])
-            slopes[t] += steps[r] * without[t]
-
-
-@njit(**_options)
-def _slopes(ranks, steps, odds, low, without, slopes):
-    """Slope of the expected discount of a document along the chance of each other to be above."""
-    n = len(odds)
-    _undo(ranks[:n], steps, odds[:low], without[:low], slopes[:low])
-    backward, back = ranks[:0:-1].copy(), steps[::-1].copy()
-    _undo(backward, back, odds[low:], without[low:], slopes[low:])
-
-
-@njit(**_options)
-def rank_values(
-    first, last, indptr, codes, scores, gain, discount, inverse, sigma, relative, out
-):  # fmt: skip
-    """Soft value of each query from the distribution of the ranks."""
-    room = _longest(first, last, indptr)
-    documents, position = np.empty((_FIELDS, room)), np.empty(room, np.int64)
-    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
-    for q in range(first, last):
-        rows = slice(indptr[q], indptr[q + 1])
-        n = indptr[q + 1] - indptr[q]
-        worth = 0.0
-        if inverse[q] != 0:
-            relevant, _ = _load(
-                codes[rows], scores[rows], gain, sigma, relative, documents, position
-            )
-            for j in range(relevant):
-                low = _odds(documents[_SCORE, :n], j, odds, others)
-                _distribute(odds[: n - 1], low, ranks[:n])
-                for r in range(n):
-                    worth += documents[_GAIN, j] * ranks[r] * discount[r]
-        out[q] = inverse[q] * worth
-
-
-@njit(**_options)
-def rank_gradients(
-    first, last, indptr, codes, scores, gain, discount, inverse, weight, sigma, relative, grad, hess
-):  # fmt: skip
-    """Gradient and curvature of 1 - that value, times the weight of the query."""
-    room = _longest(first, last, indptr)
-    documents, position = np.empty((_FIELDS, room)), np.empty(room, np.int64)
-    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
-    without, slopes = np.empty(room), np.empty(room)
-    pull, curve = np.empty(room), np.empty(room)
-    steps = discount[1:] - discount[:-1]
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        n = stop - start
-        scale = inverse[q] * weight[q] * _PEAK
-        if scale == 0:
-            grad[start:stop] = 0
-            hess[start:stop] = 0
-            continue
-        relevant, theta = _load(
-            codes[start:stop], scores[start:stop], gain, sigma, relative, documents, position
-        )
-        pull[:n] = 0.0
-        curve[:n] = 0.0
-        for j in range(relevant):
-            low = _odds(documents[_SCORE, :n], j, odds, others)
-            _distribute(odds[: n - 1], low, ranks[:n])
-            _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, without, slopes)
-            for t in range(n - 1):
-                i = others[t]
-                right = documents[_SCORE, j] - documents[_SCORE, i]
-                force = abs(slopes[t]) * documents[_GAIN, j] * math.exp(-0.5 * right * right)
-                bend = force * (right + math.sqrt(right * right + 4.0))
-                pull[j] += force
-                pull[i] -= force
-                curve[j] += bend
-                curve[i] += bend
-        for i in range(n):
-            grad[start + position[i]] = -scale / theta * pull[i]
-            hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
+            slope, curvature, _ = _pull(documents, size, i, False, zero, one, far)
+        grad[position[i]] = -scale / theta * slope
+        hess[position[i]] = 0.5 * scale / theta**2 * curvature

@@ -5,12 +5,12 @@ Both return the first query in which the order of tied documents matters, or -1.
 
 from numba import njit
 
+from skrank._kernels.tiles import options
+
 EPSILON = 1e-5  # smoothing of infAP in trec_eval
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_options)
+@njit(**options)
 def _mixed_tie(ranked, tied, start, end):
     """Whether some block of ties holds different codes."""
     mixed = False
@@ -19,7 +19,7 @@ def _mixed_tie(ranked, tied, start, end):
     return mixed
 
 
-@njit(**_options)
+@njit(**options)
 def interpolated(
     first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
 ):
@@ -39,7 +39,7 @@ def interpolated(
     return -1
 
 
-@njit(**_options)
+@njit(**options)
 def inferred(
     first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
 ):

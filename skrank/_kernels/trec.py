@@ -10,6 +10,8 @@ the work of one thread: files go to threads, not queries.
 import numpy as np
 from numba import njit
 
+from skrank._kernels.tiles import options
+
 NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO = 10, 35, 43, 45, 46, 48
 POWERS = 10.0 ** np.arange(19)  # exact, as all powers up to 22
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
@@ -21,10 +23,8 @@ _ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # carries into the high bit of byt
 _INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-_options = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_options)
+@njit(**options)
 def count_newlines(text):
     """Number of newlines."""
     found = 0
@@ -33,7 +33,7 @@ def count_newlines(text):
     return found
 
 
-@njit(**_options)
+@njit(**options)
 def edges(words, out):
     """Places where columns start and stop, in turn; bytes up to 32 stand between columns.
 
@@ -57,7 +57,7 @@ def edges(words, out):
     return found
 
 
-@njit(**_options)
+@njit(**options)
 def _ends_line(text, start, stop):
     """Whether a newline stands in text[start:stop]."""
     while start < stop and text[start] != NEWLINE:
@@ -65,7 +65,7 @@ def _ends_line(text, start, stop):
     return start < stop
 
 
-@njit(**_options)
+@njit(**options)
 def first_wrong(text, tokens, inside):
     """First row that is a comment, or whose columns are not exactly those of one line, or -1.
 
@@ -84,7 +84,7 @@ def first_wrong(text, tokens, inside):
     return -1
 
 
-@njit(**_options)
+@njit(**options)
 def _same(text, a, a_stop, other, b, b_stop):
     """Whether two slices are equal."""
     if a_stop - a != b_stop - b:
@@ -95,7 +95,7 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-@njit(**_options)
+@njit(**options)
 def blocks(text, tokens, column, first_row):
     """First row of each run of rows with the same text in a column; returns their number."""
     found = 0
@@ -112,7 +112,7 @@ def blocks(text, tokens, column, first_row):
 # ------------------------------------------------------------------------------------------------
 
 
-@njit(**_options)
+@njit(**options)
 def _quotient(mantissa, power):
     """The double nearest to mantissa / power; NaN where this arithmetic cannot tell which it is.
 
@@ -133,7 +133,7 @@ def _quotient(mantissa, power):
     return low if low == high else np.nan
 
 
-@njit(**_options)
+@njit(**options)
 def _number(text, start, stop):
     """The decimal number text[start:stop]; NaN if it is none, or not a short one."""
     first = start + (text[start] == MINUS or text[start] == PLUS)
@@ -157,7 +157,7 @@ def _number(text, start, stop):
     return -value if text[start] == MINUS else value
 
 
-@njit(**_options)
+@njit(**options)
 def numbers(text, tokens, column, out):
     """The numbers of a column; NaN where one is not a plain decimal of at most 18 digits."""
     for row in range(len(tokens)):
@@ -168,7 +168,7 @@ def numbers(text, tokens, column, out):
 # ------------------------------------------------------------------------------------------------
 
 
-@njit(**_options)
+@njit(**options)
 def _word(words, pos):
     """The eight bytes from `pos` on."""
     shift = np.uint64(8 * (pos & 7))
@@ -176,7 +176,7 @@ def _word(words, pos):
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
 
 
-@njit(**_options)
+@njit(**options)
 def hashes(words, start, stop, out):
     """A hash of each slice of a text."""
     for row in range(len(start)):
@@ -191,7 +191,7 @@ def hashes(words, start, stop, out):
         out[row] = mixed ^ (mixed >> np.uint64(32))
 
 
-@njit(**_options)
+@njit(**options)
 def table_starts(indptr, out):
     """First slot of the table of each query, at least as many slots as twice its documents."""
     out[0] = 0
@@ -202,7 +202,7 @@ def table_starts(indptr, out):
         out[q + 1] = out[q] + size
 
 
-@njit(**_options)
+@njit(**options)
 def _find(slots, documents, others, row):
     """Slot of the document of `others` at `row` in a table of `documents`, or the free slot."""
     text, start, stop, hashed = documents
@@ -219,7 +219,7 @@ def _find(slots, documents, others, row):
     return slot
 
 
-@njit(**_options)
+@njit(**options)
 def fill_tables(indptr, documents, slot_ptr, slots):
     """Enter the documents of each query into its table.
 
@@ -236,7 +236,7 @@ def fill_tables(indptr, documents, slot_ptr, slots):
     return np.int64(-1), np.int64(-1)
 
 
-@njit(**_options)
+@njit(**options)
 def _before(text, a, a_stop, b, b_stop):
     """Whether text[a:a_stop] stands before text[b:b_stop] in descending order of bytes."""
     for i in range(min(a_stop - a, b_stop - b)):
@@ -245,7 +245,7 @@ def _before(text, a, a_stop, b, b_stop):
     return a_stop - a > b_stop - b
 
 
-@njit(**_options)
+@njit(**options)
 def _sort_names(text, start, stop, rows):
     """Shell's sort of rows by the names of their documents, descending."""
     for gap in GAPS:
@@ -259,7 +259,7 @@ def _sort_names(text, start, stop, rows):
             rows[j] = row
 
 
-@njit(**_options)
+@njit(**options)
 def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
     """Order the rows inside each block of ties by the names of their documents, descending."""
     for q in range(first, last):
@@ -271,7 +271,7 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
                 low = rank
 
 
-@njit(**_options)
+@njit(**options)
 def join(
     run_ptr, run, slot_ptr, slots, query_of, judged_ptr, judged, given, unjudged, codes, indptr
 ):  # fmt: skip

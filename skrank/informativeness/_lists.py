@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from skrank._engine.plan import Definition, Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Distributions, Graded
 
 
 class CutRanking(Ranking):
@@ -180,8 +181,8 @@ class Expectation:
         slope = np.where(self.slope == 0, np.nan, self.slope)
         return (values - self.shift) / slope
 
-    def _form(self) -> tuple[np.ndarray, ...]:
-        return self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts
+    def _graded(self) -> Graded:
+        return Graded(self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest sum of each list over all its orders; equal where it has no effect."""
@@ -189,7 +190,7 @@ class Expectation:
 
         low, high = np.empty(len(self.slope)), np.empty(len(self.slope))
         worst_first = np.argsort(self.gain, kind="stable")
-        run_chunks(entropy.ends, self.lists.indptr, *self._form(), worst_first, low, high)
+        run_chunks(entropy.ends, self.lists.indptr, self._graded(), worst_first, low, high)
         return low, np.where(self.slope == 0, low, high)
 
     def reach(self) -> tuple[np.ndarray, np.ndarray]:
@@ -209,10 +210,9 @@ class Expectation:
             np.empty(n_lists, np.int64),
             np.empty(n_lists, np.bool_),
         )
-        run_chunks(
-            entropy.infer, self.lists.indptr, *self._form(), self._sums(values), low, high,
-            found.p, found.expected, found.entropy, found.steps, found.converged,
-        )  # fmt: skip
+        out = Distributions(*(getattr(found, field.name) for field in fields(found)))
+        target = self._sums(values)
+        run_chunks(entropy.infer, self.lists.indptr, self._graded(), target, low, high, out)
         return replace(found, expected=self.shift + self.slope * found.expected)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.tables import discounts
 from skrank._engine.threads import run_chunks
-from skrank.objectives.lambdarank import _WIDEST, BoundLambdaRank, LambdaRank
+from skrank._kernels.arguments import Bound, Gradients
+from skrank.objectives.lambdarank import BoundLambdaRank, LambdaRank
 
 WEIGHTS = ("ndcg_loss2++", "ndcg_loss2")
 
@@ -112,21 +112,20 @@ class BoundLambdaLoss(BoundLambdaRank):
         discount = metric.discount_at(np.arange(1.0, longest + 1))
         assert discount is not None
         swaps, bound = (1.0, objective.mu) if objective.weights == "ndcg_loss2++" else (0.0, 1.0)
-        fall = swaps * discounts(lambda _: discount, longest, metric.k)
+        fall = swaps * discount
+        fall[longest if metric.k is None else metric.k :] = 0.0
         stretch, even = _below_the_cutoff(discount, metric.k)
         gain = metric.bind(judgments, max_grade=max_grade).tables.gain  # type: ignore[attr-defined]
         self.codes = judgments.codes
-        self.tables = (gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        self.form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
         """Gradient and curvature in the present order."""
         from skrank._kernels import lambdaloss
 
-        run_chunks(
-            lambdaloss.lambdas, self.indptr, self.codes, self.order, scores, *self.tables,
-            self.inverse, self.weight, self.objective.sigmoid, self.truncation,
-            self.score_norm, sum_norm, _WIDEST[grad.dtype.type], grad, hess, self.totals,
-        )  # fmt: skip
+        lists, pairs = self._lists(self.codes, scores), self._pairs(sum_norm, grad)
+        out = Gradients(grad, hess, self.totals)
+        run_chunks(lambdaloss.lambdas, self.indptr, lists, self.form, pairs, out)
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

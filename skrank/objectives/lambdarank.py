@@ -12,6 +12,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import rank_scores
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Gradients, Lists, Pairs
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 
@@ -219,20 +220,22 @@ class BoundLambdaRank:
         """Gradient and curvature in the present order."""
         from skrank._kernels import lambdarank
 
-        kernels, sigmoid = self.kernels, self.objective.sigmoid
-        lists = (self.indptr, kernels.codes, self.order)
-        norms, out = (self.score_norm, sum_norm), (grad, hess, self.totals)
+        kernels, out = self.kernels, Gradients(grad, hess, self.totals)
+        lists, pairs = self._lists(kernels.codes, scores), self._pairs(sum_norm, grad)
         if self.objective.pairs == "all":
-            run_chunks(
-                kernels.gradients, *lists, scores, *kernels.arrays, self.inverse, self.weight,
-                sigmoid, self.truncation, *norms, _WIDEST[grad.dtype.type], *out,
-            )  # fmt: skip
+            run_chunks(kernels.gradients, self.indptr, lists, kernels.form, pairs, out)
             return
         lead = np.empty_like(scores)
-        run_chunks(kernels.neighbours, *lists, *kernels.arrays, self.inverse, self.truncation, lead)
-        run_chunks(
-            lambdarank.neighbours, self.indptr, self.order, scores, lead, self.weight,
-            sigmoid, *norms, *out,
+        run_chunks(kernels.neighbours, self.indptr, lists, kernels.form, self.truncation, lead)
+        run_chunks(lambdarank.neighbours, self.indptr, lists, lead, pairs, out)
+
+    def _lists(self, codes: np.ndarray, scores: np.ndarray) -> Lists:
+        return Lists(codes, self.order, scores, self.inverse, self.weight)
+
+    def _pairs(self, sum_norm: bool, grad: np.ndarray) -> Pairs:
+        return Pairs(
+            self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
+            _WIDEST[grad.dtype.type],
         )  # fmt: skip
 
     def _perturbed_gradient(
@@ -259,4 +262,4 @@ class BoundLambdaRank:
         hess /= n_orders
         self.totals = totals / n_orders
         if self.sum_norm:
-            run_chunks(lambdarank.normalise, self.indptr, self.totals, grad, hess)
+            run_chunks(lambdarank.normalise, self.indptr, Gradients(grad, hess, self.totals))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Soft
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 
@@ -195,30 +196,29 @@ class BoundSoftRank:
         """Smooth value of each query; 0 without a relevant document."""
         self._check(scores)
         out = np.empty(len(self.inverse))
-        kernel, discount = self._kernel("values")
-        run_chunks(
-            kernel, self.indptr, self.codes, scores, self.gain, discount, self.inverse,
-            self.objective.sigma, self.objective.relative, out,
-        )  # fmt: skip
+        kernels, discount = self._form()
+        run_chunks(kernels.values, self.indptr, self._soft(scores), discount, out)
         return out
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         self._check(scores)
         self.round += 1
-        kernel, discount = self._kernel("gradients")
-        run_chunks(
-            kernel, self.indptr, self.codes, scores, self.gain, discount, self.inverse,
-            self.weight, self.objective.sigma, self.objective.relative, grad, hess,
-        )  # fmt: skip
+        kernels, discount = self._form()
+        soft = self._soft(scores)
+        run_chunks(kernels.gradients, self.indptr, soft, discount, self.weight, grad, hess)
 
-    def _kernel(self, what: str) -> tuple[Callable[..., None], float | np.ndarray]:
-        """The kernel of the form, and the discount as it takes it."""
-        from skrank._kernels import softrank
+    def _soft(self, scores: np.ndarray) -> Soft:
+        sigma, relative = self.objective.sigma, self.objective.relative
+        return Soft(self.codes, scores, self.gain, self.inverse, sigma, relative)
+
+    def _form(self) -> tuple[ModuleType, float | np.ndarray]:
+        """The kernels of the form, and the discount as they take it."""
+        from skrank._kernels import softrank, softrank_ranks
 
         if self.objective.form == "distribution":
-            return getattr(softrank, f"rank_{what}"), self.discount
-        return getattr(softrank, what), self.shift
+            return softrank_ranks, self.discount
+        return softrank, self.shift
 
     def _check(self, scores: np.ndarray) -> None:
         """Scores must be finite."""

@@ -10,7 +10,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.threads import run_chunks
-from skrank.objectives.lambdarank import _WIDEST, BoundLambdaRank, LambdaRank
+from skrank._kernels.arguments import Clicks, Gradients
+from skrank.objectives.lambdarank import BoundLambdaRank, LambdaRank
 from skrank.objectives.position import (
     BoundPositionObjective,
     PositionBias,
@@ -152,11 +153,9 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective, BoundLambdaRank):
         kernels, ratios = self.kernels, self.position_bias.estimates.values()
         factors = [_inverse(one)[self.shown.codes] for one in ratios]
         costs = np.empty((2, len(scores)))
-        run_chunks(
-            debiased.lambdas, self.indptr, kernels.codes, self.order, scores, *kernels.arrays,
-            self.inverse, self.weight, *factors, self.objective.sigmoid, self.truncation,
-            self.score_norm, sum_norm, _WIDEST[grad.dtype.type], grad, hess, self.totals, *costs,
-        )  # fmt: skip
+        lists, pairs = self._lists(kernels.codes, scores), self._pairs(sum_norm, grad)
+        clicks, out = Clicks(*factors, *costs), Gradients(grad, hess, self.totals)
+        run_chunks(debiased.lambdas, self.indptr, lists, kernels.form, pairs, clicks, out)
         self.costs += [self.shown.sums(one) for one in costs]
 
     def _learn(self, ratios: np.ndarray, costs: np.ndarray) -> None:

@@ -1,0 +1,188 @@
+"""LambdaRank gradients of cascade metrics: see `cascade` for the changes by swaps.
+
+The upper documents of the pairs stand in a tile; each lower document sweeps it once, which also
+carries every upper document's S and P on to the next rank.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from skrank._kernels import tiles
+from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
+
+LANES = 16  # documents per SIMD step; tiles are padded to a multiple
+_STOP, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
+_FIELDS = OTHERS + 5
+
+_NOBODY = 1e-30  # below, single precision would drag subnormal numbers along
+
+
+class _Ranks(NamedTuple):
+    """Room for the documents of one query, by rank."""
+
+    score: np.ndarray  # less the midrange, in double precision
+    e: np.ndarray
+    rho: np.ndarray
+    alive: np.ndarray  # chance that a user gets there, over the best sum
+    phi: np.ndarray  # as given, in the precision of pairs
+    place: np.ndarray  # 0, 1, 2, ...
+    pull: np.ndarray
+    curve: np.ndarray
+
+
+@njit(**tiles.options)
+def _make(longest, form, grad):
+    """Room for queries of up to `longest` documents."""
+    return _Ranks(
+        np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
+        np.empty(longest, grad.dtype), form.phi.astype(grad.dtype),
+        np.arange(FIELD).astype(grad.dtype), np.empty(longest, grad.dtype),
+        np.empty(longest, grad.dtype),
+    )  # fmt: skip
+
+
+@njit(**tiles.fast)
+def _sweep(tile, blocks, rank, rho, phi, e, score, norm):
+    """All pairs of one document with the documents of a tile that rank above it."""
+    zero, one = norm.zero, norm.one
+    grad, hess, total = zero, zero, zero
+    for lane in range(np.uint64(blocks) * np.uint64(LANES)):
+        t = np.uint64(lane)
+        above = tile[t + RANK] < rank
+        lead = tile[t + _STOP] - rho
+        product, between = tile[t + _PRODUCT], tile[t + _SUM]
+        loss = tile[t + _PHI] - between - product * phi
+        delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero) if above else zero
+        distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
+        e_upper = tile[t + EXP]
+        shared = one / ((e + e_upper) * distance)
+        ordered = lead > zero
+        pull = delta * shared * (e if ordered else e_upper)
+        curvature = pull * shared * distance * (e_upper if ordered else e)
+        signed = pull if ordered else -pull
+        tile[t + GRAD] -= signed
+        tile[t + HESS] += curvature
+        tile[t + _SUM] = between + (product * rho * phi if above else zero)
+        tile[t + _PRODUCT] = product * (one - rho if above else one)
+        grad += signed
+        hess += curvature
+        total += pull
+    return grad, hess, total
+
+
+@njit(**tiles.options)
+def _sweep_wide(tile, scores, rho, phi, score, sigma, norm):
+    """The same for score ranges whose exponentials overflow: one exponential per pair.
+
+    Scores, of the documents above only, come in double precision: next to an outlier, single
+    precision could not tell them apart.
+    """
+    zero, one = norm.zero, norm.one
+    grad, hess, total = zero, zero, zero
+    for lane in range(np.uint64(len(scores))):
+        t = np.uint64(lane)
+        lead = tile[t + _STOP] - rho
+        product, between = tile[t + _PRODUCT], tile[t + _SUM]
+        loss = tile[t + _PHI] - between - product * phi
+        delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero)
+        gap = scores[lane] - score if lead > zero else score - scores[lane]
+        wrong = tiles.wrong(sigma, gap)
+        pull = delta * wrong / (norm.base + norm.slope * abs(gap))
+        curvature = pull * (1.0 - wrong)
+        signed = pull if lead > zero else -pull
+        tile[t + GRAD] -= signed
+        tile[t + HESS] += curvature
+        tile[t + _SUM] = between + product * rho * phi
+        tile[t + _PRODUCT] = product * (one - rho)
+        grad += signed
+        hess += curvature
+        total += pull
+    return grad, hess, total
+
+
+@njit(**tiles.options, forceinline=True)
+def _load(tile, low, size, held):
+    """Fill a tile with the documents from rank `low` on."""
+    end = tiles.padded(size, LANES)
+    tiles.load(tile, EXP, held.e, low, size, end, 1)
+    tiles.load(tile, SCORE, held.score, low, size, end, 0)
+    tiles.load(tile, RANK, held.place, 0, size, end, np.inf)
+    tiles.load(tile, _STOP, held.rho, low, size, end, 0)
+    tiles.load(tile, _ALIVE, held.alive, low, size, end, 0)
+    tiles.load(tile, _PHI, held.phi, low, size, end, 0)
+    tiles.fill(tile, _SUM, end, 0)
+    tiles.fill(tile, _PRODUCT, end, 1)
+    tiles.fill(tile, GRAD, end, 0)
+    tiles.fill(tile, HESS, end, 0)
+
+
+@njit(**tiles.options, forceinline=True)
+def _meet(tile, low, size, n, held, wide, sigma, norm, total):
+    """All pairs of the documents of a tile with those below them; adds to `total`."""
+    score, rho, phi, e = held.score, held.rho, held.phi, held.e
+    pull, curve = held.pull, held.curve
+    real = e.dtype.type
+    for r in range(low + 1, n):
+        above = min(r - low, size)
+        if wide:
+            g, h, s = _sweep_wide(
+                tile, score[low : low + above], rho[r], phi[r], score[r], sigma, norm
+            )
+        else:
+            blocks = (above + LANES - 1) // LANES
+            g, h, s = _sweep(
+                tile, blocks, real(r - low), rho[r], phi[r], e[r], real(score[r]), norm
+            )
+        pull[r] += g
+        curve[r] += h
+        total += s
+    return total
+
+
+@njit(**tiles.options, forceinline=True)
+def _walk(held, q, start, position, lists, stop, middle):
+    """Note the documents by rank. Returns how many a user sees with a chance worth counting."""
+    score, rho, alive, pull, curve = held.score, held.rho, held.alive, held.pull, held.curve
+    scores, codes = lists.scores, lists.codes
+    passing, reached = lists.inverse[q], 0
+    for r in range(len(position)):
+        row = start + position[r]
+        chance = stop[codes[row]]
+        score[r], rho[r], alive[r] = scores[row] - middle, chance, passing
+        pull[r], curve[r] = 0, 0
+        reached += passing > _NOBODY
+        passing *= 1.0 - chance
+    return reached
+
+
+@njit(**tiles.options)
+def lambdas(first, last, indptr, lists, form, pairs, out):
+    """LambdaRank gradient and curvature of each row."""
+    held = _make(tiles.longest(first, last, indptr), form, out.grad)
+    tile = np.zeros(_FIELDS * FIELD, out.grad.dtype)
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        n = stop - start
+        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+            tiles.clear(out, q, start, stop)
+            continue
+        best, worst = tiles.score_range(lists.scores, start, stop)
+        wide = pairs.sigma * (best - worst) > pairs.widest
+        position = lists.order[start:stop]
+        reached = _walk(held, q, start, position, lists, form.stop, 0.5 * best + 0.5 * worst)
+        if not wide:
+            tiles.exponentials(n, held.score, pairs.sigma, held.e)
+        norm = tiles.norm_of(pairs, best, worst, out.grad)
+        total = 0.0
+        upper = min(reached, pairs.truncation, form.depth)
+        for low in range(0, upper, CAPACITY):
+            size = min(CAPACITY, upper - low)
+            _load(tile, low, size, held)
+            total = _meet(tile, low, size, n, held, wide, pairs.sigma, norm, total)
+            tiles.collect(tile, GRAD, low, size, held.pull)
+            tiles.collect(tile, HESS, low, size, held.curve)
+        tiles.write(
+            out, q, start, position, held.pull, held.curve, total, lists.weight[q], pairs
+        )  # fmt: skip

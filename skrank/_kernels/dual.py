@@ -1,0 +1,161 @@
+"""The most random distribution under linear conditions, by Newton's method on its dual function.
+
+p[n, i] ~ exp(x[i] + mu slope[n, i]) has the most entropy of all distributions with the sums of
+columns and the <slope, p> that it has; x and mu minimise a convex function of as many unknowns as
+there are columns, the first of which is the reference (x = 0).
+"""
+
+import numpy as np
+from numba import njit
+
+from skrank._kernels.tiles import options
+
+TOLERANCE = 1e-10  # of F relative to its range, and of the sums of columns
+_MOST_NEWTON = 80
+
+
+@njit(**options)
+def copy(source, target):
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@njit(**options)
+def copy_rows(source, target):
+    for r in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            target[r, i] = source[r, i]
+
+
+@njit(**options)
+def _dual(slope, counts, bound, x, p, gradient, hessian):
+    """The dual function at x (the last entry is mu) with its derivatives, and p.
+
+    `slope` is relative to its first column.
+    """
+    n_ranks, n = slope.shape
+    mu = x[n - 1]
+    z = np.empty(n)
+    for i in range(n):
+        gradient[i] = 0.0
+        for j in range(n):
+            hessian[i, j] = 0.0
+    value = 0.0
+    for r in range(n_ranks):
+        z[0] = 0.0
+        top = 0.0
+        for i in range(1, n):
+            z[i] = x[i - 1] + mu * slope[r, i]
+            top = max(top, z[i])
+        total = 0.0
+        for i in range(n):
+            z[i] = np.exp(z[i] - top)
+            total += z[i]
+        value += top + np.log(total)
+        mean = 0.0
+        for i in range(n):
+            z[i] /= total
+            p[r, i] = z[i]
+            mean += z[i] * slope[r, i]
+        for i in range(1, n):
+            gradient[i - 1] += z[i]
+            away = slope[r, i] - mean
+            hessian[n - 1, i - 1] += z[i] * away
+            hessian[n - 1, n - 1] += z[i] * away * away
+            hessian[i - 1, i - 1] += z[i]
+            for j in range(1, i + 1):
+                hessian[i - 1, j - 1] -= z[i] * z[j]
+        gradient[n - 1] += mean
+        hessian[n - 1, n - 1] += z[0] * mean * mean
+    for i in range(1, n):
+        gradient[i - 1] -= counts[i]
+        value -= counts[i] * x[i - 1]
+    gradient[n - 1] -= bound
+    return value - bound * mu
+
+
+@njit(**options)
+def _newton_step(gradient, hessian, step):
+    """Solve hessian step = -gradient by Cholesky's method, on a diagonal scaled to ones."""
+    n = len(gradient)
+    scale = np.empty(n)
+    for i in range(n):
+        scale[i] = 1.0 / np.sqrt(hessian[i, i]) if hessian[i, i] > 1e-280 else 0.0
+    ridge = 1e-14
+    lower = np.zeros((n, n))
+    while ridge < 1e3:
+        good = True
+        for i in range(n):
+            for j in range(i + 1):
+                entry = hessian[i, j] * scale[i] * scale[j]
+                if i == j:
+                    entry = 1.0 + ridge
+                for k in range(j):
+                    entry -= lower[i, k] * lower[j, k]
+                if i != j:
+                    lower[i, j] = entry / lower[j, j]
+                elif entry > 1e-15:
+                    lower[i, i] = np.sqrt(entry)
+                else:
+                    good = False
+                    break
+            if not good:
+                break
+        if good:
+            break
+        ridge *= 100.0
+    for i in range(n):
+        entry = -gradient[i] * scale[i]
+        for k in range(i):
+            entry -= lower[i, k] * step[k]
+        step[i] = entry / lower[i, i]
+    for i in range(n - 1, -1, -1):
+        entry = step[i]
+        for k in range(i + 1, n):
+            entry -= lower[k, i] * step[k]
+        step[i] = entry / lower[i, i]
+    for i in range(n):
+        step[i] *= scale[i]
+
+
+@njit(**options)
+def most_random(slope, counts, bound, precision, x, p):
+    """Fill `p` with column sums `counts`, <slope, p> = bound, and most entropy; whether it can be.
+
+    The search begins at `x`. The dual function is never below the entropy, and so not below 0:
+    where it is, nothing meets the bound.
+    """
+    n_ranks, n = slope.shape
+    gradient, hessian = np.empty(n), np.empty((n, n))
+    trial_gradient, trial_hessian = np.empty(n), np.empty((n, n))
+    step, trial = np.empty(n), np.empty(n)
+    value = _dual(slope, counts, bound, x, p, gradient, hessian)
+    for _ in range(_MOST_NEWTON):
+        if value < -1e-9 * n_ranks or not np.isfinite(value):
+            return False
+        worst = abs(gradient[n - 1]) / precision
+        for i in range(n - 1):
+            worst = max(worst, abs(gradient[i]) / TOLERANCE)
+        if worst <= 1.0:
+            return True
+        _newton_step(gradient, hessian, step)
+        decrease = 0.0
+        for i in range(n):
+            decrease += gradient[i] * step[i]
+        length, moved = 1.0, False
+        while length > 1e-6:
+            for i in range(n):
+                trial[i] = x[i] + length * step[i]
+            new = _dual(slope, counts, bound, trial, p, trial_gradient, trial_hessian)
+            # rounding hides decreases of value when it is large
+            if new <= value + 1e-4 * length * decrease + 1e-13 * abs(value):
+                moved = True
+                break
+            length *= 0.5
+        if not moved:
+            return False
+        value = new
+        copy(trial, x)
+        copy(trial_gradient, gradient)
+        copy_rows(trial_hessian, hessian)
+    return False

@@ -1,0 +1,135 @@
+"""SoftRank from the whole distribution of ranks: see `softrank` for the model and the curvature.
+
+The ranks of a document j have the probabilities p that arise from [1] by
+p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij for every other i, as if those events were independent,
+and j is worth u_j sum_r d(r) p(r). Along pi_ij that changes by u_j sum_r p'(r) (d(r + 1) - d(r)),
+p' being p without the step of i. Undoing the step is stable in the direction in which its errors
+shrink: from the first rank on where pi_ij <= 1/2, else from the last. This takes O(n^3) time per
+query and O(n) memory. The two shares in C_ij are never at hand together: the curvature bounds each.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from skrank._kernels import tiles
+from skrank._kernels.softrank import GAIN, PEAK, SCORE, load, make
+
+
+@njit(**tiles.options)
+def _odds(scores, j, odds, others):
+    """Odds of the less likely order of j and each other document; those not above j come first.
+
+    Returns how many come first.
+    """
+    low, high = 0, len(scores) - 1
+    for i in range(len(scores)):
+        if i == j:
+            continue
+        x = scores[i] - scores[j]
+        if x <= 0:
+            slot = low
+            low += 1
+        else:
+            high -= 1
+            slot = high
+        tail = 0.5 * math.erfc(math.sqrt(0.5) * abs(x))
+        odds[slot] = tail / (1.0 - tail)
+        others[slot] = i
+    return low
+
+
+@njit(**tiles.options)
+def _distribute(odds, low, ranks):
+    """Probabilities of the ranks of a document."""
+    ranks[:] = 0.0
+    ranks[0] = 1.0
+    for t in range(len(odds)):
+        above = (odds[t] if t < low else 1.0) / (1.0 + odds[t])
+        for r in range(t + 1, 0, -1):
+            ranks[r] += above * (ranks[r - 1] - ranks[r])
+        ranks[0] -= above * ranks[0]
+
+
+@njit(**tiles.fast)
+def _undo(ranks, steps, odds, without, slopes):
+    """Sums of `steps` times the probabilities without one of the documents, for each of these."""
+    without[:] = 0.0
+    slopes[:] = 0.0
+    for r in range(len(steps)):
+        for t in range(len(odds)):
+            without[t] = ranks[r] + odds[t] * (ranks[r] - without[t])
+            slopes[t] += steps[r] * without[t]
+
+
+@njit(**tiles.options)
+def _slopes(ranks, steps, odds, low, without, slopes):
+    """Slope of the expected discount of a document along the chance of each other to be above."""
+    n = len(odds)
+    _undo(ranks[:n], steps, odds[:low], without[:low], slopes[:low])
+    backward, back = ranks[:0:-1].copy(), steps[::-1].copy()
+    _undo(backward, back, odds[low:], without[low:], slopes[low:])
+
+
+@njit(**tiles.options)
+def values(first, last, indptr, soft, discount, out):
+    """Soft value of each query; `discount` by rank."""
+    documents, position = make(first, last, indptr, out)
+    room = len(position)
+    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    for q in range(first, last):
+        n = indptr[q + 1] - indptr[q]
+        worth = 0.0
+        if soft.inverse[q] != 0:
+            relevant, _ = load(soft, indptr[q], indptr[q + 1], documents, position)
+            for j in range(relevant):
+                low = _odds(documents[SCORE, :n], j, odds, others)
+                _distribute(odds[: n - 1], low, ranks[:n])
+                for r in range(n):
+                    worth += documents[GAIN, j] * ranks[r] * discount[r]
+        out[q] = soft.inverse[q] * worth
+
+
+@njit(**tiles.options)
+def gradients(first, last, indptr, soft, discount, weight, grad, hess):
+    """Gradient and curvature of 1 - value, times the weight of the query."""
+    documents, position = make(first, last, indptr, discount)
+    room = len(position)
+    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    without, slopes = np.empty(room), np.empty(room)
+    pull, curve = np.empty(room), np.empty(room)
+    steps = discount[1:] - discount[:-1]
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        n = stop - start
+        scale = soft.inverse[q] * weight[q] * PEAK
+        if scale == 0:
+            grad[start:stop] = 0
+            hess[start:stop] = 0
+            continue
+        relevant, theta = load(soft, start, stop, documents, position)
+        pull[:n] = 0.0
+        curve[:n] = 0.0
+        for j in range(relevant):
+            low = _odds(documents[SCORE, :n], j, odds, others)
+            _distribute(odds[: n - 1], low, ranks[:n])
+            _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, without, slopes)
+            _pull(documents, j, others[: n - 1], slopes, pull, curve)
+        for i in range(n):
+            grad[start + position[i]] = -scale / theta * pull[i]
+            hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
+
+
+@njit(**tiles.options)
+def _pull(documents, j, others, slopes, pull, curve):
+    """Add what the chances of document j against each other one pull at both."""
+    for t in range(len(others)):
+        i = others[t]
+        right = documents[SCORE, j] - documents[SCORE, i]
+        force = abs(slopes[t]) * documents[GAIN, j] * math.exp(-0.5 * right * right)
+        bend = force * (right + math.sqrt(right * right + 4.0))
+        pull[j] += force
+        pull[i] -= force
+        curve[j] += bend
+        curve[i] += bend

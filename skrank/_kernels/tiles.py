@@ -1,0 +1,127 @@
+"""What the kernels on pairs of documents share: tiles, the chance of an order, scales.
+
+A tile holds up to CAPACITY documents, one field after the other, so that a document that meets them
+all reads and adds in SIMD. A document above and one below, with the scores s and the weight of the
+pair, pull at each other with
+
+    weight / (base + slope |s_i - s_j|) * (chance that the worse one stands first).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
+MOST_LANES = 16  # documents per SIMD step, at most; what is written past the end needs room
+FIELD = CAPACITY + MOST_LANES  # fields lie this far apart: known to the compiler, no aliasing
+EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))  # fields of every tile
+OTHERS = 5  # number of the first field that a kernel may give a meaning of its own
+
+options = {"cache": True, "nogil": True, "error_model": "numpy"}
+fast = options | {"fastmath": True}
+
+
+class Norm(NamedTuple):
+    """What the weight of a pair is divided by: ``base + slope |s_i - s_j|``."""
+
+    base: float
+    slope: float
+    zero: float  # and numbers in the same precision
+    one: float
+
+
+@njit(**options)
+def longest(first, last, indptr):
+    """Documents of the longest query."""
+    most = 0
+    for q in range(first, last):
+        most = max(most, indptr[q + 1] - indptr[q])
+    return most
+
+
+@njit(**options)
+def padded(n, lanes):
+    """The next multiple of `lanes`."""
+    return (n + lanes - 1) // lanes * lanes
+
+
+@njit(**fast)
+def score_range(scores, start, stop):
+    """Highest and lowest score of a query, whose order may be of noisy scores."""
+    best, worst = scores[start], scores[start]
+    for row in range(np.uint64(start), np.uint64(stop)):
+        best, worst = max(best, scores[row]), min(worst, scores[row])
+    return best, worst
+
+
+@njit(**options)
+def norm_of(pairs, best, worst, grad):
+    """The norm of a query, in the precision of `grad`."""
+    real = grad.dtype.type
+    normed = pairs.score_norm and best != worst
+    base, slope = (0.01, 1.0) if normed else (1.0, 0.0)
+    return Norm(real(base), real(slope), real(0), real(1))
+
+
+@njit(**options)
+def exponentials(n, scores, sigma, e):
+    """exp(sigma score) in the precision of `e`."""
+    for i in range(n):
+        e[i] = sigma * scores[i]
+        e[i] = np.exp(e[i])
+
+
+@njit(**options)
+def wrong(sigma, ahead):
+    """Chance that the worse document stands first, whose score lies behind by `ahead`."""
+    e = math.exp(-abs(sigma * ahead))
+    return e / (1.0 + e) if ahead > 0 else 1.0 / (1.0 + e)
+
+
+@njit(**fast)
+def load(tile, field, values, low, size, end, filler):
+    """Fill a field with ``values[low : low + size]``, and with `filler` as far as `end`."""
+    low, size = np.uint64(low), np.uint64(size)
+    for t in range(size):
+        tile[field + t] = values[low + t]
+    for t in range(size, np.uint64(end)):
+        tile[field + t] = filler
+
+
+@njit(**fast)
+def fill(tile, field, end, value):
+    """Fill a field with one value."""
+    for t in range(np.uint64(end)):
+        tile[field + t] = value
+
+
+@njit(**fast)
+def collect(tile, field, low, size, sums):
+    """Add a field to ``sums[low : low + size]``."""
+    low = np.uint64(low)
+    for t in range(np.uint64(size)):
+        sums[low + t] += tile[field + t]
+
+
+@njit(**options)
+def clear(out, q, start, stop):
+    """No gradients: a query without weight or anything to learn."""
+    out.totals[q] = 0.0
+    out.grad[start:stop] = 0
+    out.hess[start:stop] = 0
+
+
+@njit(**options)
+def write(out, q, start, position, pull, curve, total, weight, pairs):
+    """Scale the pulls of a query and put them to their rows; `total` is the sum of their sizes."""
+    out.totals[q] = 2.0 * pairs.sigma * total
+    scale = weight
+    if pairs.sum_norm and out.totals[q] > 0:
+        scale *= np.log2(1.0 + out.totals[q]) / out.totals[q]
+    grad, hess, sigma = out.grad, out.hess, pairs.sigma
+    for i in range(len(position)):
+        row = start + position[i]
+        grad[row] = scale * sigma * pull[i]
+        hess[row] = scale * sigma * sigma * curve[i]
