@@ -1,0 +1,107 @@
+"""Literal definitions of the metrics, written from the papers: slow, and the oracle of the tests.
+
+Every metric is a function of ONE ranked list, best document first::
+
+    metric(ranked, *, unretrieved=(), k=None, ...) -> float | None
+
+``ranked`` holds the labels in rank order: numbers >= 0, or None for an unjudged document, which is
+non-relevant unless the definition says that it is skipped (``condense`` removes it beforehand).
+``unretrieved`` holds the labels of the judged documents that the list does not contain.
+None is returned where the metric is undefined: the query has no relevant document, that is
+no document that the metric would pay for. Nothing here is fast and nothing is clever.
+
+Sources: Robertson, Kanoulas, Yilmaz 2010 (GAP); ROMIP 2010, appendix A; Sakai 2007 (bpref, rpref,
+Q-measure); Jarvelin, Kekalainen 2002 (DCG); Chapelle et al. 2009 (ERR); Moffat, Zobel 2008 (RBP);
+Yilmaz, Aslam 2006 (infAP); Burges 2010 (LambdaRank); trec_eval where a paper leaves a choice.
+"""
+
+from tests.helpers.reference.binary import ROMIP_RULER as ROMIP_RULER
+from tests.helpers.reference.binary import TREC_RULER as TREC_RULER
+from tests.helpers.reference.binary import accuracy as accuracy
+from tests.helpers.reference.binary import ap as ap
+from tests.helpers.reference.binary import ap_numerator as ap_numerator
+from tests.helpers.reference.binary import condense as condense
+from tests.helpers.reference.binary import contingency as contingency
+from tests.helpers.reference.binary import count_relevant as count_relevant
+from tests.helpers.reference.binary import cutoff_normalizer as cutoff_normalizer
+from tests.helpers.reference.binary import discount_at as discount_at
+from tests.helpers.reference.binary import eleven_points as eleven_points
+from tests.helpers.reference.binary import error as error
+from tests.helpers.reference.binary import f_beta as f_beta
+from tests.helpers.reference.binary import from_array as from_array
+from tests.helpers.reference.binary import gain_of as gain_of
+from tests.helpers.reference.binary import gap as gap
+from tests.helpers.reference.binary import gap_numerator as gap_numerator
+from tests.helpers.reference.binary import graded_precision as graded_precision
+from tests.helpers.reference.binary import graded_recall as graded_recall
+from tests.helpers.reference.binary import infap as infap
+from tests.helpers.reference.binary import iprec as iprec
+from tests.helpers.reference.binary import is_relevant as is_relevant
+from tests.helpers.reference.binary import judged as judged
+from tests.helpers.reference.binary import judged_labels as judged_labels
+from tests.helpers.reference.binary import look_up as look_up
+from tests.helpers.reference.binary import precision as precision
+from tests.helpers.reference.binary import r_precision as r_precision
+from tests.helpers.reference.binary import recall as recall
+from tests.helpers.reference.binary import relevance_probability as relevance_probability
+from tests.helpers.reference.binary import rr as rr
+from tests.helpers.reference.binary import ruler_value as ruler_value
+from tests.helpers.reference.binary import success as success
+from tests.helpers.reference.binary import threshold_probabilities as threshold_probabilities
+from tests.helpers.reference.binary import top as top
+from tests.helpers.reference.graded import YANDEX_PROBABILITIES as YANDEX_PROBABILITIES
+from tests.helpers.reference.graded import bpref as bpref
+from tests.helpers.reference.graded import bpref_penalty as bpref_penalty
+from tests.helpers.reference.graded import cg as cg
+from tests.helpers.reference.graded import dcg as dcg
+from tests.helpers.reference.graded import dcg_sum as dcg_sum
+from tests.helpers.reference.graded import err as err
+from tests.helpers.reference.graded import err_sum as err_sum
+from tests.helpers.reference.graded import ndcg as ndcg
+from tests.helpers.reference.graded import nerr as nerr
+from tests.helpers.reference.graded import pfound as pfound
+from tests.helpers.reference.graded import q as q
+from tests.helpers.reference.graded import q_numerator as q_numerator
+from tests.helpers.reference.graded import rbp as rbp
+from tests.helpers.reference.graded import rpref as rpref
+from tests.helpers.reference.graded import satisfaction_probability as satisfaction_probability
+from tests.helpers.reference.graded import stop_probability as stop_probability
+from tests.helpers.reference.orders import ideal_value as ideal_value
+from tests.helpers.reference.orders import label_ordered as label_ordered
+from tests.helpers.reference.orders import lambdas as lambdas
+from tests.helpers.reference.orders import logistic_of_minus as logistic_of_minus
+from tests.helpers.reference.orders import missing as missing
+from tests.helpers.reference.orders import objective as objective
+from tests.helpers.reference.orders import ranking as ranking
+from tests.helpers.reference.orders import stable as stable
+from tests.helpers.reference.orders import swap_delta as swap_delta
+from tests.helpers.reference.orders import tie_bound as tie_bound
+from tests.helpers.reference.orders import tie_expectation as tie_expectation
+from tests.helpers.reference.orders import tie_orders as tie_orders
+from tests.helpers.reference.orders import tie_values as tie_values
+
+METRICS = {
+    "gap": gap,
+    "ap": ap,
+    "ndcg": ndcg,
+    "dcg": dcg,
+    "cg": cg,
+    "precision": precision,
+    "recall": recall,
+    "f1": f_beta,
+    "success": success,
+    "r_precision": r_precision,
+    "accuracy": accuracy,
+    "error": error,
+    "rr": rr,
+    "err": err,
+    "nerr": nerr,
+    "pfound": pfound,
+    "rbp": rbp,
+    "q": q,
+    "bpref": bpref,
+    "rpref": rpref,
+    "iprec": iprec,
+    "judged": judged,
+    "infap": infap,
+}

@@ -1,0 +1,230 @@
+"""Literal definitions of metrics of gains, of users who stop, and of preferences."""
+
+import math
+
+from tests.helpers.reference.binary import (
+    condense,
+    count_relevant,
+    cutoff_normalizer,
+    discount_at,
+    gain_of,
+    is_relevant,
+    judged_labels,
+    look_up,
+    top,
+)
+
+# ---------------------------------------------------------------------- gains
+
+
+def dcg_sum(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2):
+    """Sum over ranks of gain times discount, without asking whether anything is relevant."""
+    total = 0.0
+    for rank, label in enumerate(top(ranked, k), start=1):
+        total += gain_of(label, gain) * discount_at(rank, discount, base)
+    return total
+
+
+def dcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2):
+    """Discounted cumulative gain (Jarvelin, Kekalainen 2002; ROMIP 2010, 5.1 with ranks from 1)."""
+    if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
+        return None
+    return dcg_sum(ranked, k=k, gain=gain, discount=discount, base=base)
+
+
+def ndcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2):
+    """DCG over the DCG of the best order of all judged documents, cut at the same k."""
+    how = {"k": k, "gain": gain, "discount": discount, "base": base}
+    everything = judged_labels(ranked, unretrieved)
+    best_first = sorted(everything, key=lambda label: gain_of(label, gain), reverse=True)
+    ideal = dcg_sum(best_first, **how)
+    if not everything or gain_of(best_first[0], gain) <= 0:
+        return None
+    return dcg_sum(ranked, **how) / ideal
+
+
+def cg(ranked, *, unretrieved=(), k=None, gain="exp2"):
+    """Cumulative gain (Jarvelin, Kekalainen 2002): the sum of the gains of the top k."""
+    if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
+        return None
+    return float(sum(gain_of(label, gain) for label in top(ranked, k)))
+
+
+def rbp(ranked, *, unretrieved=(), k=None, p=0.8, gain="linear", max_grade):
+    """Rank-biased precision (Moffat, Zobel 2008): (1 - p) sum of p^(r-1) gain / gain(max_grade)."""
+    if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
+        return None
+    highest = gain_of(max_grade, gain)
+    total = 0.0
+    for rank, label in enumerate(top(ranked, k), start=1):
+        total += p ** (rank - 1) * gain_of(label, gain) / highest
+    return (1 - p) * total
+
+
+def q_numerator(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear"):
+    """Sum over relevant r of (beta cg(r) + count(r)) / (beta cg_I(r) + r) (Sakai 2007, section 4).
+
+    cg_I(r) is the cumulative gain of the best order of all judged documents, constant after R.
+    """
+    ideal = sorted((gain_of(x, gain) for x in judged_labels(ranked, unretrieved)), reverse=True)
+    total, cumulated, count = 0.0, 0.0, 0
+    for rank, label in enumerate(top(ranked, k), start=1):
+        if gain_of(label, gain) > 0:
+            cumulated += gain_of(label, gain)
+            count += 1
+            total += (beta * cumulated + count) / (beta * sum(ideal[:rank]) + rank)
+    return total
+
+
+def q(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear", normalize="all"):
+    """Q-measure: the sum above over R, the number of documents with a gain.
+
+    With a cut-off: R ("all") or min(R, k) ("ideal", as NTCIREVAL).
+    """
+    everything = judged_labels(ranked, unretrieved)
+    total = sum(1 for label in everything if gain_of(label, gain) > 0)
+    if total == 0:
+        return None
+    numerator = q_numerator(ranked, unretrieved=unretrieved, k=k, beta=beta, gain=gain)
+    return numerator / cutoff_normalizer(total, k, normalize)
+
+
+# ---------------------------------------------------------------------- cascades
+
+
+def stop_probability(label, max_grade):
+    """R_i = (2^grade - 1) / 2^max_grade (Chapelle et al. 2009; ROMIP 2010, 5.2)."""
+    return 0.0 if label is None else (2.0**label - 1.0) / 2.0**max_grade
+
+
+def err_sum(ranked, *, unretrieved=(), k=None, max_grade):
+    """Sum over r of 1/r times R_r times the product over i < r of (1 - R_i)."""
+    stop = [stop_probability(label, max_grade) for label in top(ranked, k)]
+    total = 0.0
+    for r in range(1, len(stop) + 1):
+        total += stop[r - 1] * math.prod(1 - stop[i - 1] for i in range(1, r)) / r
+    return total
+
+
+def err(ranked, *, unretrieved=(), k=None, max_grade):
+    """Expected reciprocal rank (Chapelle et al. 2009), ROMIP's graded mean reciprocal rank."""
+    if all(stop_probability(x, max_grade) == 0 for x in judged_labels(ranked, unretrieved)):
+        return None
+    return err_sum(ranked, k=k, max_grade=max_grade)
+
+
+def nerr(ranked, *, unretrieved=(), k=None, max_grade):
+    """ERR over the ERR of the best order of all judged documents, cut at the same k."""
+    value = err(ranked, unretrieved=unretrieved, k=k, max_grade=max_grade)
+    if value is None:
+        return None
+    best_first = sorted(judged_labels(ranked, unretrieved), reverse=True)
+    return value / err_sum(best_first, k=k, max_grade=max_grade)
+
+
+YANDEX_PROBABILITIES = (0.0, 0.07, 0.14, 0.41, 0.61)
+
+
+def satisfaction_probability(label, p_rel):
+    """pRel of PFound: "romip" is 0.5 * 2^(grade - 3) above grade 0 (ROMIP 2010, 5.2).
+
+    "yandex" is Yandex's table for the labels 0..4, "raw" takes the label as the probability,
+    anything else is a table that is asked with the label.
+    """
+    if label is None:
+        return 0.0
+    if p_rel == "romip":
+        return 0.5 * 2.0 ** (label - 3) if label > 0 else 0.0
+    if p_rel == "yandex":
+        return look_up(YANDEX_PROBABILITIES, label)
+    if p_rel == "raw":
+        return label
+    return look_up(p_rel, label)
+
+
+def pfound(ranked, *, unretrieved=(), k=None, p_rel="romip", p_break=0.15):
+    """PFound = sum of pLook(r) pRel(r) (ROMIP 2010, 5.2).
+
+    pLook(1) = 1, pLook(r) = pLook(r-1) (1 - pRel(r-1)) (1 - pBreak).
+    """
+    everything = judged_labels(ranked, unretrieved)
+    if all(satisfaction_probability(label, p_rel) == 0 for label in everything):
+        return None
+    look, total = 1.0, 0.0
+    for label in top(ranked, k):
+        total += look * satisfaction_probability(label, p_rel)
+        look = look * (1 - satisfaction_probability(label, p_rel)) * (1 - p_break)
+    return total
+
+
+# ---------------------------------------------------------------------- preferences
+
+
+def bpref_penalty(above, r, total_rel, total_non, retrieved_non, variant):
+    """Penalty of a relevant document at rank r of the condensed list, with ``above`` judged
+    non-relevant documents above it (Sakai 2007, equations 9, 10, 11, 18; ROMIP 2010, 3.4).
+
+    "old" is the bug of trec_eval up to 7.3: the retrieved non-relevant documents instead of all.
+    """
+    if above == 0:
+        return 0.0
+    if variant == "trec":
+        return min(above, total_rel) / min(total_rel, total_non)
+    if variant == "romip":
+        return min(above, total_rel) / total_rel
+    if variant == "10":
+        return min(above, 10 + total_rel) / (10 + total_rel)
+    if variant == "n":
+        return above / total_non
+    if variant == "relative":
+        return above / (r - 1)
+    if variant == "old":
+        return min(above, total_rel) / min(total_rel, retrieved_non)
+    raise ValueError(variant)
+
+
+def bpref(ranked, *, unretrieved=(), variant="trec", rel=1):
+    """1/R times the sum over the retrieved relevant documents of 1 - penalty; skips the unjudged.
+
+    "relative" leaves out a relevant document at rank 1 (Sakai 2007, equation 18).
+    """
+    everything = judged_labels(ranked, unretrieved)
+    total_rel = count_relevant(everything, rel)
+    total_non = len(everything) - total_rel
+    if total_rel == 0:
+        return None
+    condensed = condense(ranked)
+    retrieved_non = len(condensed) - count_relevant(condensed, rel)
+    total, count = 0.0, 0
+    for r, label in enumerate(condensed, start=1):
+        if not is_relevant(label, rel):
+            continue
+        count += 1
+        if variant == "relative" and r == 1:
+            continue
+        total += 1 - bpref_penalty(r - count, r, total_rel, total_non, retrieved_non, variant)
+    return total / total_rel
+
+
+def rpref(ranked, *, unretrieved=(), variant="relative2", gain="linear", max_grade):
+    """rpref of De Beer and Moens in Sakai's form (Sakai 2007, equations 2-8 and 14-20).
+
+    rho = gain / gain(max_grade). The penalty of a relevant document k sums (rho_k - rho_l) / rho_k
+    over the judged documents l above it that are less relevant; it is divided by the sum of 1 - rho
+    of all judged documents ("n"), by r - 1 without rank 1 ("relative"), or by r ("relative2").
+    """
+    highest = gain_of(max_grade, gain)
+    condensed = [gain_of(label, gain) / highest for label in condense(ranked)]
+    everything = [gain_of(x, gain) / highest for x in judged_labels(ranked, unretrieved)]
+    total_rho = sum(everything)
+    total_non = sum(1 - rho for rho in everything)
+    if total_rho == 0:
+        return None
+    total = 0.0
+    for r, rho in enumerate(condensed, start=1):
+        if rho == 0 or (variant == "relative" and r == 1):
+            continue
+        penalty = sum((rho - other) / rho for other in condensed[: r - 1] if other < rho)
+        bound = {"n": total_non, "relative": r - 1, "relative2": r}[variant]
+        total += rho * (1 - (penalty / bound if penalty > 0 else 0.0))
+    return total / total_rho
