@@ -14,12 +14,11 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
+from skrank._fitted import RESPONSES, chain_of, predicted_scores, trained_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
 
 _NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned
-_RESPONSES = ("predict_proba", "decision_function", "predict")
-_INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
 
 
 def scorer(
@@ -150,7 +149,7 @@ class RankingScorer:
         self.metrics = tuple(unique_metrics([_positive(item) for item in metrics]).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
-            "response_method", response_method, ("auto", *_RESPONSES)
+            "response_method", response_method, ("auto", *RESPONSES)
         )
         self._bound: np.ndarray | None = None
         self._requests: dict[str, Any] = {"groups": True, "sample_weight": None}
@@ -185,7 +184,7 @@ class RankingScorer:
         queries = Queries.from_groups(groups)
         judgments = Judgments(check.without_index(y), queries)
         weights = check.query_weights(sample_weight, queries)
-        models = _chain(estimator)
+        models = chain_of(estimator)
         warn_of_feature(models)
         warn_of_scored(models, groups, y, queries)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
@@ -331,44 +330,6 @@ class _ScoreFunction:
         return plan.mean(ranking, plan.values(ranking), weights)
 
 
-def predicted_scores(estimator: Any, X: Any, response_method: str = "auto") -> np.ndarray:
-    """Scores to rank by: the expected grade of a classifier, or what a model predicts.
-
-    Parameters
-    ----------
-    estimator : fitted model
-    X : array-like of shape (n_rows, n_features)
-    response_method : {"auto", "predict", "predict_proba", "decision_function"}
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    if response_method == "auto":
-        response_method = next(
-            (method for method in _RESPONSES if hasattr(estimator, method)), "predict"
-        )
-    values = np.asarray(getattr(estimator, response_method)(X))
-    if response_method == "predict_proba":
-        return values @ _grades_of_classes(estimator)
-    if values.ndim == 2 and values.shape[1] > 1:
-        raise ValueError(
-            f"{response_method} of {type(estimator).__name__} gives {values.shape[1]} values per "
-            "row, which do not rank them: use a regressor, or a classifier with predict_proba."
-        )
-    return values.reshape(len(values))
-
-
-def _grades_of_classes(estimator: Any) -> np.ndarray:
-    try:
-        return np.asarray(estimator.classes_, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"the classes of {type(estimator).__name__} are no numbers, so they have no expected "
-            "grade: train it on grades 0, 1, 2, ..."
-        ) from None
-
-
 def _positive(item: str | Metric) -> str | Metric:
     """A metric without the mark of its turned sign."""
     if not isinstance(item, str) or not item.startswith(_NEGATED):
@@ -383,20 +344,3 @@ def _positive(item: str | Metric) -> str | Metric:
 
 def _key(one: Metric) -> str:
     return str(one) if one.greater_is_better else _NEGATED + str(one)
-
-
-def _chain(estimator: Any) -> list[Any]:
-    """A model and the models inside it that do its work: last step, best candidate, inner one."""
-    chain = []
-    while estimator is not None:
-        chain.append(estimator)
-        steps = getattr(estimator, "steps", None)
-        inner = (getattr(estimator, name, None) for name in _INNER)
-        estimator = steps[-1][1] if steps else next((one for one in inner if one is not None), None)
-    return chain
-
-
-def trained_grade(estimator: Any) -> int:
-    """Highest grade that a model was trained on; 1, the least, if it does not say."""
-    grades = (getattr(one, "max_grade_", None) for one in _chain(estimator))
-    return next((int(grade) for grade in grades if grade is not None), 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
-from skrank.scoring import predicted_scores
+from skrank._fitted import predicted_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

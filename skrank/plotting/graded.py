@@ -12,9 +12,9 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
 from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
+from skrank._fitted import trained_grade
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
-from skrank.scoring import trained_grade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skrank._boosters.adapters import import_booster
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Fitted, HeldOut, Task
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, Task
 
 _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
 
@@ -77,7 +78,7 @@ class _FollowedMetric:
         # by place in memory: a training part may have the same labels, and is measured first
         self.logs: dict[int, list[dict[str, float]]] = {}
 
-    def release(self) -> dict[str, list[float]]:
+    def release(self) -> Log:
         """Values per round; the part is let go, for the fitted estimator keeps the metric."""
         rounds = list(self.logs.values())[-1]
         self.held_out = self.labels = None
@@ -90,7 +91,7 @@ class _FollowedMetric:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of one training>"
 
-    def __deepcopy__(self, _: Any) -> _FollowedMetric:
+    def __deepcopy__(self, _: object) -> _FollowedMetric:
         return self  # CatBoost copies its parameters before it trains
 
     def is_max_optimal(self) -> bool:
@@ -114,3 +115,8 @@ class _FollowedMetric:
 def _named_metric(name: str) -> _FollowedMetric:
     """A metric without data, of a class of this name."""
     return type(name, (_FollowedMetric,), {})()
+
+
+RANKER = Backend(partial(fit_catboost, ranks=True), "iterations", ranks=True, takes_metrics=True)
+REGRESSOR = Backend(fit_catboost, "iterations", takes_metrics=True)
+CLASSIFIER = Backend(fit_catboost, "iterations")

@@ -6,8 +6,8 @@ from typing import Any
 
 from skrank import _validation as check
 from skrank._engine.groups import show
-from skrank.rankers._estimators import Backend
 from skrank.rankers._rows import Rows
+from skrank.rankers._training import Backend
 
 _SIZES = ("group", "group_id")  # of LightGBM, XGBoost and CatBoost
 _PATIENCE = (

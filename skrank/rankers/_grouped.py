@@ -16,14 +16,15 @@ from skrank import _validation as check
 from skrank._boosters.adapters import highest_grade
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
+from skrank._fitted import predicted_scores
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
+from skrank.rankers._backends import backend_of
 from skrank.rankers._checks import check_fit_params, check_lists, check_parameters
-from skrank.rankers._estimators import Backend, backend_of
 from skrank.rankers._rows import Part, Rows, features
-from skrank.rankers._training import VALIDATION, Fitted, Task
-from skrank.scoring import predicted_scores, scorer
+from skrank.rankers._training import VALIDATION, Backend, Fitted, Task
+from skrank.scoring import scorer
 
 _OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
@@ -12,6 +16,8 @@ from skrank.objectives import Objective
 from skrank.rankers._rows import Part
 
 VALIDATION = "validation"  # the name of the validation part in logs
+
+Log = dict[str, list[float]]  # values per round, by the name of the metric
 
 
 @dataclass(frozen=True)
@@ -39,13 +45,42 @@ class Fitted:
 
     estimator: Any
     best_iteration: int | None = None
-    evals: dict[str, list[float]] = field(default_factory=dict)
+    evals: Mapping[str, list[float]] = field(default_factory=dict)
+
+
+# An estimator, the rows to train on, those to validate on, the task, and further parameters for the
+# estimator's own `fit`.
+Fit = Callable[[Any, Part, Part | None, Task, dict[str, Any]], Fitted]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """How a kind of estimator is trained, and what it can do.
+
+    Attributes
+    ----------
+    fit : Fit
+    rounds : str or None
+        Parameter of the estimator that says how many rounds to train, if there are rounds.
+    ranks : bool
+        It trains on queries.
+    trains_objective : bool
+        It can train on an Objective.
+    takes_metrics : bool
+        Its early stopping can follow a Metric.
+    """
+
+    fit: Fit
+    rounds: str | None = None
+    ranks: bool = False
+    trains_objective: bool = False
+    takes_metrics: bool = False
 
 
 class HeldOut:
     """Metrics on the validation part, one sort per round; LightGBM calls it as it is."""
 
-    def __init__(self, part: Part, metrics: dict[str, Metric]) -> None:
+    def __init__(self, part: Part, metrics: Mapping[str, Metric]) -> None:
         judgments = Judgments(part.y, part.queries)
         self.weights = part.query_weights
         self.plans = {name: one.bind(judgments) for name, one in metrics.items()}
@@ -57,10 +92,10 @@ class HeldOut:
                 )
         self.judgments = judgments
 
-    def __deepcopy__(self, _: Any) -> HeldOut:
+    def __deepcopy__(self, _: object) -> HeldOut:
         return self  # LightGBM copies metrics; nothing in here changes
 
-    def means(self, scores: Any) -> dict[str, float]:
+    def means(self, scores: ArrayLike) -> dict[str, float]:
         """Mean over queries of each metric, by name."""
         ranking = Ranking(self.judgments, scores)
         return {
@@ -68,7 +103,7 @@ class HeldOut:
             for name, plan in self.plans.items()
         }
 
-    def __call__(self, y_true: Any, y_pred: Any) -> list[tuple[str, float, bool]]:
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
         """Name, value and direction of each metric."""
         means = self.means(y_pred)
         return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]

@@ -118,7 +118,7 @@ def test_a_metric_has_a_file_and_nothing_else_has():
     assert len(files) == len(registered()) + 1
 
 
-LONG = {"skrank._kernels.entropy", "skrank.scoring"}  # to be parted
+LONG = {"skrank._kernels.entropy"}  # to be parted
 
 
 @each(path for path in MODULES if name_of(path) not in LONG)

@@ -1,0 +1,65 @@
+"""LightGBM under a GroupedRanker: sizes of queries, weights per row, one callback that stops."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import skrank.lightgbm
+from skrank import _validation as check
+from skrank._boosters.adapters import import_booster
+from skrank.rankers._rows import Part
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Task
+
+
+def fit_lightgbm(
+    estimator: Any,
+    train: Part,
+    valid: Part | None,
+    task: Task,
+    params: dict[str, Any],
+    *,
+    ranks: bool = False,
+) -> Fitted:
+    """Train an estimator of LightGBM; for `ranks`, on queries."""
+    if task.objective is not None:
+        estimator.set_params(objective=skrank.lightgbm.objective(task.objective))
+    if task.objective is not None or (task.metrics and valid is not None):
+        estimator.set_params(metric="None")  # its own metrics would also stop the training
+    if ranks:
+        params["group"] = train.queries.sizes
+        check.query_weights(train.weights, train.queries)
+    if valid is not None:
+        params |= _validation(estimator, valid, task, params, ranks)
+    estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
+    evals = estimator.evals_result_.get(VALIDATION, {}) if valid is not None else {}
+    return Fitted(estimator, estimator.best_iteration_ or estimator.n_estimators_, evals)
+
+
+def _validation(
+    estimator: Any, valid: Part, task: Task, params: dict[str, Any], ranks: bool
+) -> dict[str, Any]:
+    """What `fit` is told of the validation part, and of when to stop."""
+    added: dict[str, Any] = {"eval_names": [VALIDATION]}
+    if "eval_X" in signature(estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
+        added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
+    else:
+        added["eval_set"] = [(valid.X, valid.y)]
+    if ranks:
+        added["eval_group"] = [valid.queries.sizes]
+    if valid.weights is not None:
+        added["eval_sample_weight"] = [valid.weights]
+    if task.metrics:
+        added["eval_metric"] = HeldOut(valid, task.metrics)
+    if task.rounds is not None:
+        stop = import_booster("lightgbm").early_stopping(
+            task.rounds, first_metric_only=True, verbose=False
+        )
+        added["callbacks"] = [*(params.get("callbacks") or ()), stop]
+    return added
+
+
+RANKER = Backend(partial(fit_lightgbm, ranks=True), "n_estimators", True, True, True)
+REGRESSOR = Backend(fit_lightgbm, "n_estimators", takes_metrics=True)
+CLASSIFIER = Backend(fit_lightgbm, "n_estimators")

@@ -1,0 +1,137 @@
+"""XGBoost under a GroupedRanker: `xgboost.train` where XGBRanker refuses what skrank gives."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import skrank.xgboost
+from skrank._boosters.adapters import import_booster
+from skrank._engine.groups import LEVEL
+from skrank.rankers._rows import Part
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, Task
+
+
+def fit_xgboost(
+    estimator: Any,
+    train: Part,
+    valid: Part | None,
+    task: Task,
+    params: dict[str, Any],
+    *,
+    ranks: bool = False,
+) -> Fitted:
+    """Train an estimator of XGBoost; for `ranks`, on queries."""
+    if LEVEL in list(getattr(train.X, "columns", ())):
+        raise ValueError(
+            f'{type(estimator).__name__} takes a column "qid" of X for queries of its own: move it '
+            "to the index, X.set_index('qid'), or drop it and use skrank.with_groups(y, qid)."
+        )
+    params.setdefault("verbose", False)
+    if task.objective is None and (valid is None or not task.metrics):
+        evals = _fit_itself(estimator, train, valid, task, params, ranks)
+    else:
+        evals = _train(estimator, train, valid, task, ranks, **params)
+    booster = estimator.get_booster()
+    try:
+        rounds = booster.best_iteration + 1
+    except AttributeError:  # it did not stop early
+        rounds = booster.num_boosted_rounds()
+    return Fitted(estimator, rounds, evals)
+
+
+def _fit_itself(
+    estimator: Any,
+    train: Part,
+    valid: Part | None,
+    task: Task,
+    params: dict[str, Any],
+    ranks: bool,
+) -> Log:
+    """`fit` of the estimator, with its own objective and metric."""
+    if ranks and callable(estimator.eval_metric):
+        raise ValueError(
+            "XGBRanker would weigh queries by their size and minimise a callable eval_metric: give "
+            "eval_metric, a metric of skrank, to GroupedRanker."
+        )
+    params["sample_weight"] = train.query_weights if ranks else train.weights
+    if ranks:
+        params["group"] = train.queries.sizes
+    if valid is not None:
+        params["eval_set"] = [(valid.X, valid.y)]
+        weights = valid.query_weights if ranks else valid.weights
+        params["sample_weight_eval_set"] = None if weights is None else [weights]
+        if ranks:
+            params["eval_group"] = [valid.queries.sizes]
+        estimator.set_params(early_stopping_rounds=task.rounds)
+    estimator.fit(train.X, train.y, **params)
+    return dict(estimator.evals_result()["validation_0"]) if valid is not None else {}
+
+
+def _train(
+    estimator: Any,
+    train: Part,
+    valid: Part | None,
+    task: Task,
+    ranks: bool,
+    *,
+    verbose: bool | int,
+    xgb_model: Any = None,
+) -> Log:
+    """`xgboost.train` in place of `fit`: XGBRanker refuses objectives and tears metrics apart."""
+    if callable(estimator.get_params().get("objective")):
+        raise ValueError("name the objective of the estimator, or give objective to GroupedRanker.")
+    settings = estimator.get_xgb_params() | {"disable_default_eval_metric": 1}
+    settings.pop("eval_metric", None)
+    data = _dmatrix(estimator, train, grouped=ranks)
+    log: dict[str, Log] = {}
+    options: dict[str, Any] = {}
+    callbacks = list(estimator.callbacks or ())
+    if task.objective is not None:
+        options["obj"] = skrank.xgboost.objective(task.objective)
+    if valid is not None:
+        metrics = list(task.metrics.values())
+        HeldOut(valid, task.metrics)  # raises if they cannot be measured
+        options["evals"] = [(_dmatrix(estimator, valid, grouped=True, like=data), VALIDATION)]
+        options["custom_metric"] = skrank.xgboost.eval_metric(*metrics)
+        if task.rounds is not None:
+            callbacks.append(skrank.xgboost.early_stopping(metrics[0], rounds=task.rounds))
+    # what XGBRanker's own fit assigns: predict, save_model, feature_importances_ and SHAP read it
+    estimator._Booster = import_booster("xgboost").train(
+        settings,
+        data,
+        estimator.get_num_boosting_rounds(),
+        evals_result=log,
+        callbacks=callbacks,
+        verbose_eval=verbose,
+        xgb_model=xgb_model,
+        **options,
+    )
+    values = log.get(VALIDATION, {}).values()
+    estimator.evals_result_ = {"validation_0": dict(zip(task.metrics, values, strict=False))}
+    return dict(estimator.evals_result_["validation_0"])
+
+
+def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> Any:
+    """Data in the form that the estimator's `fit` would choose."""
+    xgboost = import_booster("xgboost")
+    fields = {
+        "data": part.X,
+        "label": part.y,
+        "group": part.queries.sizes if grouped else None,
+        "weight": part.query_weights if grouped else part.weights,
+        "missing": estimator.missing,
+        "feature_types": estimator.feature_types,
+        "feature_weights": getattr(estimator, "feature_weights", None),
+        "enable_categorical": estimator.enable_categorical,
+        "nthread": estimator.n_jobs,
+    }
+    binned = estimator.tree_method in ("hist", "auto", None) and estimator.booster != "gblinear"
+    if binned and "sycl" not in str(estimator.device):
+        return xgboost.QuantileDMatrix(**fields, ref=like, max_bin=estimator.max_bin)
+    return xgboost.DMatrix(**fields)
+
+
+RANKER = Backend(partial(fit_xgboost, ranks=True), "n_estimators", True, True, True)
+REGRESSOR = Backend(fit_xgboost, "n_estimators", takes_metrics=True)
+CLASSIFIER = Backend(fit_xgboost, "n_estimators")
