@@ -9,21 +9,18 @@ shows is let pass, for a false alarm is worse than a miss.
 
 from __future__ import annotations
 
-import sys
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from skrank._callers import splitting_tools
 from skrank._engine.groups import LEVEL, WholeLevel, show, whole_of
 from skrank._engine.queries import Queries
 from skrank.model_selection._parts import query_codes
-
-_PARTS = ("X", "y", "train", "test")  # variables of the functions of scikit-learn that split rows
 
 
 class CutQueryWarning(UserWarning):
@@ -51,7 +48,8 @@ _REMEDY = (
 
 
 def _warn(text: str) -> None:
-    warnings.warn(f"{text}. {_REMEDY}", CutQueryWarning, stacklevel=1)  # one place: said once
+    # from this line, not the caller's: a search, which calls from many lines, then warns once
+    warnings.warn(f"{text}. {_REMEDY}", CutQueryWarning, stacklevel=1)
 
 
 # what a tool of scikit-learn splits --------------------------------------------------------------
@@ -70,27 +68,17 @@ def warn_of_split(groups: np.ndarray) -> bool:
     bool
         Whether there is such a tool, and its parts are known.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        # the name first: to look at the variables of a frame keeps them alive
-        if _splits_rows(frame):
-            for whole, train, test in _splits(frame.f_locals, groups):
-                text = _describe(whole, train, test)
-                if text:
-                    _warn(text)
-                return True
-        frame = frame.f_back
+    for variables in splitting_tools():
+        for whole, train, test in _splits(variables, groups):
+            text = _describe(whole, train, test)
+            if text:
+                _warn(text)
+            return True
     return False
 
 
-def _splits_rows(frame: FrameType) -> bool:
-    names = frame.f_code.co_varnames
-    module = str(frame.f_globals.get("__name__"))
-    return module.startswith("sklearn.") and all(name in names for name in _PARTS)
-
-
 def _splits(
-    variables: dict[str, Any], groups: np.ndarray
+    variables: Mapping[str, Any], groups: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Groups of all rows, and the rows of the parts, one of which has the given groups."""
     parts = [np.asarray(variables.get(name, ())) for name in ("train", "test")]
@@ -103,7 +91,7 @@ def _splits(
                 yield whole, train, test
 
 
-def _sources(variables: dict[str, Any]) -> Iterator[np.ndarray]:
+def _sources(variables: Mapping[str, Any]) -> Iterator[np.ndarray]:
     """Whatever may be the query of each of all rows."""
     X: Any = variables.get("X")
     y: Any = variables.get("y")

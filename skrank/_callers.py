@@ -1,0 +1,105 @@
+"""What is found among the callers of a function: the one file of skrank that looks at frames.
+
+Some things are told to no estimator, scorer, objective or metric. They are read from the variables
+of the functions that are at work, by names which are not part of any public interface:
+
+* scikit-learn: a function that splits rows has variables ``X``, ``y``, ``train`` and ``test``
+  (`_fit_and_score`, `_fit_and_predict`, `_permutation_test_score`, `_rfe_single_fit`, ...).
+* LightGBM: ``self`` of `Booster.update`, `Booster.eval_train` and `Booster.eval_valid`; the
+  arguments ``callbacks`` and ``feval`` of `lightgbm.train`, which calls these methods.
+* XGBoost: ``self`` of `xgboost.callback.CallbackContainer.after_iteration`, with its callbacks.
+* Optuna: ``self`` of the function that calls `lightgbm.train` for a `LightGBMTuner`.
+
+Where nothing is found, because a user calls or another version has other names, nothing is warned
+of or refused, and no number is another one. Without this file skrank would lose the warnings of
+splits that cut queries, and the errors for boosters that would train or stop on something else than
+was asked for. `tests/project/test_callers.py` fails when an installed version changes its names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+_PARTS = ("X", "y", "train", "test")
+_ASKING = ("update", "eval_train", "eval_valid")
+_NEARBY = 9  # calls between a booster and a callable of skrank, with room for wrappers of users
+
+
+def _frames(most: int | None = None) -> Iterator[FrameType]:
+    """The callers of the function that asks, the nearest first."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and most != 0:
+        yield frame
+        frame = frame.f_back
+        most = None if most is None else most - 1
+
+
+# Everywhere below, the name of a function is compared first: to look at the variables of a frame
+# keeps them alive until the function returns.
+
+
+def splitting_tools() -> Iterator[Mapping[str, Any]]:
+    """The variables of the functions of scikit-learn that split rows, the nearest first."""
+    for frame in _frames():
+        names = frame.f_code.co_varnames
+        if str(frame.f_globals.get("__name__")).startswith("sklearn.") and all(
+            name in names for name in _PARTS
+        ):
+            yield frame.f_locals
+
+
+class LightGBMTraining(NamedTuple):
+    """The training of LightGBM that asks for gradients or values.
+
+    Attributes
+    ----------
+    booster : lightgbm.Booster
+    caller : frame or None
+        The function that called the Booster.
+    """
+
+    booster: Any
+    caller: FrameType | None
+
+    def argument(self, name: str) -> Sequence[Any]:
+        """An argument of `lightgbm.train`, as a sequence; empty in other functions."""
+        if self.caller is None or self.caller.f_code.co_name != "train":
+            return ()
+        value = self.caller.f_locals.get(name)
+        return value if isinstance(value, (list, tuple)) else (value,)
+
+    @property
+    def tuner(self) -> Any:
+        """The part of Optuna's LightGBMTuner that trains, if one does."""
+        above = None if self.caller is None else self.caller.f_back
+        if above is None or not str(above.f_globals.get("__name__")).startswith("optuna"):
+            return None
+        tuner = above.f_locals.get("self")
+        return tuner if hasattr(tuner, "higher_is_better") else None
+
+
+def lightgbm_training() -> LightGBMTraining | None:
+    """The training whose Booster asks, among the nearest callers."""
+    booster_class = sys.modules["lightgbm"].Booster if "lightgbm" in sys.modules else ()
+    for frame in _frames(_NEARBY):
+        if frame.f_code.co_name in _ASKING and isinstance(
+            booster := frame.f_locals.get("self"), booster_class
+        ):
+            return LightGBMTraining(booster, frame.f_back)
+    return None
+
+
+def xgboost_callbacks() -> Sequence[Any]:
+    """The callbacks of the training of XGBoost that asks for values, among the nearest callers."""
+    if "xgboost" not in sys.modules:
+        return ()
+    container = sys.modules["xgboost"].callback.CallbackContainer
+    for frame in _frames(_NEARBY):
+        if frame.f_code.co_name == "after_iteration" and isinstance(
+            found := frame.f_locals.get("self"), container
+        ):
+            return found.callbacks
+    return ()
