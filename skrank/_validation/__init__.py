@@ -50,6 +50,7 @@ from skrank._validation.parameters import check_descending as check_descending
 from skrank._validation.parameters import check_flag as check_flag
 from skrank._validation.parameters import check_gains as check_gains
 from skrank._validation.parameters import check_mapping as check_mapping
+from skrank._validation.parameters import check_margin as check_margin
 from skrank._validation.parameters import check_max_grade as check_max_grade
 from skrank._validation.parameters import check_number as check_number
 from skrank._validation.parameters import check_numbers as check_numbers
@@ -62,8 +63,12 @@ from skrank._validation.parameters import check_share as check_share
 from skrank._validation.parameters import check_thresholds as check_thresholds
 from skrank._validation.parameters import refuse_cutoff as refuse_cutoff
 from skrank._validation.parameters import unknown_name as unknown_name
+from skrank._validation.statistics import check_assessments as check_assessments
+from skrank._validation.statistics import check_importance as check_importance
 from skrank._validation.statistics import check_p_values as check_p_values
 from skrank._validation.statistics import check_rankings as check_rankings
+from skrank._validation.statistics import check_ratings as check_ratings
 from skrank._validation.statistics import check_resamples as check_resamples
 from skrank._validation.statistics import check_score_matrix as check_score_matrix
 from skrank._validation.statistics import check_system_pairs as check_system_pairs
+from skrank._validation.statistics import check_values as check_values

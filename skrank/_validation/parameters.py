@@ -194,6 +194,19 @@ def check_share(parameter: str, value: Any, because: str = "") -> float:
     return share
 
 
+def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
+    """Two numbers around 0, given as such or as one that stands for both sides."""
+    if np.ndim(margin) == 0:
+        half = check_number(parameter, margin, 0, math.inf, open_low=True)
+        return -half, half
+    low, high = (*check_numbers(parameter, margin), math.nan)[:2]
+    if len(margin) != 2 or not low < 0 < high:
+        raise ValueError(
+            f"{parameter}={margin!r} must be a number above 0, or one below and one above 0."
+        )
+    return low, high
+
+
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
     """Weights above 0 and what `make` makes of the things that they belong to, one by one."""
     wrong = ValueError(

@@ -109,3 +109,85 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
 def check_resamples(n_resamples: Any) -> int:
     """The number of resamples, at least 1."""
     return check_count("n_resamples", n_resamples, "the number of random resamples")
+
+
+def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | None:
+    """One weight per query, or None where all are the same."""
+    if weights is None:
+        return None
+    try:
+        vector = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("weights must be numbers, one per query.") from None
+    if vector.shape != (n_queries,):
+        raise ValueError(f"weights has shape {vector.shape}: pass one per query ({n_queries}).")
+    bad = np.flatnonzero(~((vector >= 0) & np.isfinite(vector)))
+    if len(bad):
+        raise ValueError(
+            f"weight of query {bad[0]} is {vector[bad[0]]}: it must be finite and at least 0."
+        )
+    if not vector.any():
+        raise ValueError("all weights are 0: at least two queries must count.")
+    return None if (vector == vector[0]).all() else vector / vector.max()
+
+
+def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Values of queries x columns, NaN = none, and the weight of each; two or more count."""
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+        weight = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("values and weights must be numbers.") from None
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"values has shape {matrix.shape}: pass one value per query, or queries x columns."
+        )
+    if weight.shape not in ((), matrix.shape[:1], matrix.shape):
+        raise ValueError(f"weights has shape {weight.shape}: pass one per query ({len(matrix)}).")
+    weight = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, matrix.shape)
+    for name, bad in (
+        ("values", np.isinf(matrix)),
+        ("weights", ~((weight >= 0) & np.isfinite(weight))),
+    ):
+        if bad.any():
+            raise ValueError(
+                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be finite "
+                "or NaN, weights finite and at least 0."
+            )
+    used = (~np.isnan(matrix) & (weight > 0)).sum(axis=0)
+    few = np.flatnonzero(used < 2)
+    if len(few):
+        raise ValueError(
+            f"column {few[0]} of values has {used[few[0]]} query(s) with a value (of weight above "
+            "0): an interval needs at least 2. Leave the column out."
+        )
+    return matrix, weight
+
+
+def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
+    """Labels of two or more assessors as a float64 matrix; NaN = not judged."""
+    try:
+        table = np.asarray(labels, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, of one length: labels of documents.") from None
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
+        raise ValueError(f"{name} has shape {table.shape}: pass documents x assessors.")
+    if np.isinf(table).any():
+        raise ValueError(f"{name} has an infinite label: use NaN for what was not judged.")
+    return table
+
+
+def check_ratings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that two assessors gave to the same documents; NaN = not judged."""
+    check_same_index({"x": x, "y": y})
+    first, second = (
+        check_assessments(name, np.reshape(np.asarray(labels), (-1, 1)))[:, 0]
+        for name, labels in (("x", x), ("y", y))
+    )
+    if len(first) != len(second):
+        raise ValueError(
+            f"x labels {len(first)} documents and y {len(second)}: both must label the same."
+        )
+    return first, second

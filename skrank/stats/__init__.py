@@ -4,6 +4,21 @@ A query on which a system has no value (NaN) is dropped for the pairs of that sy
 the result. Whatever is random is fixed by `random_state`, which is 0 unless given.
 """
 
+from skrank.stats.adjust import benjamini_hochberg as benjamini_hochberg
+from skrank.stats.adjust import holm as holm
+from skrank.stats.agreement import cohen_kappa as cohen_kappa
+from skrank.stats.agreement import fleiss_kappa as fleiss_kappa
+from skrank.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from skrank.stats.all_pairs import MaxT as MaxT
+from skrank.stats.all_pairs import TukeyHSD as TukeyHSD
+from skrank.stats.all_pairs import max_t as max_t
+from skrank.stats.all_pairs import tukey_hsd as tukey_hsd
+from skrank.stats.anova import Anova as Anova
+from skrank.stats.anova import two_way_anova as two_way_anova
+from skrank.stats.association import RankCorrelation as RankCorrelation
+from skrank.stats.association import rank_correlation as rank_correlation
+from skrank.stats.bayes import BayesianComparison as BayesianComparison
+from skrank.stats.bayes import bayesian_comparison as bayesian_comparison
 from skrank.stats.correlation import kendall_tau as kendall_tau
 from skrank.stats.correlation import rank_biased_overlap as rank_biased_overlap
 from skrank.stats.correlation import tau_ap as tau_ap
@@ -14,14 +29,14 @@ from skrank.stats.discrimination import DiscriminativePower as DiscriminativePow
 from skrank.stats.discrimination import discriminative_power as discriminative_power
 from skrank.stats.effects import PairedEffects as PairedEffects
 from skrank.stats.effects import paired_effects as paired_effects
+from skrank.stats.equivalence import EquivalenceTest as EquivalenceTest
+from skrank.stats.equivalence import equivalence_test as equivalence_test
 from skrank.stats.intervals import Interval as Interval
 from skrank.stats.intervals import bootstrap_interval as bootstrap_interval
-from skrank.stats.multiple import TukeyHSD as TukeyHSD
-from skrank.stats.multiple import benjamini_hochberg as benjamini_hochberg
-from skrank.stats.multiple import holm as holm
-from skrank.stats.multiple import tukey_hsd as tukey_hsd
+from skrank.stats.intervals import t_interval as t_interval
 from skrank.stats.paired import PairedTest as PairedTest
-from skrank.stats.paired import paired_bootstrap as paired_bootstrap
 from skrank.stats.paired import paired_t as paired_t
-from skrank.stats.paired import randomisation_test as randomisation_test
+from skrank.stats.paired import sign_test as sign_test
 from skrank.stats.paired import wilcoxon as wilcoxon
+from skrank.stats.resampled import paired_bootstrap as paired_bootstrap
+from skrank.stats.resampled import randomisation_test as randomisation_test

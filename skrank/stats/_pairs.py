@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank.stats._moments import ROUNDING
 
-# Differences below this share of the largest score are rounding, not differences.
-_ROUNDING = 1e-12
+
+class Block(NamedTuple):
+    """Differences of pairs that share their queries.
+
+    Attributes
+    ----------
+    pairs : int64 ndarray of shape (n_block,)
+        Numbers of the pairs.
+    kept : bool ndarray of shape (n_all_queries,)
+        Queries with a value for both systems.
+    z : ndarray of shape (n_block, n_queries)
+        Differences on these.
+    weights : ndarray of shape (n_queries,) or None
+        Weights of these; None: all the same.
+    """
+
+    pairs: np.ndarray
+    kept: np.ndarray
+    z: np.ndarray
+    weights: np.ndarray | None
 
 
 class Pairs:
@@ -25,6 +43,8 @@ class Pairs:
     pairs : int or array-like of shape (n_pairs, 2), optional
         Columns to compare; an int stands for every other column with this one. Default: all pairs.
     nan : {"drop", "raise"}
+    weights : array-like of shape (n_queries,), optional
+        Weight of each query; a query of weight 0 has no value for any system.
     grid : bool
         Round differences to multiples of what is negligible, so that equal ones are exactly equal.
 
@@ -33,18 +53,28 @@ class Pairs:
     index : int64 ndarray of shape (n_pairs, 2)
         Systems of each pair, in all pairs the first < second.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Topics with a value for both, and the others.
+        Queries with a value for both, and the others.
     """
 
     def __init__(
-        self, scores: Any, pairs: Any = None, nan: str = "drop", *, grid: bool = False
+        self,
+        scores: ArrayLike,
+        pairs: int | ArrayLike | None = None,
+        nan: str = "drop",
+        *,
+        weights: ArrayLike | None = None,
+        grid: bool = False,
     ) -> None:
+        check.check_same_index({"scores": scores, "weights": weights})
         matrix = check.check_score_matrix(scores, nan)
         self.index = check.check_system_pairs(pairs, matrix.shape[1])
+        self._weights = check.check_importance(weights, len(matrix))
         self._scores = np.ascontiguousarray(matrix.T)
         self._present = ~np.isnan(self._scores)
+        if self._weights is not None:
+            self._present &= self._weights > 0
         sizes = np.abs(self._scores).max(axis=1, where=self._present, initial=0)
-        self._negligible = _ROUNDING * sizes[self.index].max(axis=1)
+        self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
         self.n_queries = self._shared_queries()
         self.n_dropped = len(matrix) - self.n_queries
@@ -64,21 +94,23 @@ class Pairs:
         first, second = self.index.T
         return (present @ present.T).astype(np.int64)[first, second]
 
-    def differences(self, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Numbers of at most `width` pairs, and their differences of shape (pairs, queries).
+    def blocks(self, width: int = 256) -> Iterator[Block]:
+        """The differences of at most `width` pairs at a time.
 
         Differences that are only rounding come as exact zeros, constant rows as exactly constant.
         """
         first, second = self.index.T
         for kept, members in self._groups():
             scores = self._scores[:, kept]
+            weights = None if self._weights is None else self._weights[kept]
             for start in range(0, len(members), width):
                 chosen = members[start : start + width]
                 z = scores[first[chosen]] - scores[second[chosen]]
-                yield chosen, _without_rounding(z, self._negligible[chosen, None], self._grid)
+                z = _without_rounding(z, self._negligible[chosen, None], self._grid)
+                yield Block(chosen, kept, z, weights)
 
     def _groups(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Topics, and the pairs that have exactly these in common."""
+        """Queries, and the pairs that have exactly these in common."""
         patterns = list(same_queries(self._present.T))
         pattern = np.empty(len(self._present), np.int64)
         for number, (_, systems) in enumerate(patterns):
@@ -89,27 +121,21 @@ class Pairs:
             yield a & b, np.flatnonzero(codes == code)
 
     def measure(
-        self, function: Callable[[np.ndarray], tuple[np.ndarray, ...]], n_values: int, width: int
+        self,
+        function: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray | float, ...]],
+        n_values: int,
+        width: int = 256,
     ) -> np.ndarray:
         """`n_values` numbers per pair, of shape (n_values, n_pairs), from `function` of blocks."""
         out = np.empty((n_values, len(self)))
-        with one_thread():
-            for chosen, z in self.differences(width):
-                out[:, chosen] = function(z)
+        for block in self.blocks(width):
+            for row, values in zip(out, function(block.z, block.weights), strict=True):
+                row[block.pairs] = values
         return out
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products to one thread.
-
-    They are many and small: two threads that wait for each other gain nothing, and lose a factor
-    of ten or more where other processes keep the cores busy.
-    """
-    return threadpool_limits(1, user_api="blas")
-
-
 def same_queries(used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Topics (a mask), and the columns of queries x columns that use exactly these."""
+    """Queries (a mask), and the columns of queries x columns that use exactly these."""
     members: dict[bytes, list[int]] = {}
     for number, column in enumerate(used.T):
         members.setdefault(column.tobytes(), []).append(number)
@@ -125,20 +151,3 @@ def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.n
         unit = np.where(negligible > 0, negligible, 1)
         z = np.rint(z / unit) * unit
     return z
-
-
-def moments(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each row.
-
-    Of a constant row they are exactly the constant and 0; differences that cancel have mean 0.
-    """
-    constant = (z == z[:, :1]).all(axis=1)
-    mean = np.where(constant, z[:, 0], z.mean(axis=1))
-    mean[np.abs(mean) <= _ROUNDING * np.abs(z).max(axis=1)] = 0
-    return mean, np.where(constant, 0.0, z.std(axis=1, ddof=1))
-
-
-def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """``mean / spread``; for a spread of 0, 0 if the mean is 0 and else infinite."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mean == 0, 0.0, mean / spread)

@@ -1,15 +1,38 @@
-"""Random resamples of queries, in blocks of bounded memory that one seed fixes."""
+"""Resamples of queries and of signs: all of them where they are few, else seeded random ones."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._pairs import moments, ratio
+from skrank.stats._moments import student_t, variance_divisor
 
-_CELLS = 2**20  # of a block of resamples x queries
+# Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
+# so that many blocks share the cost of the loop also where queries are few.
+_CELLS = 2**20
 _ROWS = 1024
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries: ten milliseconds
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products to one thread.
+
+    They are many and small: two threads that wait for each other gain nothing, and lose a factor
+    of ten or more where other processes keep the cores busy.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def _blocks(n_queries: int, n_resamples: int) -> Iterator[slice]:
@@ -30,13 +53,13 @@ def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[
         yield drawn, counts
 
 
-def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Which queries change sign, as 0 and 1: blocks of shape (resamples, queries)."""
+def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Which queries change sign, as 0 and 1: resamples, flips (resamples, queries)."""
     random = np.random.default_rng(seed)
     for drawn in _blocks(n_queries, n_resamples):
         shape = (drawn.stop - drawn.start, -(-n_queries // 8))
         packed = random.integers(256, size=shape, dtype=np.uint8)
-        yield np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
+        yield drawn, np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
 
 
 def every_flip(n_queries: int) -> np.ndarray:
@@ -45,8 +68,88 @@ def every_flip(n_queries: int) -> np.ndarray:
     return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
-def bootstrap_t(
-    z: np.ndarray, n_resamples: int, seed: int
+@functools.lru_cache(maxsize=8)
+def every_count(n_queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """All draws of queries with replacement, whatever their order, and the chance of each."""
+    draws = np.array(list(itertools.combinations_with_replacement(range(n_queries), n_queries)))
+    counts = (draws[:, :, None] == np.arange(n_queries)).sum(axis=1).astype(np.float64)
+    factorial = np.array([math.factorial(i) for i in range(n_queries + 1)], dtype=np.float64)
+    orders = factorial[-1] / factorial[counts.astype(np.int64)].prod(axis=1)
+    return counts, orders / orders.sum()
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of queries with replacement: `n_resamples` random ones, or all if they are fewer.
+
+    Attributes
+    ----------
+    n_queries, n_resamples, seed : int
+    """
+
+    n_queries: int
+    n_resamples: int
+    seed: int
+
+    @property
+    def chance(self) -> np.ndarray | None:
+        """The chance of each draw if all are there, else None: each counts the same."""
+        n = self.n_queries
+        if math.comb(2 * n - 1, n) > self.n_resamples:
+            return None
+        return every_count(n)[1]
+
+    def __len__(self) -> int:
+        return self.n_resamples if self.chance is None else len(self.chance)
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Numbers of draws, and how often each query is drawn, of shape (draws, queries)."""
+        if self.chance is None:
+            return query_counts(self.n_queries, self.n_resamples, self.seed)
+        return iter([(slice(0, len(self)), every_count(self.n_queries)[0])])
+
+    def share(self, holds: np.ndarray) -> np.ndarray:
+        """Share of the draws in which something holds, of (rows, draws)."""
+        return holds.mean(axis=1) if self.chance is None else holds @ self.chance
+
+    def quantiles(self, values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """Quantiles of each row of (rows, draws) at its levels (rows, levels)."""
+        levels = np.broadcast_to(levels, (len(values), levels.shape[-1]))
+        if self.chance is None:
+            return np.array([np.quantile(*row) for row in zip(values, levels, strict=True)])
+        order = np.argsort(values, axis=1)
+        reached = np.cumsum(self.chance[order], axis=1)
+        at = [np.searchsorted(*row) for row in zip(reached, levels - 1e-12, strict=True)]
+        place = np.minimum(np.array(at), values.shape[1] - 1)
+        return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)
+
+    def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and squared standard error of each row in each draw, of shape (rows, draws).
+
+        What varies by no more than rounding has an error of exactly 0.
+        """
+        means, squares, errors = np.empty((3, len(z), len(self)))
+        w = np.ones(self.n_queries) if weights is None else weights
+        with one_thread():
+            for drawn, counts in self.blocks():
+                first, second, third = (counts @ w**power for power in (1, 2, 3))
+                mean = np.matmul(z, (counts * (w / first[:, None])).T)
+                if weights is None:  # both sums of squares have one matrix of weights
+                    square = np.matmul(z**2, counts.T / self.n_queries)
+                    spread, divisor = square - mean**2, self.n_queries - 1.0
+                else:
+                    squared = (counts * (w**2 / second[:, None])).T
+                    square = np.matmul(z**2, squared)
+                    spread = square - mean * (2 * np.matmul(z, squared) - mean)
+                    divisor = first**2 * variance_divisor(first, second, third) / second**2
+                means[:, drawn], squares[:, drawn] = mean, square
+                errors[:, drawn] = spread / divisor
+                errors[:, drawn][spread <= 1e-12 * square] = 0
+        return means, errors
+
+
+def centred_draws(
+    z: np.ndarray, weights: np.ndarray | None, draws: Draws
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 
@@ -54,38 +157,32 @@ def bootstrap_t(
     ----------
     z : ndarray of shape (n_pairs, n_queries)
         Differences.
-    n_resamples, seed : int
+    weights : ndarray of shape (n_queries,) or None
+    draws : Draws
 
     Returns
     -------
     observed : ndarray of shape (n_pairs,)
         t of `z`.
-    squares : ndarray of shape (n_pairs, n_resamples)
-        The square of t of each resample of ``z - mean(z)``.
-    means : ndarray of shape (n_pairs, n_resamples)
+    squares : ndarray of shape (n_pairs, n_draws)
+        The square of t of each resample of ``z - mean(z)``: where that is constant, 0 or infinite,
+        as its mean is.
+    means : ndarray of shape (n_pairs, n_draws)
         Its mean.
     """
-    n_queries = z.shape[1]
-    mean, std = moments(z)
-    shifted = z - mean[:, None]
-    # Rounding must not make a resample of zeros look like a constant difference, of infinite t.
-    shifted[np.abs(shifted) <= 1e-12 * np.abs(z).max(axis=1, keepdims=True)] = 0
-    shifted_square = shifted**2
-    means = np.empty((len(z), n_resamples))
-    seconds = np.empty_like(means)
-    for drawn, counts in query_counts(n_queries, n_resamples, seed):
-        shares = counts.T / n_queries
-        np.matmul(shifted, shares, out=means[:, drawn])
-        np.matmul(shifted_square, shares, out=seconds[:, drawn])
-    return ratio(mean, std / np.sqrt(n_queries)), _t_squares(means, seconds, n_queries), means
-
-
-def _t_squares(means: np.ndarray, seconds: np.ndarray, n_queries: int) -> np.ndarray:
-    """The square of t from moments; for constant resamples 0 or infinite, as their mean is."""
-    squares = means**2
-    variances = seconds - squares
-    variances[variances <= 1e-12 * seconds] = 0
+    mean, _, t, _ = student_t(z, weights)
+    means, errors = draws.moments(centred(z, mean), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t_squares = squares * (n_queries - 1) / variances
-    t_squares[means == 0] = 0
-    return t_squares
+        squares = means**2 / errors
+    squares[means == 0] = 0
+    return t, squares, means
+
+
+def centred(z: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """``z - mean`` by row, where what is only rounding is exactly 0.
+
+    Otherwise a resample of zeros could look like a constant difference, of infinite t.
+    """
+    shifted = z - mean[:, None]
+    shifted[np.abs(shifted) <= 1e-12 * np.abs(z).max(axis=1, keepdims=True)] = 0
+    return shifted

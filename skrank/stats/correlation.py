@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.stats
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
@@ -13,7 +12,7 @@ TAU_AP_TIES = ("a", "b")
 RBO_TIES = ("a", "b", "w")
 
 
-def kendall_tau(x: Any, y: Any) -> float:
+def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     """Kendall's tau: concordant less discordant pairs, as a share of all pairs.
 
     Parameters
@@ -38,7 +37,7 @@ def kendall_tau(x: Any, y: Any) -> float:
     return float((signs[0] * signs[1])[np.triu_indices(len(first), 1)].mean())
 
 
-def tau_b(x: Any, y: Any) -> float:
+def tau_b(x: ArrayLike, y: ArrayLike) -> float:
     """Kendall's tau_b, by `scipy.stats.kendalltau`: pairs tied in a ranking do not count for it.
 
     Parameters
@@ -60,7 +59,9 @@ def tau_b(x: Any, y: Any) -> float:
     return float(scipy.stats.kendalltau(*check.check_rankings(x, y), variant="b").statistic)
 
 
-def tau_ap(truth: Any, estimate: Any, *, ties: str = "a", symmetric: bool = False) -> float:
+def tau_ap(
+    truth: ArrayLike, estimate: ArrayLike, *, ties: str = "a", symmetric: bool = False
+) -> float:
     """AP correlation: Kendall's tau with more weight on the top of the ranking.
 
     For each system but the first of the estimated ranking, the share of the systems above it that
@@ -135,7 +136,7 @@ def _tau_ap_b(truth: np.ndarray, estimate: np.ndarray) -> float:
     return float(2 * np.mean(concordant[below] / n_above[below]) - 1)
 
 
-def rank_biased_overlap(x: Any, y: Any, *, p: float = 0.9, ties: str = "a") -> float:
+def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str = "a") -> float:
     """Rank-biased overlap of two rankings of the same systems.
 
     The share of systems that the first d ranks have in common, averaged over the depths d at which

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy.stats
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
-_MOST = 10**9  # queries beyond which nobody goes
+_MOST = 10**9  # queries: more than any collection has
 
 
-def paired_t_power(difference: float, std: float, n_queries: Any, *, alpha: float = 0.05) -> Any:
+def paired_t_power(
+    difference: float, std: float, n_queries: ArrayLike, *, alpha: float = 0.05
+) -> float | np.ndarray:
     """Chance that the two-sided paired t-test finds a true difference of means.
 
     Parameters
@@ -111,8 +113,10 @@ def _effect(difference: float, std: float) -> float:
     return abs(difference) / check.check_number("std", std, 0, math.inf, open_low=True)
 
 
-def _power(effect: float, n_queries: Any, alpha: float) -> Any:
+def _power(effect: float, n_queries: np.ndarray | int, alpha: float) -> np.ndarray:
     freedom, noncentrality = n_queries - 1, effect * np.sqrt(n_queries)
     critical = scipy.stats.t.isf(alpha / 2, freedom)
     upper = scipy.stats.nct.sf(critical, freedom, noncentrality)
-    return upper + scipy.stats.nct.cdf(-critical, freedom, noncentrality)
+    # the other tail is below the normal one, 1e-19 at 9, and scipy may give NaN for it there
+    lower = scipy.stats.nct.cdf(-critical, freedom, np.minimum(noncentrality, 9.0))
+    return upper + np.where(noncentrality < 9, lower, 0.0)

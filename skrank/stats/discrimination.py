@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._pairs import Pairs, moments
-from skrank.stats._resampling import bootstrap_t
-from skrank.stats.paired import achieved_level, block_width
+from skrank.stats._moments import moments
+from skrank.stats._pairs import Pairs
+from skrank.stats._resampling import Draws, centred_draws
+from skrank.stats.resampled import achieved_level, block_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +63,12 @@ class DiscriminativePower:
 
 
 def discriminative_power(
-    scores: Any,
+    scores: ArrayLike,
     *,
     alpha: float = 0.05,
     n_resamples: int = 1000,
     nan: str = "drop",
+    weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> DiscriminativePower:
     """Discriminative power and required difference of a metric, by the paired bootstrap.
@@ -83,6 +85,8 @@ def discriminative_power(
     n_resamples : int
     nan : {"drop", "raise"}
         "drop": a pair is tested on the queries where both systems have a value.
+    weights : array-like of shape (n_queries,), optional
+        How much each query counts in the means. Default: all the same.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -110,15 +114,14 @@ def discriminative_power(
     alpha = check.check_share("alpha", alpha)
     n_resamples = check.check_resamples(n_resamples)
     seed = check.check_random_state(random_state)
-    pairs = Pairs(scores, nan=nan)
-    # the 1e-9 keeps 0.1 * 30 = 3.0000000000000004 from counting as 4
-    extreme = n_resamples - max(1, math.ceil(alpha * n_resamples - 1e-9))
+    pairs = Pairs(scores, nan=nan, weights=weights)
 
-    def block(z: np.ndarray) -> tuple[np.ndarray, ...]:
-        t, squares, means = bootstrap_t(z, n_resamples, seed)
-        at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
+    def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
+        draws = Draws(z.shape[1], n_resamples, seed)
+        t, squares, means = centred_draws(z, w, draws)
+        at = _extreme(squares, alpha, draws)
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
-        return moments(z)[0], achieved_level(t, squares), required
+        return moments(z, w)[0], achieved_level(t, squares, draws), required
 
     difference, asl, required = pairs.measure(block, 3, block_width(n_resamples))
     return DiscriminativePower(
@@ -132,3 +135,18 @@ def discriminative_power(
         n_queries=pairs.n_queries,
         n_dropped=pairs.n_dropped,
     )
+
+
+def _extreme(squares: np.ndarray, alpha: float, draws: Draws) -> np.ndarray:
+    """The draw of each row down to which the largest squares make up a share of alpha.
+
+    Of random draws that is the ``ceil(alpha n)``-th largest. What is taken off alpha keeps
+    0.1 * 30 = 3.0000000000000004 from counting as 4.
+    """
+    if draws.chance is None:
+        n = squares.shape[1]
+        extreme = n - max(1, math.ceil(alpha * n - 1e-9))
+        return np.argpartition(squares, extreme, axis=1)[:, extreme, None]
+    order = np.argsort(-squares, axis=1)
+    reached = np.cumsum(draws.chance[order], axis=1) >= alpha - 1e-9
+    return np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)

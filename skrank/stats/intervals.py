@@ -1,18 +1,25 @@
-"""How sure is a mean over queries: bootstrap confidence intervals."""
+"""How sure is a mean over queries: confidence intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._pairs import one_thread, same_queries
-from skrank.stats._resampling import query_counts
+from skrank.stats._moments import moments, student_t
+from skrank.stats._pairs import same_queries
+from skrank.stats._resampling import Draws, centred
 
-METHOD_CHOICES = ("percentile", "bca")
+# The standard error of a draw counts as at least this share of that of the data. A draw that hardly
+# varies has a t beyond all bounds, and few draws can tell how likely that is: without a floor,
+# intervals of values that are mostly 0 are either unbounded or too narrow.
+_LEAST_ERROR = 0.3
+_FEWEST_DRAWN = 5  # queries, below which the few draws that there are say less than Student's t
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,22 +31,65 @@ class Interval:
     mean, low, high : float or ndarray of shape (n_columns,)
     confidence : float
     n_queries, n_dropped : int or int64 ndarray of shape (n_columns,)
-        Topics that have a value and a weight above 0, and the others.
+        Queries that have a value and a weight above 0, and the others.
     """
 
-    mean: Any
-    low: Any
-    high: Any
+    mean: float | np.ndarray
+    low: float | np.ndarray
+    high: float | np.ndarray
     confidence: float
-    n_queries: Any
-    n_dropped: Any
+    n_queries: int | np.ndarray
+    n_dropped: int | np.ndarray
+
+
+def t_interval(
+    values: ArrayLike, *, confidence: float = 0.95, weights: ArrayLike | None = None
+) -> Interval:
+    """Student's t confidence intervals of (weighted) means over queries.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries,) or (n_queries, n_columns)
+        NaN = no value: the query is left out of its column.
+    confidence : float
+    weights : array-like of shape (n_queries,) or that of `values`, optional
+        Weight of each query, or of each value, at least 0.
+
+    Returns
+    -------
+    Interval
+        Of no width where all values are equal.
+
+    Raises
+    ------
+    ValueError
+        If a column has fewer than 2 queries with a value, or a value is infinite.
+
+    See Also
+    --------
+    bootstrap_interval : intervals that follow the skewness of the values.
+    paired_t : how weights enter.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> interval = stats.t_interval([0.2, 0.4, 0.5, 0.5, 0.9])
+    >>> interval.mean, round(interval.low, 2), round(interval.high, 2)
+    (0.5, 0.18, 0.82)
+    """
+    confidence = check.check_share("confidence", confidence)
+
+    def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
+        return _t_bounds(z, w, confidence)
+
+    return _intervals(values, weights, confidence, interval)
 
 
 def bootstrap_interval(
-    values: Any,
+    values: ArrayLike,
     *,
     confidence: float = 0.95,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     method: str = "percentile",
     n_resamples: int = 1000,
     random_state: check.RandomState = 0,
@@ -52,13 +102,14 @@ def bootstrap_interval(
         NaN = no value: the query is left out of its column.
     confidence : float
     weights : array-like of shape (n_queries,) or that of `values`, optional
-        Weight of each query, or of each value, at least 0. Topics are drawn with equal chances and
+        Weight of each query, or of each value, at least 0. Queries are drawn with equal chances and
         weigh what they weigh.
-    method : {"percentile", "bca"}
+    method : {"percentile", "bca", "bootstrap-t"}
         Quantiles of the means of resamples, as they are or corrected for bias and skewness (Efron
-        1987), which helps with few queries.
+        1987); or quantiles of Student's t of resamples, which cover best: see Notes.
     n_resamples : int
-        Draws of queries with replacement, the same for all columns.
+        Draws of queries with replacement, the same for all columns. Where there are no more than
+        this altogether (462 for 6 queries), all are visited, each with its chance.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -70,10 +121,18 @@ def bootstrap_interval(
     ValueError
         If a column has fewer than 2 queries with a value, or a value is infinite.
 
+    Notes
+    -----
+    The percentile and BCa intervals are too narrow for few queries: at 10 normal values those of
+    95 % hold the mean in 91 % of cases. Bootstrap-t holds what it says from about 10 queries on,
+    also on skewed values. In it, the standard error of a resample counts as at least .3 of that of
+    the data, and fewer than 5 queries have the interval of `t_interval`.
+
     References
     ----------
     B. Efron, Better Bootstrap Confidence Intervals, Journal of the American Statistical
     Association 82, 1987.
+    P. Hall, The Bootstrap and Edgeworth Expansion, Springer 1992.
 
     Examples
     --------
@@ -83,103 +142,92 @@ def bootstrap_interval(
     (0.5, 0.32, 0.72)
     """
     confidence = check.check_share("confidence", confidence)
-    check.check_choice("method", method, METHOD_CHOICES)
+    bounds = _BOUNDS[check.check_choice("method", method, tuple(_BOUNDS))]
     n_resamples = check.check_resamples(n_resamples)
     seed = check.check_random_state(random_state)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+
+    def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
+        if method == "bootstrap-t" and z.shape[1] < _FEWEST_DRAWN:
+            return _t_bounds(z, w, confidence)
+        mean, _ = moments(z, w)
+        low, high = bounds(z, w, mean, Draws(z.shape[1], n_resamples, seed), tails)
+        constant = np.ptp(z, axis=1) == 0  # else rounding would give it a width
+        return mean, np.where(constant, mean, low), np.where(constant, mean, high)
+
+    return _intervals(values, weights, confidence, interval)
+
+
+def _t_bounds(
+    z: np.ndarray, weights: np.ndarray | None, confidence: float
+) -> tuple[np.ndarray, ...]:
+    mean, error, _, freedom = student_t(z, weights)
+    half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
+    return mean, mean - half, mean + half
+
+
+def _percentile(
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+) -> np.ndarray:
+    """Quantiles of the means of draws, of shape (2, n_rows)."""
+    return draws.quantiles(draws.moments(z, w)[0], tails).T
+
+
+def _bca(
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+) -> np.ndarray:
+    """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
+    means = draws.moments(z, w)[0]
+    observed = mean[:, None]
+    below = (draws.share(means < observed) + draws.share(means <= observed)) / 2
+    bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
+    influence = (z - observed) * (1.0 if w is None else w)
+    spread = (influence**2).sum(axis=1) ** 1.5
+    acceleration = np.divide(
+        (influence**3).sum(axis=1), 6 * spread, out=np.zeros_like(spread), where=spread > 0
+    )[:, None]
+    shifted = bias + ndtri(tails)
+    return draws.quantiles(means, ndtr(bias + shifted / (1 - acceleration * shifted))).T
+
+
+def _bootstrap_t(
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+) -> np.ndarray:
+    """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
+    _, error, _, _ = student_t(z, w)
+    least = np.where(error > 0, _LEAST_ERROR * error, 1.0)[:, None]
+    shifts, squares = draws.moments(centred(z, mean), w)
+    t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
+    return mean - error * t.T[::-1]
+
+
+_BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
+
+
+def _intervals(
+    values: ArrayLike,
+    weights: ArrayLike | None,
+    confidence: float,
+    interval: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, ...]],
+) -> Interval:
+    """The intervals that `interval` finds for columns (as rows) of common queries and weights."""
     check.check_same_index({"values": values, "weights": weights})
-    matrix, weight, used = _check_values(values, weights)
+    matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
-    for kept, columns in same_queries(used):
-        block, w = (array[np.ix_(kept, columns)] for array in (matrix, weight))
-        means = _resampled_means(block, w, n_resamples, seed)
-        bounds[:, columns] = _interval(block, w, means, confidence, method == "bca")
-    n_queries = used.sum(axis=0)
-    found: tuple[Any, ...] = (*bounds, n_queries, len(matrix) - n_queries)
+    for kept, columns in _alike(matrix, weight):
+        w = weight[kept, columns[0]]
+        common = None if (w == w[0]).all() else w
+        bounds[:, columns] = interval(np.ascontiguousarray(matrix[kept][:, columns].T), common)
+    n_queries = (~np.isnan(matrix) & (weight > 0)).sum(axis=0)
+    found = (*bounds, n_queries, len(matrix) - n_queries)
     if np.ndim(values) == 1:
         found = tuple(array.item() for array in found)
     mean, low, high, n_queries, n_dropped = found
     return Interval(mean, low, high, confidence, n_queries, n_dropped)
 
 
-def _check_values(values: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values of queries x columns, their weights, and which of them count."""
-    matrix = np.asarray(values, dtype=np.float64)
-    if matrix.ndim == 1:
-        matrix = matrix[:, None]
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"values has shape {matrix.shape}: pass one value per query, or queries x columns."
-        )
-    weight = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
-    if weight.shape not in ((), matrix.shape[:1], matrix.shape):
-        raise ValueError(f"weights has shape {weight.shape}: pass one per query ({len(matrix)}).")
-    weight = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, matrix.shape)
-    for name, bad in (
-        ("values", np.isinf(matrix)),
-        ("weights", ~((weight >= 0) & np.isfinite(weight))),
-    ):
-        if bad.any():
-            raise ValueError(
-                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be finite "
-                "or NaN, weights finite and at least 0."
-            )
-    used = ~np.isnan(matrix) & (weight > 0)
-    few = np.flatnonzero(used.sum(axis=0) < 2)
-    if len(few):
-        raise ValueError(
-            f"column {few[0]} of values has {used[:, few[0]].sum()} query(s) with a value (of "
-            "weight above 0): an interval needs at least 2. Leave the column out."
-        )
-    return matrix, weight, used
-
-
-def _resampled_means(
-    values: np.ndarray, weights: np.ndarray, n_resamples: int, seed: int
-) -> np.ndarray:
-    """Weighted means of resamples of queries, of shape (n_resamples, n_columns)."""
-    n_columns = values.shape[1]
-    if (weights == weights[:, :1]).all():
-        weights = weights[:, :1]
-    weighted = np.column_stack([values * weights, weights])
-    sums = np.empty((n_resamples, weighted.shape[1]))
-    with one_thread():
-        for drawn, counts in query_counts(len(values), n_resamples, seed):
-            np.matmul(counts, weighted, out=sums[drawn])
-    return sums[:, :n_columns] / sums[:, n_columns:]
-
-
-def _interval(
-    values: np.ndarray, weights: np.ndarray, means: np.ndarray, confidence: float, bca: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, low and high of columns, given the means of resamples."""
-    mean = np.average(values, axis=0, weights=weights)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if bca:
-        levels = _bca_levels(values, weights, mean, means, tails)
-        low, high = np.transpose(
-            [np.quantile(*column) for column in zip(means.T, levels.T, strict=True)]
-        )
-    else:
-        low, high = np.quantile(means, tails, axis=0)
-    constant = np.ptp(values, axis=0) == 0  # else rounding would give it a width
-    mean, low, high = (np.where(constant, values[0], bound) for bound in (mean, low, high))
-    return mean, low, high
-
-
-def _bca_levels(
-    values: np.ndarray,
-    weights: np.ndarray,
-    mean: np.ndarray,
-    means: np.ndarray,
-    tails: np.ndarray,
-) -> np.ndarray:
-    """Levels of the quantiles that correct for bias and acceleration, of shape (2, n_columns)."""
-    below = ((means < mean).mean(axis=0) + (means <= mean).mean(axis=0)) / 2
-    bias = ndtri(np.clip(below, 0.5 / len(means), 1 - 0.5 / len(means)))
-    influence = weights * (values - mean)
-    spread = (influence**2).sum(axis=0) ** 1.5
-    acceleration = np.divide(
-        (influence**3).sum(axis=0), 6 * spread, out=np.zeros_like(spread), where=spread > 0
-    )
-    shifted = bias + ndtri(tails)[:, None]
-    return ndtr(bias + shifted / (1 - acceleration * shifted))
+def _alike(matrix: np.ndarray, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Queries (a mask), and the columns that use exactly these, with the same weights."""
+    effective = np.where(np.isnan(matrix), 0.0, weight)
+    for _, columns in same_queries(effective):
+        yield effective[:, columns[0]] > 0, columns

@@ -1,0 +1,167 @@
+"""How much do assessors agree, beyond chance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import cohen_kappa_score
+
+from skrank import _validation as check
+
+WEIGHT_CHOICES = (None, "linear", "quadratic")
+LEVEL_CHOICES = ("nominal", "ordinal", "interval", "ratio")
+
+
+def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> float:
+    """Cohen's kappa of two assessors, by `sklearn.metrics.cohen_kappa_score`.
+
+    Parameters
+    ----------
+    x, y : array-like of shape (n_documents,)
+        Labels of the same documents; NaN = not judged. Documents that only one has judged are left
+        out.
+    weights : {None, "linear", "quadratic"}
+        What a disagreement costs: the same for all, or by the difference of the grades as they are
+        ranked among those given, or by its square.
+
+    Returns
+    -------
+    float
+        At most 1; 0 for agreement by chance. NaN where both give one and the same label throughout,
+        so that chance agrees, too.
+
+    References
+    ----------
+    J. Cohen, A Coefficient of Agreement for Nominal Scales, Educational and Psychological
+    Measurement 20, 1960.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> round(stats.cohen_kappa([0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1]), 3)
+    0.5
+    >>> round(stats.cohen_kappa([0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1], weights="quadratic"), 3)
+    0.667
+    """
+    check.check_choice("weights", weights, WEIGHT_CHOICES)
+    labels = np.stack(check.check_ratings(x, y), axis=1)
+    first, second = labels[~np.isnan(labels).any(axis=1)].T
+    if not len(first):
+        raise ValueError("x and y have no document in common that both have judged.")
+    grades, codes = np.unique([first, second], return_inverse=True)
+    if len(grades) == 1:
+        return float("nan")
+    return float(cohen_kappa_score(*codes.reshape(2, -1), weights=weights))
+
+
+def fleiss_kappa(labels: ArrayLike) -> float:
+    """Fleiss' kappa of several assessors who have all judged all documents.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_documents, n_assessors)
+
+    Returns
+    -------
+    float
+        At most 1; 0 for agreement by chance. NaN where there is one label throughout.
+
+    See Also
+    --------
+    krippendorff_alpha : for missing labels, and for grades that are more or less alike.
+
+    References
+    ----------
+    J. L. Fleiss, Measuring Nominal Scale Agreement among Many Raters, Psychological Bulletin 76(5),
+    1971.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> round(stats.fleiss_kappa([[0, 0, 1], [1, 1, 1], [2, 2, 2], [0, 0, 0]]), 3)
+    0.745
+    """
+    table = check.check_assessments("labels", labels)
+    if np.isnan(table).any():
+        document, assessor = np.argwhere(np.isnan(table))[0]
+        raise ValueError(
+            f"assessor {assessor} has not judged document {document}: Fleiss' kappa needs all "
+            "labels. Drop the document, or use krippendorff_alpha."
+        )
+    counts = _counts(table)
+    n_assessors = table.shape[1]
+    observed = ((counts**2).sum() / len(table) - n_assessors) / (n_assessors * (n_assessors - 1))
+    expected = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
+    return float("nan") if expected == 1 else float((observed - expected) / (1 - expected))
+
+
+def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
+    """Krippendorff's alpha of any number of assessors, each of whom may have left out documents.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_documents, n_assessors)
+        NaN = not judged. Documents that fewer than two have judged do not count.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        What a disagreement costs: the same for all labels, or by how many labels lie between, by
+        the squared difference, or by the squared difference relative to the sum. Grades of
+        relevance are "ordinal".
+
+    Returns
+    -------
+    float
+        At most 1; 0 for agreement by chance. NaN where there is one label throughout.
+
+    Raises
+    ------
+    ValueError
+        If no document has been judged by two, or a label is negative at level "ratio".
+
+    References
+    ----------
+    K. Krippendorff, Computing Krippendorff's Alpha-Reliability, University of Pennsylvania, 2011.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> labels = [[0, 0, float("nan")], [1, 1, 2], [2, 2, 2], [0, 1, 0]]
+    >>> round(stats.krippendorff_alpha(labels, level="ordinal"), 3)
+    0.773
+    """
+    check.check_choice("level", level, LEVEL_CHOICES)
+    table = check.check_assessments("labels", labels)
+    table = table[(~np.isnan(table)).sum(axis=1) >= 2]
+    if not len(table):
+        raise ValueError("labels has no document that two assessors have judged.")
+    grades = np.unique(table[~np.isnan(table)])
+    if level == "ratio" and grades[0] < 0:
+        raise ValueError(f"label {grades[0]:g} is negative: level='ratio' needs a scale from 0.")
+    counts = _counts(table)
+    judged = counts.sum(axis=1)
+    # a document of m labels has m (m - 1) pairs, each of which counts 1 / (m - 1)
+    share = counts / (judged - 1)[:, None]
+    together = share.T @ counts - np.diag(share.sum(axis=0))
+    total = counts.sum(axis=0)
+    distance = _distances(grades, total, level)
+    expected = total @ distance @ total / (total.sum() - 1)
+    return float("nan") if expected == 0 else float(1 - (together * distance).sum() / expected)
+
+
+def _counts(table: np.ndarray) -> np.ndarray:
+    """How often each document (row) has each label (column)."""
+    grades = np.unique(table[~np.isnan(table)])
+    return (table[:, :, None] == grades).sum(axis=1).astype(np.float64)
+
+
+def _distances(grades: np.ndarray, total: np.ndarray, level: str) -> np.ndarray:
+    """Squared distances of labels, given how often each occurs."""
+    if level == "nominal":
+        return 1.0 - np.eye(len(grades))
+    if level == "ordinal":  # labels from one to the other, these two by half
+        middle = np.cumsum(total) - total / 2
+        return np.subtract.outer(middle, middle) ** 2
+    difference = np.subtract.outer(grades, grades) ** 2
+    if level == "interval":
+        return difference
+    sums = np.add.outer(grades, grades) ** 2
+    return np.divide(difference, sums, out=np.zeros_like(sums), where=sums > 0)

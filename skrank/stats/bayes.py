@@ -1,0 +1,174 @@
+"""Bayesian comparison: how likely is it that one system is better, or that it does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike
+
+from skrank import _validation as check
+from skrank.stats._moments import ratio, student_t
+from skrank.stats._pairs import Pairs
+from skrank.stats._resampling import one_thread
+
+METHOD_CHOICES = ("t", "signed-rank")
+_CELLS = 2**20  # of a block of samples x queries: 8 MB
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianComparison:
+    """Posterior probabilities of every pair of systems.
+
+    Attributes
+    ----------
+    method : {"t", "signed-rank"}
+    pairs : int64 ndarray of shape (n_pairs, 2)
+        Columns of the two systems: first < second where all pairs are compared.
+    difference : ndarray of shape (n_pairs,)
+        Mean score of the first system minus that of the second.
+    rope : (float, float)
+        Region of practical equivalence: differences that do not matter.
+    better, equivalent, worse : ndarray of shape (n_pairs,)
+        Probability that the difference is above the region, in it, and below it; they add up to 1.
+    error, freedom : ndarray of shape (n_pairs,)
+        Standard error of the difference and its degrees of freedom: the posterior of method "t" is
+        a Student's t of these, around the difference.
+    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
+        Queries on which both systems have a value, and the others.
+    """
+
+    method: str
+    pairs: np.ndarray
+    difference: np.ndarray
+    rope: tuple[float, float]
+    better: np.ndarray
+    equivalent: np.ndarray
+    worse: np.ndarray
+    error: np.ndarray
+    freedom: np.ndarray
+    n_queries: np.ndarray
+    n_dropped: np.ndarray
+
+
+def bayesian_comparison(
+    scores: ArrayLike,
+    rope: float | Sequence[float],
+    *,
+    method: str = "t",
+    n_samples: int = 10_000,
+    prior_strength: float = 0.5,
+    pairs: int | ArrayLike | None = None,
+    nan: str = "drop",
+    weights: ArrayLike | None = None,
+    random_state: check.RandomState = 0,
+) -> BayesianComparison:
+    """Compare systems by posterior probabilities, with a region of practical equivalence.
+
+    Unlike a p-value, these answer what is asked: how likely is it, given the data, that the first
+    system is better, that it is worse, or that the difference does not matter.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_queries, n_systems)
+        Value of a metric on each query; NaN where it has none.
+    rope : float or (float, float)
+        Largest difference that does not matter, above 0; or differences below and above 0.
+    method : {"t", "signed-rank"}
+        "t": normal differences with a flat prior, about their mean. "signed-rank": any
+        distribution, with a Dirichlet process prior, about the median of the means of two
+        differences (the pseudo-median).
+    n_samples : int
+        Of the posterior, for "signed-rank"; the same for all pairs.
+    prior_strength : float
+        Weight of the prior of "signed-rank", in queries: it says that the systems do not differ.
+    pairs, nan, weights
+        As in `paired_t`.
+    random_state : int, Generator, RandomState or None
+        For "signed-rank".
+
+    Returns
+    -------
+    BayesianComparison
+
+    References
+    ----------
+    A. Benavoli, G. Corani, J. Demsar, M. Zaffalon, Time for a Change: a Tutorial for Comparing
+    Multiple Classifiers Through Bayesian Analysis, Journal of Machine Learning Research 18, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank import stats
+    >>> scores = np.random.default_rng(0).random((50, 2)) + [0.1, 0]
+    >>> found = stats.bayesian_comparison(scores, rope=0.01)
+    >>> found.better.round(3), found.equivalent.round(3), found.worse.round(3)
+    (array([0.809]), array([0.075]), array([0.117]))
+    """
+    low, high = check.check_margin("rope", rope)
+    check.check_choice("method", method, METHOD_CHOICES)
+    check.check_count("n_samples", n_samples, "the number of samples of the posterior")
+    check.check_number("prior_strength", prior_strength, 0, 1e9, open_low=True)
+    seed = check.check_random_state(random_state)
+    chosen = Pairs(scores, pairs, nan, weights=weights)
+
+    def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
+        mean, error, _, freedom = student_t(z, w)
+        if method == "t":
+            better = scipy.stats.t.sf(ratio(high - mean, error), freedom)
+            worse = scipy.stats.t.cdf(ratio(low - mean, error), freedom)
+        else:
+            with one_thread():
+                better, worse = _signed_rank(z, w, low, high, prior_strength, n_samples, seed)
+        return mean, error, freedom, better, worse
+
+    mean, error, freedom, better, worse = chosen.measure(block, 5)
+    return BayesianComparison(
+        method=method,
+        pairs=chosen.index,
+        difference=mean,
+        rope=(low, high),
+        better=better,
+        equivalent=np.maximum(1 - better - worse, 0),
+        worse=worse,
+        error=error,
+        freedom=freedom,
+        n_queries=chosen.n_queries,
+        n_dropped=chosen.n_dropped,
+    )
+
+
+def _signed_rank(
+    z: np.ndarray,
+    weights: np.ndarray | None,
+    low: float,
+    high: float,
+    prior: float,
+    n_samples: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Share of samples of the posterior in which most means of two differences are above, below.
+
+    A sample gives chances to the differences and to 0, where the prior is: from a Dirichlet
+    distribution whose parameters are the weights of the queries and of the prior.
+    """
+    n_queries = z.shape[1]
+    w = np.ones(n_queries) if weights is None else weights * n_queries / weights.sum()
+    strength = np.append(w, prior)
+    won = np.zeros((2, len(z)))
+    random = np.random.default_rng(seed)
+    rows = max(1, _CELLS // len(strength))
+    for start in range(0, n_samples, rows):
+        chances = random.dirichlet(strength, min(rows, n_samples - start))
+        for row, values in enumerate(np.column_stack([z, np.zeros(len(z))])):
+            means = np.add.outer(values, values) / 2
+            above, below = (
+                np.einsum("si,si->s", chances @ side.astype(np.float64), chances)
+                for side in (means > high, means < low)
+            )
+            inside = 1 - above - below
+            won[0, row] += np.count_nonzero((above > inside) & (above > below))
+            won[1, row] += np.count_nonzero((below > inside) & (below > above))
+    return won[0] / n_samples, won[1] / n_samples
