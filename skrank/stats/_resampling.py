@@ -70,12 +70,11 @@ def every_flip(n_queries: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=8)
 def every_count(n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """All draws of queries with replacement, whatever their order, and the chance of each."""
+    """All draws of queries with replacement, and the number of orders that each comes in."""
     draws = np.array(list(itertools.combinations_with_replacement(range(n_queries), n_queries)))
     counts = (draws[:, :, None] == np.arange(n_queries)).sum(axis=1).astype(np.float64)
     factorial = np.array([math.factorial(i) for i in range(n_queries + 1)], dtype=np.float64)
-    orders = factorial[-1] / factorial[counts.astype(np.int64)].prod(axis=1)
-    return counts, orders / orders.sum()
+    return counts, factorial[-1] / factorial[counts.astype(np.int64)].prod(axis=1)
 
 
 @dataclass(frozen=True)
@@ -92,33 +91,35 @@ class Draws:
     seed: int
 
     @property
-    def chance(self) -> np.ndarray | None:
-        """The chance of each draw if all are there, else None: each counts the same."""
+    def orders(self) -> np.ndarray | None:
+        """What each draw counts if all are there, else None: all count the same."""
         n = self.n_queries
         if math.comb(2 * n - 1, n) > self.n_resamples:
             return None
         return every_count(n)[1]
 
     def __len__(self) -> int:
-        return self.n_resamples if self.chance is None else len(self.chance)
+        return self.n_resamples if self.orders is None else len(self.orders)
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Numbers of draws, and how often each query is drawn, of shape (draws, queries)."""
-        if self.chance is None:
+        if self.orders is None:
             return query_counts(self.n_queries, self.n_resamples, self.seed)
         return iter([(slice(0, len(self)), every_count(self.n_queries)[0])])
 
     def share(self, holds: np.ndarray) -> np.ndarray:
         """Share of the draws in which something holds, of (rows, draws)."""
-        return holds.mean(axis=1) if self.chance is None else holds @ self.chance
+        if self.orders is None:
+            return holds.mean(axis=1)
+        return holds @ self.orders / self.orders.sum()
 
     def quantiles(self, values: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Quantiles of each row of (rows, draws) at its levels (rows, levels)."""
         levels = np.broadcast_to(levels, (len(values), levels.shape[-1]))
-        if self.chance is None:
+        if self.orders is None:
             return np.array([np.quantile(*row) for row in zip(values, levels, strict=True)])
         order = np.argsort(values, axis=1)
-        reached = np.cumsum(self.chance[order], axis=1)
+        reached = np.cumsum(self.orders[order], axis=1) / self.orders.sum()
         at = [np.searchsorted(*row) for row in zip(reached, levels - 1e-12, strict=True)]
         place = np.minimum(np.array(at), values.shape[1] - 1)
         return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)

@@ -139,11 +139,25 @@ def _jackknife(
 ) -> tuple[float, float]:
     """Student's interval with the standard error that leaving out each system gives."""
     n = len(x)
-    if n < 3:
-        return -1.0, 1.0
-    without = np.array([_MEASURES[method](np.delete(x, i), np.delete(y, i)) for i in range(n)])
-    if np.isnan(without).any():
+    without = _without_each(x, y, ties=method == "tau_b")
+    if n < 3 or not np.isfinite(without).all():
         return -1.0, 1.0
     error = math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
     half = float(scipy.stats.t.ppf((1 + confidence) / 2, n - 1)) * error
     return max(-1.0, value - half), min(1.0, value + half)
+
+
+def _without_each(x: np.ndarray, y: np.ndarray, ties: bool) -> np.ndarray:
+    """Kendall's tau, or tau_b, without each system in turn."""
+    n = len(x)
+    signs = [np.sign(np.subtract.outer(scores, scores)) for scores in (x, y)]
+
+    def pairs(counts: np.ndarray) -> np.ndarray:
+        """Twice the sum over pairs that are left without each system."""
+        return counts.sum() - 2 * counts.sum(axis=1)
+
+    concordant = pairs(signs[0] * signs[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if ties:
+            return concordant / np.sqrt(pairs(signs[0] ** 2) * pairs(signs[1] ** 2))
+        return concordant / np.float64((n - 1) * (n - 2))

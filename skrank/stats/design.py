@@ -117,6 +117,6 @@ def _power(effect: float, n_queries: np.ndarray | int, alpha: float) -> np.ndarr
     freedom, noncentrality = n_queries - 1, effect * np.sqrt(n_queries)
     critical = scipy.stats.t.isf(alpha / 2, freedom)
     upper = scipy.stats.nct.sf(critical, freedom, noncentrality)
-    # the other tail is below the normal one, 1e-19 at 9, and scipy may give NaN for it there
-    lower = scipy.stats.nct.cdf(-critical, freedom, np.minimum(noncentrality, 9.0))
-    return upper + np.where(noncentrality < 9, lower, 0.0)
+    # the other tail is below 1e-12 from a noncentrality of 7 on, where scipy may give NaN for it
+    lower = scipy.stats.nct.cdf(-critical, freedom, np.minimum(noncentrality, 7.0))
+    return upper + np.where(noncentrality < 7, lower, 0.0)

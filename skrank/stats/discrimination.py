@@ -143,10 +143,10 @@ def _extreme(squares: np.ndarray, alpha: float, draws: Draws) -> np.ndarray:
     Of random draws that is the ``ceil(alpha n)``-th largest. What is taken off alpha keeps
     0.1 * 30 = 3.0000000000000004 from counting as 4.
     """
-    if draws.chance is None:
+    if draws.orders is None:
         n = squares.shape[1]
         extreme = n - max(1, math.ceil(alpha * n - 1e-9))
         return np.argpartition(squares, extreme, axis=1)[:, extreme, None]
     order = np.argsort(-squares, axis=1)
-    reached = np.cumsum(draws.chance[order], axis=1) >= alpha - 1e-9
+    reached = np.cumsum(draws.orders[order], axis=1) >= (alpha - 1e-9) * draws.orders.sum()
     return np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)

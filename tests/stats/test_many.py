@@ -90,10 +90,32 @@ class TestDiscriminativePower:
         assert found.asl[0] > stats.paired_t(matrix).p_value[0] + 0.05
 
     def test_number_of_the_extreme(self):
+        # 0.05 * 50 is 2.5: the third largest, for the second would not be reached often enough
+        matrix = scores(n_systems=4)
+        found = stats.discriminative_power(matrix, n_resamples=50)
+        expected = [
+            literal_required(a - b, 0.05, 50, 0) for a, b in itertools.combinations(matrix.T, 2)
+        ]
+        assert_allclose(found.required, expected)
         # 0.1 * 30 is 3.0000000000000004: still the third largest
         matrix = scores(n_systems=2)
         found = stats.discriminative_power(matrix, alpha=0.1, n_resamples=30)
         assert_allclose(found.required, literal_required(np.subtract(*matrix.T), 0.0999, 30, 0))
+
+    def test_few_queries_are_drawn_in_all_ways(self):
+        matrix = scores(5, 2)
+        found = stats.discriminative_power(matrix, n_resamples=126, alpha=0.1)
+        z = np.subtract(*matrix.T)
+        shifted = z - z.mean()
+        drawn = []
+        for draw in itertools.product(range(5), repeat=5):
+            w = shifted[list(draw)]
+            t = np.inf if np.ptp(w) == 0 else abs(w.mean() / (w.std(ddof=1) / math.sqrt(5)))
+            drawn.append((t, abs(w.mean())))
+        t = abs(z.mean() / (z.std(ddof=1) / math.sqrt(5)))
+        assert_allclose(found.asl, np.mean([one[0] >= t * (1 - 1e-9) for one in drawn]))
+        extreme = sorted(drawn, reverse=True)[math.ceil(0.1 * 5**5) - 1]
+        assert_allclose(found.required, extreme[1])
 
     def test_missing_queries(self):
         matrix = scores(40)
