@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import cohen_kappa_score
 
 from skrank import _validation as check
 
@@ -43,6 +42,8 @@ def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> fl
     >>> round(stats.cohen_kappa([0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1], weights="quadratic"), 3)
     0.667
     """
+    from sklearn.metrics import cohen_kappa_score
+
     check.check_choice("weights", weights, WEIGHT_CHOICES)
     labels = np.stack(check.check_ratings(x, y), axis=1)
     first, second = labels[~np.isnan(labels).any(axis=1)].T
