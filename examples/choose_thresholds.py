@@ -77,7 +77,7 @@ def by_informativeness(
         trec.Run.from_arrays(qid, docid, scores, name=name) for name, scores in rankings.items()
     ]
     return informativeness.select_thresholds(
-        runs, qrels, n_steps=steps, min_retrieved=min_retrieved
+        qrels, runs, n_steps=steps, min_retrieved=min_retrieved
     )
 
 

@@ -3,7 +3,7 @@
     python examples/incompleteness.py QRELS FOLDER [-m gap -m bpref ...] [--repeats 5]
 
 FOLDER holds runs in TREC's format, one a file (also .gz and .xz). Judgments are taken away at
-random, the same part of the relevant and of the other documents of each topic, and all runs are
+random, the same part of the relevant and of the other documents of each query, and all runs are
 measured anew. The tables say how the ranking of the systems correlates with that by all judgments,
 and how many pairs of systems are still told apart.
 """
@@ -14,7 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
-from skrank.incompleteness import DEFAULT_METRICS, Robustness, robustness
+from skrank.incompleteness import ROBUSTNESS_METRICS, Robustness, robustness
 
 TABLES = {
     "tau_b": "tau_b with the ranking by all judgments",
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("qrels")
     parser.add_argument("folder", help="folder of runs")
     parser.add_argument(
-        "-m", "--metric", action="append", help=f"default: {', '.join(DEFAULT_METRICS)}"
+        "-m", "--metric", action="append", help=f"default: {', '.join(ROBUSTNESS_METRICS)}"
     )
     parser.add_argument("--percents", type=int, nargs="+", default=[100, 80, 60, 40, 20])
     parser.add_argument("--repeats", type=int, default=1, help="random reductions of each level")
@@ -63,11 +63,11 @@ def main() -> None:
 
     runs = sorted(path for path in Path(options.folder).iterdir() if path.is_file())
     found = robustness(
-        runs,
         options.qrels,
-        options.metric or DEFAULT_METRICS,
+        runs,
+        options.metric or ROBUSTNESS_METRICS,
         options.percents,
-        seed=options.seed,
+        random_state=options.seed,
         n_repeats=options.repeats,
         strata=options.strata,
         alpha=options.alpha,
@@ -75,7 +75,7 @@ def main() -> None:
         progress=progress,
     )
     print(f"{time.perf_counter() - wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU\n")
-    print(f"{len(runs)} runs, {found.n_queries} topics, judged documents (mean over repeats):")
+    print(f"{len(runs)} runs, {found.n_queries} queries, judged documents (mean over repeats):")
     counts = found.judgments.groupby("percent", sort=False)[["relevant", "other"]].mean()
     print(counts.to_string(float_format="{:.0f}".format))
     for column, title in TABLES.items():

@@ -2,7 +2,7 @@
 
     python examples/informativeness.py QRELS FOLDER [--condensed] [--depth 1000] [--plot FILE]
 
-FOLDER holds runs in TREC's format, one a file (also .gz and .xz). For each run and topic, all that
+FOLDER holds runs in TREC's format, one a file (also .gz and .xz). For each run and query, all that
 is known is the value of a metric and the number of documents of each grade in the list; the most
 random list that fits them implies a precision-recall curve. The table shows the root mean square
 difference to the true curve, averaged over lists that hold enough documents of each grade. Smaller
@@ -71,7 +71,7 @@ def main() -> None:
     gaps = [skrank.metric("gap", thresholds=g) for g in candidates]
     wall, cpu = time.perf_counter(), time.process_time()
     study = informativeness.study(
-        runs, qrels, [*gaps, *others], depth=options.depth, condensed=options.condensed,
+        qrels, runs, [*gaps, *others], depth=options.depth, condensed=options.condensed,
         min_retrieved=options.min_retrieved, progress=lambda line: print(line, flush=True),
     )  # fmt: skip
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -83,7 +83,7 @@ def main() -> None:
     balanced = str(skrank.metric("gap", thresholds=[1 / top] * top))
     print(f"\nsmallest mean over labels among GAP: {best}, {criterion[best]:.4f}")
     print(f"smallest of all: {criterion.idxmin()}, {criterion.min():.4f}")
-    print(f"\ndifferences to {baseline}, 95 % intervals over topics")
+    print(f"\ndifferences to {baseline}, 95 % intervals over queries")
     shown = [name for name in dict.fromkeys([best, balanced, *others]) if name in study.metrics]
     table = study.differences(baseline).loc[[name for name in shown if name != baseline]]
     print(table.to_string(float_format="{:+.4f}".format))

@@ -13,15 +13,15 @@ from skrank import _validation as check
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
-from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._files import Source
-from skrank.trec._join import Pool
+from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT_METRICS = (
+ROBUSTNESS_METRICS = (
     "ap", "q", "ndcg", "gap",
     "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
     "bpref", "rpref",
@@ -31,7 +31,11 @@ _FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # judged documents that a query keeps, 
 
 
 def reduce_judgments(
-    qrels: Qrels | Source, percent: int, seed: int = 0, *, strata: str = "relevance"
+    qrels: Qrels | Source,
+    percent: int,
+    random_state: check.RandomState = 0,
+    *,
+    strata: str = "relevance",
 ) -> Qrels:
     """Keep a random part of the judgments of each query, the same part of each of its strata.
 
@@ -43,9 +47,9 @@ def reduce_judgments(
     qrels : Qrels, path or file object
     percent : int
         From 1 to 100.
-    seed : int
+    random_state : int, Generator, RandomState or None
         Fixes a random order of the documents of each stratum, of which the first ones are kept: for
-        one seed, fewer percent keep a part of what more percent keep. The order depends on the
+        one integer, fewer percent keep a part of what more percent keep. The order depends on the
         names of the query and its documents only, not on the order of rows or on other queries.
     strata : {"relevance", "grade"}
         "relevance": relevant documents, of labels above 0, and others, as in the papers. "grade":
@@ -80,13 +84,9 @@ def reduce_judgments(
     Qrels: 1 queries, 60 documents, 11 judged
     """
     percent = _check_percent("percent", percent)
-    given = _read(qrels)
-    kept = _Lots.drawn(given, seed, strata).kept(percent)
+    given = as_qrels(qrels)
+    kept = _Lots.drawn(given, check.check_random_state(random_state), strata).kept(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
-
-
-def _read(qrels: Qrels | Source) -> Qrels:
-    return qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
 
 
 def _check_percent(parameter: str, value: Any) -> int:
@@ -117,7 +117,6 @@ class _Lots:
     @classmethod
     def drawn(cls, qrels: Qrels, seed: int, strata: str) -> _Lots:
         """A lot for each document, from the seed and the names of its query and itself."""
-        seed = check.check_seed("seed", seed)
         check.check_choice("strata", strata, STRATA_CHOICES)
         queries, labels = qrels.queries, qrels.labels
         kind = labels > 0 if strata == "relevance" else labels
@@ -219,12 +218,12 @@ class Robustness:
 
 
 def robustness(
-    runs: AnyRuns,
     qrels: Qrels | Source,
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    runs: AnyRuns,
+    metrics: str | Metric | Sequence[str | Metric] = ROBUSTNESS_METRICS,
     percents: Sequence[int] = (100, 80, 60, 40, 20),
     *,
-    seed: int = 0,
+    random_state: check.RandomState = 0,
     n_repeats: int = 1,
     strata: str = "relevance",
     alpha: float = 0.05,
@@ -241,13 +240,13 @@ def robustness(
 
     Parameters
     ----------
-    runs, qrels
+    qrels, runs
         As in `skrank.trec.evaluate`; at least two runs. Files are read once, runs are sorted once.
     metrics : names or Metrics
     percents : sequence of int
         Levels, each from 1 to 100.
-    seed : int
-        Of `reduce_judgments` in the first repeat, ``seed + 1`` in the second, and so on; and of the
+    random_state : int, Generator, RandomState or None
+        Of `reduce_judgments` in the first repeat, one more in the second, and so on; and of the
         bootstrap.
     n_repeats : int
         Random reductions for each level below 100.
@@ -291,7 +290,7 @@ def robustness(
     ...     trec.Run.from_arrays(qid, docid, label + s * random.normal(size=1000), name=f"noise{s}")
     ...     for s in (1.0, 1.2, 1.4, 1.6)
     ... ]
-    >>> found = robustness(runs, qrels, ["gap", "bpref"], [100, 20], n_resamples=200)
+    >>> found = robustness(qrels, runs, ["gap", "bpref"], [100, 20], n_resamples=200)
     >>> found.pivot("tau_b").round(2)
     percent  100   20
     metric
@@ -301,7 +300,7 @@ def robustness(
     import pandas as pd
 
     check.check_choice("missing", missing, MISSING_CHOICES)
-    check.check_seed("seed", seed)
+    seed = check.check_random_state(random_state)
     check.check_count("n_repeats", n_repeats, "the number of random reductions of each level")
     levels = [
         (percent, repeat)
@@ -310,7 +309,7 @@ def robustness(
     ]
     top = check.check_max_grade(max_grade)
     chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
-    pool = Pool.of(_read(qrels))
+    pool = CodedQrels.of(as_qrels(qrels))
     lots = [_Lots.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
     sources = Runs.of(runs)
     if len(sources.sources) < 2:

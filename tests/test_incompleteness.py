@@ -8,7 +8,7 @@ import pytest
 
 import skrank
 from skrank import stats, trec
-from skrank.incompleteness import DEFAULT_METRICS, reduce_judgments, robustness
+from skrank.incompleteness import ROBUSTNESS_METRICS, reduce_judgments, robustness
 
 PERCENTS = (100, 90, 70, 50, 30, 10, 1)
 
@@ -81,7 +81,7 @@ class TestReduceJudgments:
             assert kept[qid, label] == min(n, max(least, n * percent // 100))
 
     @pytest.mark.parametrize("strata", ["relevance", "grade"])
-    @pytest.mark.parametrize("seed", [0, 1, -3, 2**70])
+    @pytest.mark.parametrize("seed", [0, 1, 2**70])
     def test_nested(self, qrels, seed, strata):
         larger = judged(qrels)
         for percent in PERCENTS:
@@ -159,10 +159,10 @@ class TestReduceJudgments:
             reduce_judgments(qrels, percent)
 
     def test_wrong_choices(self, qrels):
-        with pytest.raises(ValueError, match=r"seed=0\.5"):
+        with pytest.raises(ValueError, match=r"random_state=0\.5"):
             reduce_judgments(qrels, 50, 0.5)
         with pytest.raises(ValueError, match="strata="):
-            reduce_judgments(qrels, 50, strata="topic")
+            reduce_judgments(qrels, 50, strata="document")
 
 
 # the study
@@ -181,7 +181,7 @@ def collection(n_runs=6, n_queries=8, n_docs=60, seed=0):
         kept = random.random(len(qid)) < 0.8
         scores = label + (0.8 + 0.2 * r) * random.normal(size=len(qid))
         runs.append(trec.Run.from_arrays(qid[kept], docid[kept], scores[kept], name=f"run{r}"))
-    return runs, qrels
+    return qrels, runs
 
 
 def values_of(report, metric):
@@ -191,10 +191,10 @@ def values_of(report, metric):
 
 class TestRobustness:
     def test_is_what_files_of_fewer_judgments_give(self):
-        runs, qrels = collection()
-        options = {"seed": 3, "n_repeats": 2, "n_resamples": 100, "alpha": 0.1}
+        qrels, runs = collection()
+        options = {"random_state": 3, "n_repeats": 2, "n_resamples": 100, "alpha": 0.1}
         metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap"]
-        found = robustness(runs, qrels, metrics, [100, 50, 10], **options)
+        found = robustness(qrels, runs, metrics, [100, 50, 10], **options)
         truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
         assert len(found.table) == len(metrics) * 5
         for row in found.table.itertuples():
@@ -218,19 +218,19 @@ class TestRobustness:
 
     def test_left_out_or_not_judged_is_the_same(self):
         """Documents that stay in the pool unjudged count as those that are not in the file."""
-        runs, qrels = collection()
+        qrels, runs = collection()
         reduced = reduce_judgments(qrels, 30)
         rows = reduced.to_frame().dropna()
         shorter = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
         one, other = (
-            trec.evaluate(some, runs, DEFAULT_METRICS).mean for some in (reduced, shorter)
+            trec.evaluate(some, runs, ROBUSTNESS_METRICS).mean for some in (reduced, shorter)
         )
         pd.testing.assert_frame_equal(one, other)
 
     def test_all_judgments(self):
-        runs, qrels = collection()
-        found = robustness(runs, qrels, percents=[100], n_repeats=3, n_resamples=50)
-        assert found.table["metric"].tolist() == [str(skrank.metric(m)) for m in DEFAULT_METRICS]
+        qrels, runs = collection()
+        found = robustness(qrels, runs, percents=[100], n_repeats=3, n_resamples=50)
+        assert found.table["metric"].tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
         np.testing.assert_allclose(found.table[["tau_b", "tau_ap"]], 1)
         labels = qrels.labels
         expected = [100, 0, int((labels > 0).sum()), int((labels == 0).sum())]
@@ -248,7 +248,7 @@ class TestRobustness:
             trec.Run.from_arrays(["q", "p"], best, [1, 1], name="lucky"),
             trec.Run.from_arrays(["q", "p"], worst, [1, 1], name="unlucky"),
         ]
-        found = robustness(runs, qrels, "ap", [100, 50], n_resamples=10)
+        found = robustness(qrels, runs, "ap", [100, 50], n_resamples=10)
         means = found.means.set_index(["percent", "run"])["mean"]
         assert means.to_dict() == {
             (100, "lucky"): 0.5, (100, "unlucky"): 0.5, (50, "lucky"): 1, (50, "unlucky"): 0,
@@ -259,10 +259,10 @@ class TestRobustness:
         assert half["mean"] == 0.5
 
     def test_levels_and_repeats(self):
-        runs, qrels = collection(3)
+        qrels, runs = collection(3)
         lines = []
         found = robustness(
-            runs, qrels, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20,
+            qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20,
             progress=lines.append,
         )  # fmt: skip
         assert found.judgments["percent"].tolist() == [20, 20, 100, 60, 60]
@@ -277,7 +277,7 @@ class TestRobustness:
         pd.testing.assert_frame_equal(
             found.table,
             robustness(
-                runs, qrels, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20
+                qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20
             ).table,
         )
 
@@ -291,15 +291,15 @@ class TestRobustness:
             trec.Run.from_arrays(np.repeat(list("012"), 41), names * 3, np.tile(scores, 3), name=n)
             for n, scores in (("up", np.arange(41)), ("down", -np.arange(41)))
         ]
-        found = robustness(runs, qrels, "err@20", [5], seed=seed, n_resamples=10)
+        found = robustness(qrels, runs, "err@20", [5], random_state=seed, n_resamples=10)
         expected = trec.evaluate(reduce_judgments(qrels, 5, seed), runs, "err@20", max_grade=3)
         assert found.means["mean"].tolist() == pytest.approx(expected.mean["err@20"].tolist())
         assert found.means["mean"].max() < 0.5
 
     def test_lower_is_better(self):
         """AP correlation weighs the systems at the better end."""
-        runs, qrels = collection(8)
-        found = robustness(runs, qrels, "error@10", [20], n_resamples=10).table.loc[0]
+        qrels, runs = collection(8)
+        found = robustness(qrels, runs, "error@10", [20], n_resamples=10).table.loc[0]
         means = [
             -trec.evaluate(some, runs, "error@10").mean["error@10"]
             for some in (qrels, reduce_judgments(qrels, 20))
@@ -308,31 +308,31 @@ class TestRobustness:
         assert found.tau_ap != pytest.approx(stats.tau_ap(*(-m for m in means), ties="b"))
 
     def test_metric_that_is_defined_nowhere(self):
-        runs, qrels = collection(3)
+        qrels, runs = collection(3)
         with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
-            found = robustness(runs, qrels, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
+            found = robustness(qrels, runs, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
         assert found.queries == 0
         assert found[["mean", "tau_b", "tau_ap", "power", "required_difference"]].isna().all()
 
     def test_missing_queries(self):
-        runs, qrels = collection(3)
+        qrels, runs = collection(3)
         rows = runs[2].to_frame()
         rows = rows[rows["qid"] != "5"]
         lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
         with pytest.warns(UserWarning, match="run 'lacking' has no documents for 1 queries"):
-            zero = robustness([*runs, lacking], qrels, "ap", [50], n_resamples=10)
-        skip = robustness([*runs, lacking], qrels, "ap", [50], n_resamples=10, missing="skip")
+            zero = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10)
+        skip = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10, missing="skip")
         zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
         assert zero["lacking"] == pytest.approx(skip["lacking"] * 7 / 8)
         with pytest.raises(ValueError, match="missing='zero'"):
-            robustness([*runs, lacking], qrels, "ap", [50], missing="raise")
+            robustness(qrels, [*runs, lacking], "ap", [50], missing="raise")
 
     def test_names(self):
-        runs, qrels = collection(2)
-        found = robustness({"a": runs[0], "b": runs[1]}, qrels, "ap", [50], n_resamples=10)
+        qrels, runs = collection(2)
+        found = robustness(qrels, {"a": runs[0], "b": runs[1]}, "ap", [50], n_resamples=10)
         assert found.means["run"].tolist() == ["a", "b"]
         with pytest.raises(ValueError, match="2 runs are called 'run0'"):
-            robustness([runs[0], runs[0]], qrels, "ap", [50])
+            robustness(qrels, [runs[0], runs[0]], "ap", [50])
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -342,29 +342,29 @@ class TestRobustness:
             ({"percents": 0.5}, "percents=0.5 must be"),
             ({"percents": [50, 50]}, "a level twice"),
             ({"n_repeats": 0}, "n_repeats=0"),
-            ({"seed": "x"}, "seed='x'"),
+            ({"random_state": "x"}, "random_state='x'"),
             ({"metrics": ["gap", "gap"]}, "given twice"),
             ({"metrics": "gapp"}, "unknown metric"),
             ({"alpha": 5}, "alpha=5"),
             ({"n_resamples": 0}, "n_resamples=0"),
             ({"missing": "drop"}, "missing='drop'"),
-            ({"strata": "topic"}, "strata='topic'"),
+            ({"strata": "document"}, "strata='document'"),
             ({"max_grade": 0}, "max_grade=0"),
         ],
     )
     def test_wrong_options(self, options, message):
-        runs, qrels = collection(2, 3)
+        qrels, runs = collection(2, 3)
         with pytest.raises(ValueError, match=message):
-            robustness(runs, qrels, **options)
+            robustness(qrels, runs, **options)
 
     def test_wrong_runs(self):
-        runs, qrels = collection(2, 3)
+        qrels, runs = collection(2, 3)
         with pytest.raises(ValueError, match="runs is empty"):
-            robustness([], qrels)
+            robustness(qrels, [])
         with pytest.raises(ValueError, match="needs at least 2"):
-            robustness(runs[:1], qrels)
+            robustness(qrels, runs[:1])
 
     def test_wrong_column(self):
-        runs, qrels = collection(2, 3)
+        qrels, runs = collection(2, 3)
         with pytest.raises(ValueError, match="column='tau'"):
-            robustness(runs, qrels, "ap", [100], n_resamples=10).pivot("tau")
+            robustness(qrels, runs, "ap", [100], n_resamples=10).pivot("tau")

@@ -20,7 +20,7 @@ MOST_CLASSES = 64  # labels that pairs may tell apart
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PairWorth:
     """``w`` and ``K(a, b) = join(upper(a), lower(b))``.
 
     Parameters
@@ -53,7 +53,7 @@ class QuadraticTables(Tables):
         g per code. Codes of equal gain are one class: the metric cannot tell them apart.
     u : ndarray (longest,)
         Weight of the gain at each rank.
-    pairs : Pairs, optional
+    pairs : PairWorth, optional
     offset : int64 ndarray (n_queries,), optional
         Place of the first rank of each query in u and w, where queries have weights of their own.
     ideal : (ndarray (n_codes,), ndarray (longest,)), optional
@@ -63,7 +63,7 @@ class QuadraticTables(Tables):
 
     gain: np.ndarray
     u: np.ndarray
-    pairs: Pairs | None = None
+    pairs: PairWorth | None = None
     offset: np.ndarray | None = None
     ideal: tuple[np.ndarray, np.ndarray] | None = None
 

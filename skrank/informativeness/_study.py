@@ -12,15 +12,15 @@ from skrank import _validation as check
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
-from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._files import Source
-from skrank.trec._join import Joined, JoinedJudgments, JoinedRanking, Pool
+from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
 from skrank.trec._measure import AnyRuns, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
+STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
 
 
@@ -105,7 +105,7 @@ class Study:
         *,
         confidence: float = 0.95,
         n_resamples: int = 2000,
-        random_state: int = 0,
+        random_state: check.RandomState = 0,
     ) -> pd.DataFrame:
         """Mean errors less those of one of the metrics, on the same lists.
 
@@ -116,7 +116,8 @@ class Study:
         confidence : float
             Level of the bootstrap interval. Whole queries are drawn, as the lists of the runs for a
             query resemble each other.
-        n_resamples, random_state : int
+        n_resamples : int
+        random_state : int, Generator, RandomState or None
 
         Returns
         -------
@@ -130,7 +131,7 @@ class Study:
             raise check.unknown_name("metric of the study", baseline, self.metrics)
         check.check_share("confidence", confidence)
         check.check_count("n_resamples", n_resamples, "the number of bootstrap samples")
-        random = np.random.default_rng(check.check_seed("random_state", random_state))
+        random = np.random.default_rng(check.check_random_state(random_state))
         place = self.metrics.index(baseline)
         less = (self.errors - self.errors[:, [place]]).reshape(len(self.lists), -1)
         _, query = np.unique(self.lists["qid"], return_inverse=True)
@@ -174,9 +175,9 @@ def _sums_by(groups: np.ndarray, n_groups: int, values: np.ndarray) -> np.ndarra
 
 
 def study(
-    runs: AnyRuns,
     qrels: Qrels | Source,
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    runs: AnyRuns,
+    metrics: str | Metric | Sequence[str | Metric] = STUDY_METRICS,
     *,
     rel: Sequence[float] | None = None,
     depth: int | None = 1000,
@@ -194,7 +195,7 @@ def study(
 
     Parameters
     ----------
-    runs, qrels
+    qrels, runs
         As in `skrank.trec.evaluate`. Of rows with scores, make them by
         ``skrank.trec.Run.from_arrays`` and ``skrank.trec.Qrels.from_arrays``.
     metrics : names or Metrics
@@ -242,7 +243,7 @@ def study(
     >>> label = random.choice(3, p=[0.6, 0.2, 0.2], size=600)
     >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
     >>> run = trec.Run.from_arrays(qid, docid, label + random.normal(size=600))
-    >>> found = informativeness.study(run, qrels, ["gap", "precision@5"])
+    >>> found = informativeness.study(qrels, run, ["gap", "precision@5"])
     >>> found.mean.round(2)
     rel           1.0   2.0
     metric
@@ -263,7 +264,7 @@ def study(
                 "condensed out of the metric, and pass condensed=True for all of them."
             )
     asked = {name: replace(one, condensed=condensed) for name, one in chosen.items()}
-    pool = Pool.of(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
+    pool = CodedQrels.of(as_qrels(qrels))
     levels = _check_rel(rel, pool.labels)
     sources = Runs.of(runs)
     found = _Found()
@@ -331,7 +332,7 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
 
 
 def _measure(
-    pool: Pool,
+    pool: CodedQrels,
     part: list[Joined],
     metrics: dict[str, Metric],
     rel: np.ndarray,

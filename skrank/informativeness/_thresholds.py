@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
-from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._files import Source
 from skrank.trec._measure import AnyRuns
 
@@ -97,8 +97,8 @@ class ThresholdChoice:
 
 
 def select_thresholds(
-    runs: AnyRuns,
     qrels: Qrels | Source,
+    runs: AnyRuns,
     candidates: Sequence[Sequence[float]] | None = None,
     *,
     rel: Sequence[float] | None = None,
@@ -112,7 +112,7 @@ def select_thresholds(
 
     Parameters
     ----------
-    runs, qrels
+    qrels, runs
         As in `skrank.trec.evaluate`. The labels are the grades 0..c.
     candidates : sequence of sequences of float, optional
         Thresholds to choose from, each a probability per grade 1..c. Default: `threshold_grid`.
@@ -148,11 +148,11 @@ def select_thresholds(
     >>> label = random.choice(3, p=[0.6, 0.2, 0.2], size=600)
     >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
     >>> run = trec.Run.from_arrays(qid, docid, label + random.normal(size=600))
-    >>> choice = informativeness.select_thresholds(run, qrels, n_steps=4)
+    >>> choice = informativeness.select_thresholds(qrels, run, n_steps=4)
     >>> len(choice.table), sum(choice.thresholds)
     (5, 1.0)
     """
-    known = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    known = as_qrels(qrels)
     labels = known.labels[~np.isnan(known.labels)]
     if len(labels) == 0 or labels.max() < 1 or (labels != np.rint(labels)).any():
         raise ValueError(
@@ -163,7 +163,7 @@ def select_thresholds(
     given = threshold_grid(top, n_steps) if candidates is None else list(candidates)
     metrics = [GAP(thresholds=check.check_thresholds(one, top)) for one in given]
     found = study(
-        runs, known, metrics, rel=rel, depth=depth, condensed=condensed,
+        known, runs, metrics, rel=rel, depth=depth, condensed=condensed,
         min_retrieved=min_retrieved, progress=progress,
     )  # fmt: skip
     table = found.mean.set_axis([one.thresholds for one in metrics], axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.quadratic import Pairs, QuadraticTables
+from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
@@ -65,5 +65,5 @@ class AP(Metric):
         """Each pair of relevant documents is worth one over the rank of the lower."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        pairs = Pairs(weights, relevant, relevant, np.multiply)
+        pairs = PairWorth(weights, relevant, relevant, np.multiply)
         return QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))

@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.quadratic import Pairs, QuadraticTables
+from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
@@ -94,5 +94,5 @@ class GAP(Metric):
         """Each pair is worth the smaller G, at one over the rank of the lower document."""
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
-        pairs = Pairs(weights, worth, worth, np.minimum)
+        pairs = PairWorth(weights, worth, worth, np.minimum)
         return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))

@@ -10,7 +10,7 @@ from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.quadratic import Pairs, QuadraticTables
+from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts
 from skrank._engine.threads import run_chunks
 
@@ -75,7 +75,7 @@ class QMeasure(Metric):
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
         weights = self._weights(gain, scale, k)
-        pairs = Pairs(weights, blend, found, np.multiply)
+        pairs = PairWorth(weights, blend, found, np.multiply)
         best = (found, discounts(np.ones_like, scale.longest, k))
         return QuadraticTables(
             blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best

@@ -14,7 +14,7 @@ from skrank.model_selection._base import FoldSplitter, Split
 from skrank.model_selection._parts import (
     Stratify,
     check_folds,
-    check_seed,
+    check_shuffle,
     check_stratify,
     query_codes,
 )
@@ -63,7 +63,7 @@ class QueryKFold(FoldSplitter):
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        check_seed(shuffle, random_state)
+        check_shuffle(shuffle, random_state)
         self.n_splits = check_folds(n_splits)
         self.stratify = check_stratify(stratify)
         self.drop_unjudged_test = drop_unjudged_test
@@ -171,7 +171,7 @@ class LETORFolds(FoldSplitter):
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        check_seed(shuffle, random_state)
+        check_shuffle(shuffle, random_state)
         self.n_splits = check_folds(n_splits, least=3)
         self.stratify = check_stratify(stratify)
         self.shuffle = shuffle

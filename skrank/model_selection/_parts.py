@@ -127,7 +127,7 @@ def check_stratify(stratify: Any) -> Stratify:
     return check.check_choice("stratify", stratify, (*STRATA, None))
 
 
-def check_seed(shuffle: bool, random_state: Any) -> None:
+def check_shuffle(shuffle: bool, random_state: Any) -> None:
     """A seed only where it has an effect."""
     if random_state is not None and not shuffle:
         raise ValueError("random_state has no effect without shuffle=True: set it, or drop one.")

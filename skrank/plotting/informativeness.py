@@ -64,7 +64,7 @@ class InformativenessDisplay(Display):
     >>> qrels = trec.Qrels.from_arrays(qid, docid, label)
     >>> run = trec.Run.from_arrays(qid, docid, label + random.normal(size=600))
     >>> names = ["gap(thresholds=[0.2,0.8])", "gap(thresholds=[0.8,0.2])", "ndcg"]
-    >>> study = informativeness.study(run, qrels, names)
+    >>> study = informativeness.study(qrels, run, names)
     >>> display = InformativenessDisplay(study).plot()
     >>> list(display.lines_)
     [('gap', 1.0), ('gap', 2.0), ('ndcg', 1.0), ('ndcg', 2.0)]

@@ -62,7 +62,7 @@ class RobustnessDisplay(Display):
     ...     trec.Run.from_arrays(qid, docid, label + s * random.normal(size=1000), name=f"noise{s}")
     ...     for s in (1.0, 1.2, 1.4, 1.6)
     ... ]
-    >>> found = robustness(runs, qrels, ["gap", "bpref"], n_resamples=200)
+    >>> found = robustness(qrels, runs, ["gap", "bpref"], n_resamples=200)
     >>> display = RobustnessDisplay(found).plot(column="power")
     >>> list(display.lines_)
     ['gap', 'bpref']

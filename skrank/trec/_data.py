@@ -63,7 +63,7 @@ class Qrels:
 
     @classmethod
     def _of(cls, table: Table) -> Qrels:
-        table.slots()  # that no document is there twice
+        table.slots()  # raises if a document is twice in a query
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
 
@@ -209,6 +209,15 @@ def read_qrels(source: Source) -> Qrels:
     Qrels: 1 queries, 2 documents, 2 judged
     """
     return Qrels._of(read_table(source, QRELS)[0])
+
+
+def as_qrels(qrels: Qrels | Source) -> Qrels:
+    """Judgments that are in memory or in a file; a run in their place is an error."""
+    if isinstance(qrels, Run):
+        raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
+    if isinstance(qrels, (list, tuple, dict)):
+        raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
+    return qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
 
 
 def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:

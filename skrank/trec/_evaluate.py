@@ -12,9 +12,9 @@ import numpy as np
 from skrank import _validation as check
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
-from skrank.trec._data import Qrels, read_qrels
+from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._files import Source
-from skrank.trec._join import Pool
+from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def evaluate(
     check.check_choice("missing", missing, MISSING_CHOICES)
     chosen = _metrics(metrics, empty)
     top = check.check_max_grade(max_grade)
-    pool = Pool.of(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
+    pool = CodedQrels.of(as_qrels(qrels))
     sources = Runs.of(runs)
     found = measure_all(pool, sources.parts(pool, missing), chosen.values(), missing, top)
     warn_missing(found.lacks)

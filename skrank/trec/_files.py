@@ -22,7 +22,7 @@ _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class LineForm:
     """What a line looks like."""
 
     kind: str
@@ -34,8 +34,8 @@ class Form:
         return " ".join(f"<{column}>" for column in self.columns)
 
 
-RUN = Form("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, more=True)
-QRELS = Form("qrels", ("query", "iteration", "document", "label"), 3)
+RUN = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, more=True)
+QRELS = LineForm("qrels", ("query", "iteration", "document", "label"), 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
     ]
 
 
-def read_table(source: Source, form: Form) -> tuple[Table, str]:
+def read_table(source: Source, form: LineForm) -> tuple[Table, str]:
     """What a file says, and the last column of its first line.
 
     Raises
@@ -216,7 +216,7 @@ def _contents(source: Source) -> tuple[np.ndarray, int]:
     return text, size
 
 
-def _split(text: np.ndarray, name: str, form: Form) -> tuple[np.ndarray, np.ndarray]:
+def _split(text: np.ndarray, name: str, form: LineForm) -> tuple[np.ndarray, np.ndarray]:
     """The text, and where each column of each line starts and stops: (n_rows, n_columns, 2)."""
     tokens, wrong = _tokens(text, len(form.columns))
     if wrong >= 0:
@@ -249,7 +249,7 @@ def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
     return tokens, trec.first_wrong(text, tokens, inside)
 
 
-def _tidy(text: np.ndarray, form: Form) -> np.ndarray:
+def _tidy(text: np.ndarray, form: LineForm) -> np.ndarray:
     """The text with comments left blank, and without columns that may be passed over."""
     most = len(form.columns) if form.more else None
     rows = (line.split() for line in text.tobytes().split(b"\n"))
@@ -272,7 +272,7 @@ def _short(line: str) -> str:
     return repr(line if len(line) <= 60 else line[:57] + "...")
 
 
-def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: Form) -> np.ndarray:
+def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: LineForm) -> np.ndarray:
     """The column of numbers, each the nearest double; all must be finite."""
     from skrank._kernels import trec
 

@@ -15,7 +15,7 @@ from skrank.trec._data import Qrels, Run
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class CodedQrels:
     """Judgments as codes of labels, made once for all runs."""
 
     qrels: Qrels
@@ -24,19 +24,19 @@ class Pool:
     unjudged: int
 
     @classmethod
-    def of(cls, qrels: Qrels) -> Pool:
+    def of(cls, qrels: Qrels) -> CodedQrels:
         """The codes of judgments, one for pooled documents without a label, one for others."""
         judged = Judgments(qrels.labels, qrels.queries)
         unjudged = len(judged.labels) if judged.unjudged is None else judged.unjudged
         labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
         return cls(qrels, judged.codes, labels, unjudged)
 
-    def numbered(self) -> Pool:
+    def numbered(self) -> CodedQrels:
         """Numbers of rows for codes: runs joined with them can be given codes of any reduction."""
         n_rows = len(self.codes)
         return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
 
-    def reduced(self, kept: np.ndarray) -> Pool:
+    def reduced(self, kept: np.ndarray) -> CodedQrels:
         """The judgments of some rows (a mask); the other documents stay in the pool, not judged."""
         unjudged = self.codes.dtype.type(self.unjudged)
         return replace(self, codes=np.where(kept, self.codes, unjudged))
@@ -66,13 +66,13 @@ class Joined:
     present: np.ndarray
     facts: dict[str, float]
 
-    def coded(self, pool: Pool) -> Joined:
+    def coded(self, pool: CodedQrels) -> Joined:
         """With the codes of `pool`, if it was joined with the numbers of its rows."""
         outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
         return replace(self, codes=np.append(pool.codes, outside)[self.codes])
 
 
-def join(pool: Pool, run: Run) -> Joined:
+def join(pool: CodedQrels, run: Run) -> Joined:
     """Find the codes of a run's documents, and append the documents that it did not retrieve.
 
     Raises
@@ -111,7 +111,7 @@ def join(pool: Pool, run: Run) -> Joined:
 class JoinedJudgments(Judgments):
     """Judgments of some runs: each query of each run is a query."""
 
-    def __init__(self, pool: Pool, joined: Sequence[Joined]) -> None:
+    def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
         sizes = np.concatenate([one.sizes for one in joined])
         ids = np.tile(pool.qrels.queries.ids, len(joined))
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))

@@ -14,9 +14,9 @@ import numpy as np
 
 from skrank._engine.threads import limit_threads, thread_count
 from skrank.metrics import Metric
-from skrank.trec._data import Run, read_run
+from skrank.trec._data import Qrels, Run, read_run
 from skrank.trec._files import Source, source_name
-from skrank.trec._join import Joined, JoinedJudgments, JoinedRanking, Pool, join
+from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking, join
 
 MISSING_CHOICES = ("zero", "skip", "raise")
 _ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
@@ -41,13 +41,15 @@ class Runs:
             given, sources = list(runs), list(runs.values())
         else:
             given = None
-            alone = isinstance(runs, (Run, str, os.PathLike)) or hasattr(runs, "read")
+            alone = isinstance(runs, (Run, Qrels, str, os.PathLike)) or hasattr(runs, "read")
             sources = [runs] if alone else list(runs)  # type: ignore[list-item, arg-type]
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
+        if any(isinstance(source, Qrels) for source in sources):
+            raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
         return cls(sources, given)
 
-    def parts(self, pool: Pool, missing: str) -> Iterator[list[Joined]]:
+    def parts(self, pool: CodedQrels, missing: str) -> Iterator[list[Joined]]:
         """The joined runs in order, in lists of bounded size; they are read and let go."""
         part: list[Joined] = []
         for one in _ahead(lambda source: join(pool, _run(source)), self.sources):
@@ -132,7 +134,11 @@ class Measured:
 
 
 def measure(
-    pool: Pool, part: list[Joined], metrics: Iterable[Metric], missing: str, max_grade: int | None
+    pool: CodedQrels,
+    part: list[Joined],
+    metrics: Iterable[Metric],
+    missing: str,
+    max_grade: int | None,
 ) -> Measured:
     """All metrics of some runs."""
     judgments = JoinedJudgments(pool, part)
@@ -165,7 +171,7 @@ def measure(
 
 
 def measure_all(
-    pool: Pool,
+    pool: CodedQrels,
     parts: Iterable[list[Joined]],
     metrics: Iterable[Metric],
     missing: str,

@@ -363,10 +363,10 @@ def made(n_queries=12, n_docs=50, n_grades=3, seed=0, noises=(0.5, 1.5), unjudge
         trec.Run.from_arrays(qid, docid, label + noise * rng.normal(size=len(qid)), name=f"{noise}")
         for noise in noises
     ]
-    return runs, qrels, judged.reshape(n_queries, -1), qid
+    return qrels, runs, judged.reshape(n_queries, -1), qid
 
 
-def ranked_labels(run, qrels):
+def ranked_labels(qrels, run):
     """Labels in rank order by query, NaN where not judged."""
     labels = qrels.to_frame().set_index(["qid", "docid"])["label"]
     frame = run.to_frame()
@@ -377,12 +377,12 @@ def ranked_labels(run, qrels):
 @pytest.mark.parametrize("condensed", [False, True])
 @pytest.mark.parametrize("depth", [None, 30])
 def test_study_is_the_single_problem_on_each_list(condensed, depth):
-    runs, qrels, *_ = made(n_queries=4)
+    qrels, runs, *_ = made(n_queries=4)
     names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
-    found = study(runs, qrels, names, depth=depth, condensed=condensed, min_retrieved=3)
+    found = study(qrels, runs, names, depth=depth, condensed=condensed, min_retrieved=3)
     assert found.converged.all()
     assert len(found.lists) == 8
-    everything = {run.name: ranked_labels(run, qrels) for run in runs}
+    everything = {run.name: ranked_labels(qrels, run) for run in runs}
     all_labels = qrels.to_frame().groupby("qid")["label"]
     totals = {q: [int((part == g).sum()) for g in (1, 2)] for q, part in all_labels}
     for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
@@ -398,8 +398,8 @@ def test_study_is_the_single_problem_on_each_list(condensed, depth):
 
 
 def test_study_without_a_metric_knows_the_least():
-    runs, qrels, *_ = made()
-    found = study(runs, qrels, ["gap", "ndcg", "recall"], min_retrieved=5)
+    qrels, runs, *_ = made()
+    found = study(qrels, runs, ["gap", "ndcg", "recall"], min_retrieved=5)
     uninformed = found.uninformed.mean(axis=0)
     assert (found.mean.loc["gap"] < uninformed).all()
     assert (found.mean.loc["ndcg"] < uninformed).all()
@@ -407,8 +407,8 @@ def test_study_without_a_metric_knows_the_least():
 
 
 def test_tables_of_a_study():
-    runs, qrels, *_ = made()
-    found = study(runs, qrels, ["gap", "ndcg"])
+    qrels, runs, *_ = made()
+    found = study(qrels, runs, ["gap", "ndcg"])
     frame = found.to_frame()
     assert frame.shape == (24, 4)
     pd.testing.assert_series_equal(
@@ -425,42 +425,42 @@ def test_tables_of_a_study():
     assert (middle <= above).all()
     with pytest.raises(ValueError, match="unknown metric of the study 'gpa': did you mean 'gap'"):
         found.differences("gpa")
-    with pytest.raises(ValueError, match="what='topic'"):
-        found.by("topic")
+    with pytest.raises(ValueError, match="what='document'"):
+        found.by("document")
     text = repr(found)
     assert "24 lists of 2 runs and 12 queries, depth 1000; 0 left out" in text
     assert "converge" not in text
 
 
 def test_study_leaves_out_lists_with_few_documents():
-    runs, qrels, *_ = made(n_docs=12)
-    found = study(runs, qrels, ["gap"], min_retrieved=3)
+    qrels, runs, *_ = made(n_docs=12)
+    found = study(qrels, runs, ["gap"], min_retrieved=3)
     assert 0 < found.n_left_out < 24
     assert found.n_left_out + len(found.lists) == 24
     assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
     with pytest.raises(ValueError, match="no list holds 50 documents of each label above 0"):
-        study(runs, qrels, ["gap"], min_retrieved=50)
+        study(qrels, runs, ["gap"], min_retrieved=50)
 
 
 def test_missing_queries_of_a_run_do_not_count():
-    runs, qrels, *_ = made()
+    qrels, runs, *_ = made()
     short = runs[0].to_frame().query("qid in ['0', '1']")
     part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
-    found = study({"a": runs[1], "b": part}, qrels, ["gap"])
+    found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
     assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
     assert found.n_left_out == 0
 
 
 def test_metric_that_is_not_defined_on_some_queries():
     """No list of the study lacks relevant documents, but LETOR's rule makes short lists 0."""
-    runs, qrels, *_ = made(n_docs=40)
-    found = study(runs, qrels, ["ndcg(discount=letor)@100", "gap"])
+    qrels, runs, *_ = made(n_docs=40)
+    found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap"])
     assert (found.values[:, 0] == 0).all()
     np.testing.assert_allclose(found.errors[:, 0], found.uninformed)
 
 
 def test_bad_input_of_a_study():
-    runs, qrels, *_ = made()
+    qrels, runs, *_ = made()
     for changes, message in [
         ({"depth": 0}, "depth=0 must be at least 1"),
         ({"min_retrieved": 0}, "min_retrieved=0 must be at least 1"),
@@ -473,18 +473,18 @@ def test_bad_input_of_a_study():
         ({"metrics": ["judged"]}, "tells documents that were not judged"),
     ]:
         with pytest.raises(ValueError, match=message):
-            study(runs, qrels, **{"metrics": ["gap"], **changes})
+            study(qrels, runs, **{"metrics": ["gap"], **changes})
     with pytest.raises(TypeError, match="no sum over documents"):
-        study(runs, qrels, "err")
+        study(qrels, runs, "err")
     empty = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
     with pytest.raises(ValueError, match="no label above 0"):
-        study(runs, empty, ["gap"])
+        study(empty, runs, ["gap"])
 
 
 def test_study_tells_of_its_progress():
-    runs, qrels, *_ = made()
+    qrels, runs, *_ = made()
     lines = []
-    study(runs, qrels, ["gap", "ndcg"], progress=lines.append)
+    study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
     assert lines == ["2 of 2 runs: gap, 24 lists", "2 of 2 runs: ndcg, 24 lists"]
 
 
@@ -505,10 +505,10 @@ def test_grid_of_thresholds():
 
 def test_selection_finds_the_thresholds_that_matter():
     """Only one curve is asked for: the precision of the metric that knows it alone tells most."""
-    runs, qrels, *_ = made(n_queries=20, unjudged=0)
-    top = select_thresholds(runs, qrels, rel=[2], n_steps=4)
+    qrels, runs, *_ = made(n_queries=20, unjudged=0)
+    top = select_thresholds(qrels, runs, rel=[2], n_steps=4)
     assert top.thresholds[1] >= 0.75
-    both = select_thresholds(runs, qrels, rel=[1], n_steps=4)
+    both = select_thresholds(qrels, runs, rel=[1], n_steps=4)
     assert both.thresholds[0] >= 0.75
     assert both.metric == skrank.metric("gap", thresholds=both.thresholds)
     assert list(both.table.columns) == [1.0, "criterion"]
@@ -517,26 +517,26 @@ def test_selection_finds_the_thresholds_that_matter():
 
 
 def test_selection_among_candidates_by_the_mean_of_the_curves():
-    runs, qrels, *_ = made()
+    qrels, runs, *_ = made()
     candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
-    choice = select_thresholds(runs, qrels, candidates)
-    found = study(runs, qrels, [skrank.metric("gap", thresholds=g) for g in candidates])
+    choice = select_thresholds(qrels, runs, candidates)
+    found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
     criterion = found.mean.mean(axis=1).to_numpy()
     np.testing.assert_allclose(choice.table["criterion"], criterion)
     assert choice.thresholds == tuple(candidates[int(np.argmin(criterion))])
 
 
 def test_bad_input_of_the_selection():
-    runs, qrels, _, qid = made()
+    qrels, runs, _, qid = made()
     with pytest.raises(ValueError, match=r"thresholds sum to 1\.5"):
-        select_thresholds(runs, qrels, [[0.5, 1.0]])
+        select_thresholds(qrels, runs, [[0.5, 1.0]])
     with pytest.raises(ValueError, match="do not cover the grades"):
-        select_thresholds(runs, qrels, [[1.0]])
+        select_thresholds(qrels, runs, [[1.0]])
     with pytest.raises(ValueError, match="metrics is empty"):
-        select_thresholds(runs, qrels, [])
+        select_thresholds(qrels, runs, [])
     halves = trec.Qrels.from_arrays(qid, np.tile(np.arange(50), 12), np.full(600, 0.5))
     with pytest.raises(ValueError, match="labels of the qrels must be whole numbers"):
-        select_thresholds(runs, halves)
+        select_thresholds(halves, runs)
 
 
 # clicks
@@ -612,9 +612,9 @@ def closed_figures():
 
 @pytest.mark.usefixtures("closed_figures")
 def test_display_shows_the_study():
-    runs, qrels, *_ = made()
+    qrels, runs, *_ = made()
     candidates = [skrank.metric("gap", thresholds=(g, 1 - g)) for g in (0.75, 0.25, 0.5)]
-    found = study(runs, qrels, [*candidates, "ndcg", "ap"])
+    found = study(qrels, runs, [*candidates, "ndcg", "ap"])
     display = InformativenessDisplay(found)
     np.testing.assert_allclose(display.thresholds[:, 0], [0.25, 0.5, 0.75])
     assert display.plot() is display
@@ -633,13 +633,13 @@ def test_display_shows_the_study():
     with pytest.raises(ValueError, match="rel=3 is not in the study"):
         display.plot(rel=[3])
     with pytest.raises(ValueError, match="a line takes at least 2"):
-        InformativenessDisplay(study(runs, qrels, ["gap", "ndcg"]))
+        InformativenessDisplay(study(qrels, runs, ["gap", "ndcg"]))
 
 
 @pytest.mark.usefixtures("closed_figures")
 def test_display_of_more_than_two_grades():
-    runs, qrels, *_ = made(n_grades=4)
-    choice = select_thresholds(runs, qrels, n_steps=2)
+    qrels, runs, *_ = made(n_grades=4)
+    choice = select_thresholds(qrels, runs, n_steps=2)
     display = InformativenessDisplay(choice.study).plot(rel=[1])
     labels = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert labels == ["0, 0, 1", "0, 0.5, 0.5", "0, 1, 0", "0.5, 0, 0.5", "0.5, 0.5, 0", "1, 0, 0"]

@@ -40,12 +40,12 @@ def collection():
         )
         for r in range(6)
     ]
-    return runs, qrels
+    return qrels, runs
 
 
 @pytest.fixture(scope="module")
 def report(collection):
-    runs, qrels = collection
+    qrels, runs = collection
     return trec.evaluate(qrels, runs, METRICS)
 
 

@@ -62,7 +62,7 @@ def test_incompleteness(example, files, tmp_path):
     options = ["--percents", "100", "50", "--repeats", "2", "--resamples", "50", "--plot", plot]
     out = example("incompleteness.py", *files, "-m", "gap", "-m", "bpref", *options)
     assert "50 % of the judgments, repeat 2 of 2" in out
-    assert "4 runs, 9 topics" in out
+    assert "4 runs, 9 queries" in out
     assert "AP correlation" in out
     assert plot.stat().st_size > 0
 
