@@ -78,7 +78,7 @@ def every_count(n_queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Draws:
+class Resamples:
     """Draws of queries with replacement: `n_resamples` random ones, or all if they are fewer.
 
     Attributes
@@ -150,7 +150,7 @@ class Draws:
 
 
 def centred_draws(
-    z: np.ndarray, weights: np.ndarray | None, draws: Draws
+    z: np.ndarray, weights: np.ndarray | None, draws: Resamples
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 
@@ -159,7 +159,7 @@ def centred_draws(
     z : ndarray of shape (n_pairs, n_queries)
         Differences.
     weights : ndarray of shape (n_queries,) or None
-    draws : Draws
+    draws : Resamples
 
     Returns
     -------

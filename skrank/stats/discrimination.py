@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import moments
 from skrank.stats._pairs import Pairs
-from skrank.stats._resampling import Draws, centred_draws
+from skrank.stats._resampling import Resamples, centred_draws
 from skrank.stats.resampled import achieved_level, block_width
 
 
@@ -37,7 +37,7 @@ class DiscriminativePower:
     required : ndarray of shape (n_pairs,)
         Difference of means that each pair needs.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Topics on which both systems have a value, and the others.
+        Queries on which both systems have a value, and the others.
     """
 
     alpha: float
@@ -117,7 +117,7 @@ def discriminative_power(
     pairs = Pairs(scores, nan=nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Draws(z.shape[1], n_resamples, seed)
+        draws = Resamples(z.shape[1], n_resamples, seed)
         t, squares, means = centred_draws(z, w, draws)
         at = _extreme(squares, alpha, draws)
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
@@ -137,7 +137,7 @@ def discriminative_power(
     )
 
 
-def _extreme(squares: np.ndarray, alpha: float, draws: Draws) -> np.ndarray:
+def _extreme(squares: np.ndarray, alpha: float, draws: Resamples) -> np.ndarray:
     """The draw of each row down to which the largest squares make up a share of alpha.
 
     Of random draws that is the ``ceil(alpha n)``-th largest. What is taken off alpha keeps

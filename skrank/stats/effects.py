@@ -37,9 +37,9 @@ class PairedEffects:
     superiority : ndarray of shape (n_pairs,)
         Share of the queries on which the first system is better, ties counting half.
     wins, ties, losses : int64 ndarray of shape (n_pairs,)
-        Topics on which the first system is better, equal and worse.
+        Queries on which the first system is better, equal and worse.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Topics on which both systems have a value, and the others.
+        Queries on which both systems have a value, and the others.
     """
 
     pairs: np.ndarray

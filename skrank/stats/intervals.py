@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from skrank import _validation as check
 from skrank.stats._moments import moments, student_t
 from skrank.stats._pairs import same_queries
-from skrank.stats._resampling import Draws, centred
+from skrank.stats._resampling import Resamples, centred
 
 # The standard error of a draw counts as at least this share of that of the data. A draw that hardly
 # varies has a t beyond all bounds, and few draws can tell how likely that is: without a floor,
@@ -151,7 +151,7 @@ def bootstrap_interval(
         if method == "bootstrap-t" and z.shape[1] < _FEWEST_DRAWN:
             return _t_bounds(z, w, confidence)
         mean, _ = moments(z, w)
-        low, high = bounds(z, w, mean, Draws(z.shape[1], n_resamples, seed), tails)
+        low, high = bounds(z, w, mean, Resamples(z.shape[1], n_resamples, seed), tails)
         constant = np.ptp(z, axis=1) == 0  # else rounding would give it a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
@@ -167,14 +167,14 @@ def _t_bounds(
 
 
 def _percentile(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
     return draws.quantiles(draws.moments(z, w)[0], tails).T
 
 
 def _bca(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
     means = draws.moments(z, w)[0]
@@ -191,7 +191,7 @@ def _bca(
 
 
 def _bootstrap_t(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
     _, error, _, _ = student_t(z, w)

@@ -28,7 +28,7 @@ class PairedTest:
         Mean score of the first system minus that of the second, over the queries used.
     statistic, p_value : ndarray of shape (n_pairs,)
     n_queries : int64 ndarray of shape (n_pairs,)
-        Topics on which both systems have a value: those used.
+        Queries on which both systems have a value: those used.
     n_dropped : int64 ndarray of shape (n_pairs,)
         The other queries.
     """

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import moments
 from skrank.stats._pairs import Pairs
-from skrank.stats._resampling import Draws, centred_draws, every_flip, one_thread, sign_flips
+from skrank.stats._resampling import Resamples, centred_draws, every_flip, one_thread, sign_flips
 from skrank.stats._signed_ranks import flip_counts, flip_shares
 from skrank.stats.paired import PairedTest, run_test
 
@@ -123,7 +123,7 @@ def paired_bootstrap(
     seed = check.check_random_state(random_state)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Draws(z.shape[1], n_resamples, seed)
+        draws = Resamples(z.shape[1], n_resamples, seed)
         t, squares, _ = centred_draws(z, w, draws)
         return moments(z, w)[0], t, achieved_level(t, squares, draws)
 
@@ -131,7 +131,7 @@ def paired_bootstrap(
     return run_test("paired bootstrap", chosen, block, block_width(n_resamples))
 
 
-def achieved_level(t: np.ndarray, squares: np.ndarray, draws: Draws) -> np.ndarray:
+def achieved_level(t: np.ndarray, squares: np.ndarray, draws: Resamples) -> np.ndarray:
     """Share of draws, given the squares of their t, that are at least as far from 0 as `t`."""
     return draws.share(squares >= _EQUAL * t[:, None] ** 2)
 
