@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import run_chunks

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.cached import cached_property
 from skrank._engine.groups import resolve_groups
 from skrank._engine.order import RankedCodes, rank_scores
 from skrank._engine.queries import Queries

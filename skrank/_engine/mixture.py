@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 from skrank._engine.plan import Definition, Plan

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Tables

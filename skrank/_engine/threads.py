@@ -1,27 +1,37 @@
 """Run compiled loops over chunks of queries in our own threads.
 
 numba's ``prange`` kills a forked child (GNU OpenMP) or aborts on concurrent callers (workqueue), so
-the kernels are serial, release the interpreter lock, and are spread over a pool that is made on
-first use and made anew in a child process.
+the kernels are serial, release the interpreter lock, and are spread over threads that are started
+on first use, and anew in a child process. A call that is interrupted comes back when no thread
+works for it any more: what it was given may be used again.
+
+Only the main thread is interrupted, at any of its steps. What it shares with the others are
+therefore queues and lists, whose single operations are atomic, and no lock that it could leave
+locked.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
+# A thread is worth its start, some 20 microseconds, from about as much work on: a kernel takes at
+# least some nanoseconds per row.
 _ROWS_WORTH_A_THREAD = 20_000
+_PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def thread_count() -> int:
@@ -33,7 +43,7 @@ def thread_count() -> int:
 
 @contextmanager
 def limit_threads(n_threads: int) -> Iterator[None]:
-    """Use `n_threads` threads inside the block; results do not depend on their number."""
+    """Use at most `n_threads` threads inside the block; results do not depend on their number."""
     token = _limit.set(n_threads)
     try:
         yield
@@ -41,11 +51,95 @@ def limit_threads(n_threads: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    key = (os.getpid(), n_threads)
-    if key not in _pools:
-        _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="skrank")
-    return _pools[key]
+class _Pool:
+    """The threads of this process: as many as were ever asked for at once, and no more."""
+
+    def __init__(self) -> None:
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
+        self.n_threads = 0
+
+    def run(self, job: _Job, n_threads: int) -> bool:
+        """Let some threads work on a job; whether there is any, which at exit there may not be."""
+        while self.n_threads < n_threads:
+            # daemons: idle threads do not keep the process, and work still when it is ending
+            thread = threading.Thread(target=self._serve, name="skrank", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                break
+            self.n_threads += 1
+        for _ in range(n_threads):
+            self.jobs.put(job)
+        return self.n_threads > 0
+
+    def _serve(self) -> None:
+        while True:
+            self.jobs.get().work()
+
+
+_pool = _Pool()
+
+
+def _forget_threads() -> None:
+    """In a child process, where only the thread lives that has forked."""
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+class _Job:
+    """Calls of one kernel on chunks of queries."""
+
+    def __init__(self, call: Callable[[int, int], Any], bounds: list[int]) -> None:
+        self.call = call
+        self.waiting = deque(enumerate(pairwise(bounds)))
+        self.size = len(self.waiting)
+        self.done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        self.stopped = False
+        self.working: deque[None] = deque()  # one entry for each thread that is at it
+
+    def work(self) -> None:
+        """Take chunks until none is left."""
+        self.working.append(None)  # before the look at `stopped`: see `stop`
+        try:
+            while not self.stopped:
+                number, (first, last) = self.waiting.popleft()
+                try:
+                    self.done.put((number, self.call(first, last), None))
+                except BaseException as error:
+                    self.done.put((number, None, error))
+        except IndexError:
+            pass
+        finally:
+            self.working.pop()
+
+    def results(self) -> list[Any]:
+        """What the calls return, in their order; the first error is raised."""
+        found: dict[int, Any] = {}
+        while len(found) < self.size:
+            number, result, error = self.done.get()
+            if error is not None:
+                raise error
+            found[number] = result
+        return [found[number] for number in range(self.size)]
+
+    def stop(self) -> None:
+        """Start nothing more, and wait for what runs, however often one is interrupted meanwhile.
+
+        A thread enters itself before it looks whether to stop; here the word to stop comes before
+        the look at who has entered. So none is overlooked.
+        """
+        while True:
+            try:
+                self.stopped = True
+                while self.working:
+                    time.sleep(_PATIENCE)
+                return
+            except BaseException:
+                continue
 
 
 def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) -> list[Any]:
@@ -67,8 +161,11 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
         return [kernel(0, n_queries, indptr, *arguments)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-    calls = [
-        _pool(n_threads).submit(kernel, first, last, indptr, *arguments)
-        for first, last in pairwise(bounds)
-    ]
-    return [call.result() for call in calls]
+    job = _Job(lambda first, last: kernel(first, last, indptr, *arguments), bounds)
+    try:
+        if not _pool.run(job, n_threads):
+            job.work()
+        return job.results()
+    except BaseException:
+        job.stop()
+        raise

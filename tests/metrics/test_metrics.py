@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -592,7 +591,7 @@ def test_number_of_threads_changes_no_bit(name):
                 values.append(per_query(metric, data))
         assert_array_equal(values[1], values[0])
         assert_array_equal(values[2], values[0])
-    assert (os.getpid(), 5) in _parallel._pools  # the pool was used
+    assert _parallel._pool.n_threads >= 5  # they were used
 
 
 def big(n_queries=1200, seed=0):

@@ -1,0 +1,203 @@
+"""One pool of threads per process: in children, at exit, and for several callers at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import skrank
+from skrank._engine import threads
+from skrank._engine.cached import cached_property
+from skrank._engine.judgments import judge
+
+ROOT = Path(__file__).resolve().parents[2]
+
+DATA = """
+import numpy as np, skrank
+rng = np.random.default_rng(0)
+n = 150_000
+groups = np.repeat(np.arange(n // 50), 50)
+relevance, scores = rng.integers(0, 4, n) * 1.0, rng.normal(size=n)
+def value():
+    return skrank.metric("gap")(relevance, scores, groups=groups)
+first = value()
+"""
+
+
+def run(code, **environment):
+    """What a fresh process prints, with two threads or as told."""
+    done = subprocess.run(
+        [sys.executable, "-c", DATA + code],
+        capture_output=True, text=True, cwd=ROOT, check=False, timeout=120,
+        env=os.environ | {"NUMBA_NUM_THREADS": "4"} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr, done.stderr
+    return done.stdout.split()
+
+
+def test_one_pool_serves_all_limits():
+    """64 limits once made 63 pools with 1,957 threads."""
+    code = (
+        "import threading\n"
+        "from skrank._engine.threads import limit_threads\n"
+        "values = []\n"
+        "for n_threads in range(2, 33):\n"
+        "    with limit_threads(n_threads):\n"
+        "        values.append(value())\n"
+        "print(threading.active_count() - 1, set(values) == {first})\n"
+    )
+    count, same = run(code, NUMBA_NUM_THREADS="32")
+    assert int(count) <= 32
+    assert same == "True"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_has_threads_of_its_own():
+    code = (
+        "import os, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if value() == first else 1)\n"
+        "print(os.waitpid(child, 0)[1], value() == first)\n"
+    )
+    assert run(code) == ["0", "True"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forks_while_other_threads_evaluate():
+    """`functools.cached_property` of Python 3.11 holds a lock that a child would wait for."""
+    code = (
+        "import os, threading, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "busy = True\n"
+        "def work():\n"
+        "    while busy:\n"
+        "        value()\n"
+        "others = [threading.Thread(target=work) for _ in range(3)]\n"
+        "for one in others: one.start()\n"
+        "codes = []\n"
+        "for _ in range(8):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        import signal; signal.alarm(20)\n"
+        "        os._exit(0 if value() == first else 1)\n"
+        "    codes.append(os.waitpid(child, 0)[1])\n"
+        "busy = False\n"
+        "for one in others: one.join()\n"
+        "print(max(codes))\n"
+    )
+    assert run(code) == ["0"]
+
+
+def test_a_cached_value_is_computed_without_a_lock():
+    started, proceed = threading.Event(), threading.Event()
+
+    class Slow:
+        @cached_property
+        def value(self):
+            if threading.current_thread() is not threading.main_thread():
+                started.set()
+                proceed.wait(10)
+            return 1
+
+    slow = Slow()
+    other = threading.Thread(target=lambda: slow.value)
+    other.start()
+    assert started.wait(10)
+    assert slow.value == 1  # while the other one is at it
+    proceed.set()
+    other.join()
+    assert slow.__dict__ == {"value": 1}
+
+
+def test_spawned_children():
+    code = (
+        "if __name__ == '__main__':\n"
+        "    import multiprocessing\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        metric = skrank.metric('gap')\n"
+        "        print(pool.apply(metric, (relevance, scores), {'groups': groups}) == first)\n"
+    )
+    assert run(code) == ["True"]
+
+
+def test_evaluation_at_exit():
+    """Executors of the standard library take no more work then."""
+    assert run("import atexit; atexit.register(lambda: print(value() == first))\n") == ["True"]
+
+
+def test_evaluation_at_exit_for_the_first_time():
+    code = (
+        "import atexit\n"
+        "from skrank._engine import threads\n"
+        "threads._forget_threads()\n"
+        "atexit.register(lambda: print(value() == first))\n"
+    )
+    assert run(code) == ["True"]
+
+
+def test_without_threads_the_caller_works(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_pool", threads._Pool())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    rng = np.random.default_rng(0)
+    n = 100_000
+    scores, groups = rng.normal(size=n), np.repeat(np.arange(n // 50), 50)
+    with threads.limit_threads(4):
+        found = skrank.metric("rr").per_query(rng.integers(0, 2, n), scores, groups=groups)
+    assert found.between(0, 1).sum() + found.isna().sum() == n // 50
+
+
+def test_errors_stop_what_has_not_begun():
+    seen = []
+
+    def kernel(first, last, indptr):
+        seen.append(first)
+        time.sleep(0.05)
+        raise ValueError(f"query {first}")
+
+    indptr = np.arange(0, 1_000_001, 1000)
+    with threads.limit_threads(2), pytest.raises(ValueError, match="query"):
+        threads.run_chunks(kernel, indptr)
+    assert len(seen) < 8
+
+
+def test_two_threads_on_one_objective_of_a_booster():
+    lightgbm = pytest.importorskip("lightgbm")
+    import skrank.lightgbm as adapter
+
+    rng = np.random.default_rng(0)
+    n = 60_000
+    labels, sizes = rng.integers(0, 4, n), np.full(n // 60, 60)
+    features = np.zeros((n, 1))
+    data = lightgbm.Dataset(features, labels, group=sizes, params={"verbose": -1}).construct()
+    objective = adapter.objective(skrank.LambdaRank("gap", tie_order="stable"))
+    rounds = rng.normal(size=(6, n))
+    judgments = judge(labels, np.repeat(np.arange(n // 60), 60))
+    expected = np.empty((6, 2, n), np.float32)
+    for scores, (grad, hess) in zip(rounds, expected, strict=True):
+        skrank.LambdaRank("gap", tie_order="stable").bind(judgments).gradient(scores, grad, hess)
+    found = [None] * 6
+
+    def work(number):
+        found[number] = objective(rounds[number], data)
+
+    callers = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    for pair, right in zip(found, expected, strict=True):
+        assert_array_equal(pair, right)
