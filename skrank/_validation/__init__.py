@@ -36,6 +36,7 @@ from skrank._validation.data import check_training_labels as check_training_labe
 from skrank._validation.data import check_weights as check_weights
 from skrank._validation.data import look_up as look_up
 from skrank._validation.data import query_weights as query_weights
+from skrank._validation.data import warn_single_rows as warn_single_rows
 from skrank._validation.data import without_index as without_index
 from skrank._validation.parameters import EMPTY_CHOICES as EMPTY_CHOICES
 from skrank._validation.parameters import MOST_GRADES as MOST_GRADES

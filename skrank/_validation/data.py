@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -100,6 +101,17 @@ def bad_label(value: float, row: int) -> ValueError:
     return ValueError(
         f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
     )
+
+
+def warn_single_rows(queries: RowsByQuery) -> None:
+    """Warn where every query has one document, which no ranker can rank wrongly."""
+    if len(queries.indptr) - 1 == queries.n_rows > 1:
+        warnings.warn(
+            f"each of the {queries.n_rows} queries has one document, so that every ranking is "
+            "perfect: groups must say to which query a row belongs, not name its document.",
+            UserWarning,
+            stacklevel=3,  # the line that calls the function that checks
+        )
 
 
 def query_weights(sample_weight: Any, queries: RowsByQuery) -> np.ndarray | None:

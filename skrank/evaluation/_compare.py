@@ -8,10 +8,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
 from skrank.metrics import Metric, metric
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
 
     from skrank.stats import PairedEffects
 
-TEST_CHOICES = ("t", "randomisation")
+TEST_CHOICES = {"t": "paired t-test", "randomisation": "randomisation test"}
+CORRECTION_CHOICES = {
+    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
+    "max-t": "by the largest t of all; intervals hold together at {:g} %",
+    "none": "not corrected; each interval holds by itself at {:g} %",
+}
 _MOST_LINES = 40  # of a table in a repr
 
 
@@ -36,7 +43,9 @@ class Comparison:
     per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
         Value of each query; the columns are (metric, system). NaN where a metric is not defined.
     test : {"t", "randomisation"}
-        The test whose p-values are adjusted.
+        The test whose p-values are corrected.
+    correction : {"holm", "max-t", "none"}
+        For the number of comparisons.
     alpha : float
         Level of significance, and one minus the level of the intervals.
     baseline : str or None
@@ -46,6 +55,7 @@ class Comparison:
     means: pd.DataFrame
     per_query: pd.DataFrame
     test: str
+    correction: str
     alpha: float
     baseline: Any
     _table: pd.DataFrame
@@ -61,12 +71,15 @@ class Comparison:
                 What is compared.
             difference, low, high
                 Mean of `system` minus mean of `other`, and its confidence interval by Student's t,
-                which is not adjusted for the number of comparisons.
+                as `correction` says: by "holm" and "max-t" all of them hold together with a chance
+                of 1 - alpha. Those of "max-t" exclude 0 exactly where `significant`. Those of
+                "holm" are Bonferroni's, for Holm's method has none of its own: they may hold 0
+                where it finds a difference.
             p_t, p_randomisation
                 P-values of the paired t-test and of the randomisation test.
-            p_holm, significant
-                P-value of the chosen test by Holm's method over all rows, and whether it is below
-                alpha.
+            p_holm (or p_max_t), significant
+                P-value of the chosen test corrected over all rows, and whether it is below alpha.
+                Without correction there is no such column, and that of the test counts.
             effect_size
                 Cohen's d: mean over standard deviation of the differences.
             wins, ties, losses
@@ -77,11 +90,11 @@ class Comparison:
         return self._table.copy()
 
     def _caption(self) -> str:
-        test = {"t": "paired t-test", "randomisation": "randomisation test"}[self.test]
+        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
         return (
             f"{len(self.means)} systems, {len(self.per_query)} queries: {len(self._table)} "
-            f"comparison(s) by {test}, "
-            f"{self._table['significant'].sum()} significant at {self.alpha:g} (Holm)"
+            f"comparison(s) by {TEST_CHOICES[self.test]}, "
+            f"{self._table['significant'].sum()} significant at {self.alpha:g}, {how}"
         )
 
     def __repr__(self) -> str:
@@ -96,16 +109,18 @@ class Comparison:
 
 
 def compare(
-    systems: Mapping[Any, Any],
-    relevance: Any,
+    systems: Mapping[Any, ArrayLike],
+    relevance: ArrayLike,
     *,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     baseline: Any = None,
     test: str = "t",
+    correction: str = "holm",
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     max_grade: int | None = None,
+    sample_weight: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> Comparison:
     """Compare systems that rank the same documents, under one or many metrics.
@@ -122,13 +137,19 @@ def compare(
     baseline : name of a system, optional
         Compare the other systems with this one only. Default: all with all.
     test : {"t", "randomisation"}
-        Test whose p-values Holm's method adjusts, over all pairs and metrics together.
+        Test whose p-values are corrected, over all pairs and metrics together.
+    correction : {"holm", "max-t", "none"}
+        "holm": Holm's method, and Bonferroni's intervals. "max-t": `skrank.stats.max_t`, whose
+        p-values and intervals agree and gain from how systems and metrics depend on each other; it
+        is a t-test. "none": each comparison by itself.
     alpha : float
         Level of significance, and one minus the level of the intervals.
     n_resamples : int
-        Random assignments of the randomisation test.
+        Random assignments of the randomisation test, and random signs of "max-t".
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight of each row's query, constant inside a query: how much it counts in means and tests.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -160,21 +181,32 @@ def compare(
     >>> found = compare(systems, data.relevance, groups=data.qid, metrics="gap", baseline="old")
     >>> found.to_frame()[["system", "difference", "low", "high", "p_holm", "wins"]].round(3)
       system  difference    low   high  p_holm  wins
-    0    new       0.075  0.033  0.116   0.001    35
-    1  other       0.012 -0.017  0.041   0.412    32
+    0    new       0.075  0.027  0.123   0.001    35
+    1  other       0.012 -0.021  0.045   0.412    32
     """
     chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
     _pairs(systems, baseline)
-    check.check_choice("test", test, TEST_CHOICES)
+    _check_correction(test, correction)
     scores = {f"system {name!r}": values for name, values in systems.items()}
-    check.check_same_index({"relevance": relevance, "groups": groups, **scores})
-    ids = require_groups(groups, relevance, who="compare")
-    per_query, means = _evaluate(systems, relevance, ids, chosen, check.check_max_grade(max_grade))
+    given: dict[str, object] = {
+        "relevance": relevance,
+        "groups": groups,
+        "sample_weight": sample_weight,
+    }
+    check.check_same_index(given | scores)
+    judgments = judge(relevance, require_groups(groups, relevance, who="compare"))
+    check.warn_single_rows(judgments.queries)
+    weights = check.query_weights(sample_weight, judgments.queries)
+    max_grade = check.check_max_grade(max_grade)
+    plans = {name: one.bind(judgments, max_grade=max_grade) for name, one in chosen.items()}
+    per_query, means = _evaluate(systems, judgments, plans, weights)
     return compare_values(
         per_query,
         means,
+        weights=weights,
         baseline=baseline,
         test=test,
+        correction=correction,
         alpha=alpha,
         n_resamples=n_resamples,
         random_state=random_state,
@@ -185,8 +217,10 @@ def compare_values(
     per_query: pd.DataFrame,
     means: pd.DataFrame,
     *,
+    weights: np.ndarray | None = None,
     baseline: Any = None,
     test: str = "t",
+    correction: str = "holm",
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     random_state: check.RandomState = 0,
@@ -198,7 +232,8 @@ def compare_values(
     per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
         Columns (metric, system), the systems of a metric side by side and in one order.
     means : DataFrame of shape (n_systems, n_metrics)
-    baseline, test, alpha, n_resamples, random_state
+    weights : array-like of shape (n_queries,), optional
+    baseline, test, correction, alpha, n_resamples, random_state
         See `compare`.
 
     Returns
@@ -208,20 +243,36 @@ def compare_values(
     from skrank import stats
 
     pairs = _pairs(dict.fromkeys(means.index), baseline)
-    test = check.check_choice("test", test, TEST_CHOICES)
+    _check_correction(test, correction)
     alpha = check.check_share("alpha", alpha)
     _check_counts(per_query)
     # one call for all metrics, whose columns stand side by side
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    effects = stats.paired_effects(per_query, confidence=1 - alpha, pairs=columns)
+    how: dict[str, Any] = {"pairs": columns, "weights": weights}
+    level = alpha / len(columns) if correction == "holm" else alpha
+    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
+    bounds = effects.low, effects.high
+    resampled = how | {"n_resamples": n_resamples, "random_state": random_state}
     p_values = {
-        "t": stats.paired_t(per_query, pairs=columns).p_value,
-        "randomisation": stats.randomisation_test(
-            per_query, n_resamples=n_resamples, pairs=columns, random_state=random_state
-        ).p_value,
+        "t": stats.paired_t(per_query, **how).p_value,
+        "randomisation": stats.randomisation_test(per_query, **resampled).p_value,
     }
-    table = _tabulate(per_query.columns, effects, p_values, test, alpha)
-    return Comparison(means, per_query, test, alpha, baseline, table)
+    corrected = p_values[test]
+    if correction == "holm":
+        corrected = p_values["holm"] = stats.holm(corrected)
+    elif correction == "max-t":
+        found = stats.max_t(per_query, alpha=alpha, **resampled)
+        corrected = p_values["max_t"] = found.p_value
+        bounds = found.low, found.high
+    table = _tabulate(per_query.columns, effects, bounds, p_values, corrected < alpha)
+    return Comparison(means, per_query, test, correction, alpha, baseline, table)
+
+
+def _check_correction(test: str, correction: str) -> None:
+    check.check_choice("test", test, tuple(TEST_CHOICES))
+    check.check_choice("correction", correction, tuple(CORRECTION_CHOICES))
+    if correction == "max-t" and test != "t":
+        raise ValueError('correction="max-t" is a t-test: choose test="t", or correction="holm".')
 
 
 def _pairs(systems: Any, baseline: Any) -> np.ndarray:
@@ -241,25 +292,22 @@ def _pairs(systems: Any, baseline: Any) -> np.ndarray:
 
 
 def _evaluate(
-    systems: Mapping[Any, Any],
-    relevance: Any,
-    ids: np.ndarray,
-    metrics: Mapping[str, Metric],
-    max_grade: int | None,
+    systems: Mapping[Any, ArrayLike],
+    judgments: Judgments,
+    plans: Mapping[str, Plan],
+    weights: np.ndarray | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values per query, with columns (metric, system), and means of systems x metrics."""
     import pandas as pd
 
-    judgments = judge(relevance, ids)
-    plans = {name: one.bind(judgments, max_grade=max_grade) for name, one in metrics.items()}
     values: dict[tuple[str, Any], np.ndarray] = {}
     means = np.empty((len(systems), len(plans)))
     for i, (system, scores) in enumerate(systems.items()):
         ranking = _rank(system, judgments, scores)
         for j, (name, plan) in enumerate(plans.items()):
             values[name, system] = plan.values(ranking)
-            means[i, j] = plan.mean(ranking, values[name, system])
-    columns = pd.MultiIndex.from_product([metrics, systems], names=["metric", "system"])
+            means[i, j] = plan.mean(ranking, values[name, system], weights)
+    columns = pd.MultiIndex.from_product([plans, systems], names=["metric", "system"])
     index = pd.Index(judgments.queries.ids, name="qid")
     per_query = pd.DataFrame(np.column_stack([values[key] for key in columns]), index, columns)
     return per_query, pd.DataFrame(means, pd.Index(systems, name="system"), list(plans))
@@ -285,17 +333,14 @@ def _rank(system: Any, judgments: Judgments, scores: Any) -> Ranking:
 def _tabulate(
     columns: pd.MultiIndex,
     effects: PairedEffects,
+    bounds: tuple[np.ndarray, np.ndarray],
     p_values: Mapping[str, np.ndarray],
-    test: str,
-    alpha: float,
+    significant: np.ndarray,
 ) -> pd.DataFrame:
     """What `Comparison.to_frame` returns."""
     import pandas as pd
 
-    from skrank import stats
-
     first, second = (columns[numbers] for numbers in effects.pairs.T)
-    p_holm = stats.holm(p_values[test])
     names = first.get_level_values("metric")
     rises = np.array([metric(name).greater_is_better for name in names], dtype=bool)
     return pd.DataFrame(
@@ -304,11 +349,10 @@ def _tabulate(
             "system": first.get_level_values("system"),
             "other": second.get_level_values("system"),
             "difference": effects.difference,
-            "low": effects.low,
-            "high": effects.high,
+            "low": bounds[0],
+            "high": bounds[1],
             **{f"p_{name}": values for name, values in p_values.items()},
-            "p_holm": p_holm,
-            "significant": p_holm < alpha,
+            "significant": significant,
             "effect_size": effects.cohen_d,
             "wins": np.where(rises, effects.wins, effects.losses),
             "ties": effects.ties,

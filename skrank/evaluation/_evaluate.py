@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
+INTERVAL_CHOICES = ("bootstrap-t", "t", "percentile", "bca")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,14 +52,17 @@ class Report:
     retrieved_share: float
     weights: pd.DataFrame
 
-    def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
+    def to_frame(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
         """One row per metric: mean with interval, spread over queries, queries counted and empty.
 
         Parameters
         ----------
         confidence : float
-            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
-            (`skrank.stats.bootstrap_interval`).
+            Level of the interval of the mean.
+        interval : {"bootstrap-t", "t", "percentile", "bca"}
+            Method: `skrank.stats.t_interval`, or one of `skrank.stats.bootstrap_interval` with 1000
+            seeded resamples of the queries. The default covers best of these, whatever the
+            distribution of the values.
 
         Returns
         -------
@@ -67,7 +71,7 @@ class Report:
         """
         import pandas as pd
 
-        low, high = mean_intervals(self.per_query, self.weights, confidence)
+        low, high = mean_intervals(self.per_query, self.weights, confidence, interval)
         return pd.DataFrame(
             {
                 "mean": self.mean,
@@ -136,7 +140,7 @@ def evaluate(
     >>> skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "p@1"])
     2 queries, 4 documents: 100.0% judged, 100.0% retrieved
                   mean    low   high    std  queries  empty
-    gap         0.7500 0.5000 1.0000 0.3536        2      0
+    gap         0.7500 0.0000 1.0000 0.3536        2      0
     precision@1 0.5000 0.0000 1.0000 0.7071        2      0
     """
     import pandas as pd
@@ -154,8 +158,9 @@ def evaluate(
     ids = require_groups(groups, relevance, who="evaluate")
     judgments = judge(relevance, ids)
     ranking = Ranking(judgments, scores)
-    weights = check.query_weights(sample_weight, judgments.queries)
     queries = judgments.queries
+    check.warn_single_rows(queries)
+    weights = check.query_weights(sample_weight, queries)
     values, weight, mean, empty = {}, {}, {}, {}
     for name, one in chosen.items():
         plan = one.bind(judgments, max_grade=max_grade)
@@ -204,25 +209,32 @@ def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
 
 
 def mean_intervals(
-    per_query: pd.DataFrame, weights: pd.DataFrame, confidence: float
+    per_query: pd.DataFrame,
+    weights: pd.DataFrame,
+    confidence: float = 0.95,
+    interval: str = "bootstrap-t",
 ) -> tuple[pd.Series, pd.Series]:
-    """Bootstrap confidence intervals of the means of metrics.
+    """Confidence intervals of the means of metrics.
 
     Parameters
     ----------
     per_query, weights : DataFrame of shape (n_queries, n_metrics)
         Values, and what they weigh in the mean of their metric, arithmetic or geometric.
     confidence : float
+    interval : {"bootstrap-t", "t", "percentile", "bca"}
 
     Returns
     -------
     low, high : Series
-        NaN where the mean is not defined or rests on fewer than two queries.
+        No further than the metric reaches; NaN where the mean is not defined or rests on fewer than
+        two queries.
     """
     import pandas as pd
 
-    from skrank.stats import bootstrap_interval
+    from skrank.stats import bootstrap_interval, t_interval
 
+    check.check_choice("interval", interval, INTERVAL_CHOICES)
+    check.check_share("confidence", confidence)
     values = per_query.where(weights > 0)
     counted = weights > 0
     undefined = (counted & per_query.isna()).any()
@@ -231,7 +243,19 @@ def mean_intervals(
     if len(names):
         geometric = [name for name in names if metric(name).average == "geometric"]
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
-        found = bootstrap_interval(values[names], weights=weights[names], confidence=confidence)
+        how: dict[str, Any] = {"weights": weights[names], "confidence": confidence}
+        if interval == "t":
+            found = t_interval(values[names], **how)
+        else:
+            found = bootstrap_interval(values[names], method=interval, **how)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])
+        for name in names:
+            bounds[name] = bounds[name].clip(*_range(metric(name)))
     return bounds.loc["low"], bounds.loc["high"]
+
+
+def _range(one: Metric) -> tuple[float, float]:
+    """Lowest and highest value that a metric can have."""
+    low, high = one.value_range[1:-1].split(",")
+    return float(low), float(high)

@@ -59,14 +59,15 @@ class TrecReport:
         """
         return self.mean.join(self.runs)
 
-    def intervals(self, confidence: float = 0.95) -> pd.DataFrame:
+    def intervals(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
         """How sure the means are: one row per run and metric.
 
         Parameters
         ----------
         confidence : float
-            Level of the bootstrap interval of the mean, from 1000 seeded resamples of the queries
-            (`skrank.stats.bootstrap_interval`).
+            Level of the interval of the mean.
+        interval : {"bootstrap-t", "t", "percentile", "bca"}
+            See `skrank.Report.to_frame`.
 
         Returns
         -------
@@ -77,7 +78,9 @@ class TrecReport:
         import pandas as pd
 
         bounds = {
-            run: mean_intervals(self.per_query.loc[run], self.weights.loc[run], confidence)
+            run: mean_intervals(
+                self.per_query.loc[run], self.weights.loc[run], confidence, interval
+            )
             for run in self.mean.index
         }
         frames = {
@@ -91,7 +94,7 @@ class TrecReport:
 
         Parameters
         ----------
-        **options : baseline, test, alpha, n_resamples, random_state
+        **options : baseline, test, correction, alpha, n_resamples, random_state
             See `skrank.compare`.
 
         Returns
@@ -203,7 +206,8 @@ def _metrics(
     chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
     if empty is None:
         return chosen
-    return unique_metrics([dataclasses.replace(one, empty=empty) for one in chosen.values()])
+    # a column keeps the name that was asked for, also where `empty` overrides the metric's own
+    return {name: dataclasses.replace(one, empty=empty) for name, one in chosen.items()}
 
 
 def _report(ids: np.ndarray, names: list[str], columns: list[str], found: Measured) -> TrecReport:

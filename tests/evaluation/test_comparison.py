@@ -54,7 +54,7 @@ def test_statistics_are_those_of_stats(data):
     ] * 2  # fmt: skip
     for name, rows in table.groupby("metric"):
         values = found.per_query[name]
-        effects = stats.paired_effects(values)
+        effects = stats.paired_effects(values, confidence=1 - 0.05 / 6)  # of six comparisons
         flips = stats.randomisation_test(values, n_resamples=500)
         assert_array_equal(rows["difference"], effects.difference)
         assert_array_equal(rows["low"], effects.low)
@@ -147,7 +147,7 @@ def test_repr(data):
     n_significant = found.to_frame()["significant"].sum()
     for part in (
         "3 systems, 40 queries: 6 comparison(s) by paired t-test",
-        f"{n_significant} significant at 0.05 (Holm)",
+        f"{n_significant} significant at 0.05, corrected by Holm's method; intervals hold together",
         "p_holm",
         "ndcg@10",
     ):
@@ -187,7 +187,7 @@ def test_errors_name_the_system(data):
 
 def test_a_metric_without_queries():
     with pytest.raises(ValueError, match=r"gap is defined on 1 of 2 queries for system 'a'"):
-        compare({"a": [1, 2], "b": [2, 1]}, [1, 0], groups=["p", "q"], metrics="gap")
+        compare({"a": [1, 2, 3], "b": [2, 1, 3]}, [1, 0, 0], groups=["p", "q", "q"], metrics="gap")
 
 
 def test_wins_follow_the_direction_of_the_metric():

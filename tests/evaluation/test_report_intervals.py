@@ -1,4 +1,4 @@
-"""The intervals of a report are bootstrap intervals of its means."""
+"""The intervals of a report are bootstrap-t intervals of its means, or of another method."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_intervals_hold_the_means(weights):
 def test_plain_mean():
     found = report()
     values = found.per_query["gap"]
-    expected = stats.bootstrap_interval(values, confidence=0.9)
+    expected = stats.bootstrap_interval(values, confidence=0.9, method="bootstrap-t")
     row = found.to_frame(confidence=0.9).loc["gap"]
     assert_allclose(
         [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
@@ -42,7 +42,7 @@ def test_plain_mean():
 def test_weighted_mean():
     found = report(sample_weight=WEIGHTS[data.qid])
     values = found.per_query["gap(empty=0)"]
-    expected = stats.bootstrap_interval(values, weights=WEIGHTS)
+    expected = stats.bootstrap_interval(values, weights=WEIGHTS, method="bootstrap-t")
     row = found.to_frame().loc["gap(empty=0)"]
     assert_allclose(
         [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
@@ -52,7 +52,8 @@ def test_weighted_mean():
 def test_geometric_mean():
     found = report()
     (name,) = (name for name in found.mean.index if "geometric" in name)
-    expected = stats.bootstrap_interval(np.log(found.per_query[name].clip(lower=1e-5)))
+    logarithms = np.log(found.per_query[name].clip(lower=1e-5))
+    expected = stats.bootstrap_interval(logarithms, method="bootstrap-t")
     row = found.to_frame().loc[name, BOUNDS]
     assert_allclose(row, np.exp([expected.mean, expected.low, expected.high]))
 
@@ -73,3 +74,28 @@ def test_undefined_mean():
 def test_same_each_time():
     found = report()
     assert found.to_frame().equals(found.to_frame())
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca", "t"])
+def test_other_methods(method):
+    found = report()
+    values = found.per_query["gap"]
+    if method == "t":
+        expected = stats.t_interval(values)
+    else:
+        expected = stats.bootstrap_interval(values, method=method)
+    row = found.to_frame(interval=method).loc["gap"]
+    assert_allclose([row["low"], row["high"]], [expected.low, expected.high])
+    with pytest.raises(ValueError, match="interval='z'"):
+        found.to_frame(interval="z")
+
+
+def test_no_further_than_the_metric_reaches():
+    relevance = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
+    table = skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "dcg", "error@1"]).to_frame()
+    wide = stats.t_interval([1.0, 0.5])
+    assert wide.low < 0 < 1 < wide.high
+    assert table.loc["gap", ["low", "high"]].tolist() == [0, 1]
+    assert table.loc["error@1", ["low", "high"]].tolist() == [0, 1]
+    assert table.loc["dcg", "low"] == 0
+    assert table.loc["dcg", "high"] > 3

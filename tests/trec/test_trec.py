@@ -268,7 +268,9 @@ def test_intervals_are_those_of_an_evaluation(missing):
         values = report.per_query.loc[run, metric].dropna()
         geometric = "geometric" in metric
         expected = stats.bootstrap_interval(
-            np.log(np.maximum(values, 1e-5)) if geometric else values, confidence=0.9
+            np.log(np.maximum(values, 1e-5)) if geometric else values,
+            confidence=0.9,
+            method="bootstrap-t",
         )
         bounds = [expected.mean, expected.low, expected.high]
         np.testing.assert_allclose(row, np.exp(bounds) if geometric else bounds, rtol=1e-9)
@@ -326,3 +328,15 @@ def test_compare(tmp_path):
     assert against["other"].unique().tolist() == ["run1"]
     with pytest.raises(ValueError, match="at least two"):
         trec.evaluate(tmp_path / "qrels", paths[:1], "ap", missing="skip").compare()
+
+
+@pytest.mark.parametrize("empty", [0, 1, "nan", "skip"])
+def test_a_column_keeps_the_name_that_was_asked_for(empty):
+    queries, documents = ["q", "q", "r"], ["d", "e", "d"]
+    qrels = trec.Qrels.from_arrays(queries, documents, [1, 0, 0])
+    run = trec.Run.from_arrays(queries, documents, [1.0, 2.0, 1.0], name="run")
+    report = trec.evaluate(qrels, run, ["ap", "ndcg@10"], empty=empty)
+    assert list(report.mean.columns) == ["ap", "ndcg@10"]
+    mean = {0: 0.25, 1: 0.75, "nan": np.nan, "skip": 0.5}[empty]
+    np.testing.assert_equal(report.mean["ap"]["run"], mean)
+    assert report.intervals().index.get_level_values("metric").tolist() == ["ap", "ndcg@10"]
