@@ -5,8 +5,9 @@ difference between two rankers. Both ask for labels query by query, within a bud
 takes labels that were collected elsewhere, `simulate` runs campaigns on a labelled collection.
 """
 
+from skrank.active._budget import BudgetWarning as BudgetWarning
 from skrank.active._campaign import Campaign as Campaign
-from skrank.active._estimate import Decision as Decision
+from skrank.active._decision import Decision as Decision
 from skrank.active._estimate import Estimate as Estimate
 from skrank.active._estimate import estimate as estimate
 from skrank.active._evaluators import ActiveComparator as ActiveComparator

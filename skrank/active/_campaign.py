@@ -17,12 +17,14 @@ from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.active import _state
-from skrank.active._draws import Draws, fits
-from skrank.active._estimate import Estimate, passive_variance, weigh
+from skrank.active._draws import Draws, first_draws, fits
+from skrank.active._estimate import Estimate
+from skrank.active._judging import Contest, Way, exact, judge
 from skrank.active._moments import evaluate
 from skrank.active._requests import Request, labels_of
 from skrank.active._sampling import budget_ratio
 from skrank.active._setup import Setup
+from skrank.active._weighing import ESTIMATORS
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class Campaign:
         self._place = 0  # of the first draw that was not looked at
         self._labels: dict[int, np.ndarray] = {}
         self._values = np.full((len(setup.names), len(queries)), np.nan)
+        for query in np.flatnonzero(setup.is_known).tolist():
+            self._values[:, query] = self._evaluate(query, np.empty(0))
 
     # what a campaign is
 
@@ -68,7 +72,8 @@ class Campaign:
     def budget(self, budget: float | None) -> None:
         if budget is not None:
             budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
-            cheapest = float(self._setup.design.costs.min())
+            design = self._setup.design
+            cheapest = float(design.costs[design.q > 0].min())
             if not fits(cheapest, budget):
                 raise ValueError(
                     f"budget={budget:g} pays for no query: the cheapest costs {cheapest:g}."
@@ -113,6 +118,19 @@ class Campaign:
     def cost(self) -> float:
         """Cost of the queries that were asked so far, labelled or waiting."""
         return self._spent
+
+    @property
+    def labels(self) -> np.ndarray:
+        """All labels per row of the pool's arrays, told or there before; NaN where there is none.
+
+        Another campaign on the same rows can start from them.
+        """
+        setup = self._setup
+        out = np.full(setup.n_rows, np.nan)
+        out[setup.pool.rows] = setup.given
+        for query, labels in self._labels.items():
+            out[self._request(query).rows] = labels
+        return out
 
     @property
     def waiting(self) -> list[Request]:
@@ -224,50 +242,110 @@ class Campaign:
     def _request(self, query: int) -> Request:
         setup = self._setup
         where = setup.pool.rows_of(query)
-        rows = setup.pool.rows[where]
-        items = rows if setup.items is None else setup.items[where]
+        places = np.arange(where.start, where.stop)[setup.is_open(where)]
+        rows = setup.pool.rows[places]
+        items = rows if setup.items is None else setup.items[places]
         return Request(
             setup.queries.ids[query].item(), items, rows, float(setup.design.costs[query])
         )
 
     def _evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
-        """Value of each ranker; NaN if the query does not count."""
-        judgments = Judgments(labels, Queries.single(len(labels)))
-        pool = self._setup.pool
-        return evaluate(self._setup.form, judgments, pool.scores[:, pool.rows_of(query)])[:, 0]
+        """Value of each ranker by new labels and those that were there; NaN: it does not count."""
+        setup = self._setup
+        where = setup.pool.rows_of(query)
+        merged = setup.given[where].copy()
+        merged[setup.is_open(where)] = labels
+        judgments = Judgments(merged, Queries.single(len(merged)))
+        return evaluate(setup.form, judgments, setup.pool.scores[:, where])[:, 0]
 
     # the estimate
 
-    def _counted(self) -> tuple[np.ndarray, bool]:
-        """The draws that count: those before the first draw without labels; and are they all?"""
-        labelled = np.zeros(len(self._setup.queries), np.bool_)
+    @property
+    def _is_labelled(self) -> np.ndarray:
+        """Queries that are labelled, or never drawn."""
+        labelled = self._setup.design.q <= 0
         labelled[list(self._labels)] = True
-        support = np.flatnonzero(self._setup.design.q > 0)
-        if labelled[support].all():
-            return support, True
+        return labelled
+
+    def _counted(self, estimator: str) -> tuple[np.ndarray, bool]:
+        """The draws that count: those before the first draw without labels; and are they all?"""
+        check.check_choice("estimator", estimator, ESTIMATORS)
+        labelled = self._is_labelled
+        if labelled.all():
+            return np.flatnonzero(self._setup.design.q > 0), True
         draws = self._draws.first(self._draws.next_outside(labelled, 0))
         if len(draws) == 0:
-            first = self._setup.queries.name(int(self._draws.first(1)[0]))
-            raise ValueError(f"nothing to estimate from yet: label query {first} first.")
-        return draws, False
+            raise ValueError(f"nothing to estimate from yet: {self._first_step()}.")
+        return first_draws(draws) if estimator == "lure" else draws, False
 
-    def _estimate(self, values: np.ndarray, confidence: float) -> Estimate:
-        draws, complete = self._counted()
-        d = self._setup.design
-        weights = d.p[draws] if complete else d.p[draws] / d.q[draws]
-        n_queries = len(np.unique(draws))
-        found = weigh(values[draws], weights, n_queries, confidence)
-        cost = float(d.costs[list(self._labels)].sum())
+    def _first_step(self) -> str:
+        """What must be done before anything can be estimated."""
+        setup, first = self._setup, int(self._draws.first(1)[0])
+        name, cost = setup.queries.name(first), float(setup.design.costs[first])
+        if self._budget is not None and not fits(cost, self._budget):
+            return (
+                f"the budget of {self._budget:g} does not pay for query {name}, which was drawn "
+                f"first and costs {cost:g}. Raise campaign.budget"
+            )
+        return f"label query {name} first"
+
+    def _judge(
+        self, first: int, second: int | None, confidence: float, estimator: str, anytime: bool
+    ) -> tuple[Estimate, float]:
+        """The estimate of a ranker or of a difference, and how sure it is that it is not 0."""
+        way = Way(check.check_share("confidence", confidence), estimator, anytime)
+        draws, complete = self._counted(estimator)
+        of = Contest(self._setup, self._values, first, second)
+        spent = float(self._setup.design.costs[list(self._labels)].sum())
         if complete:
-            exact = (found.value, found.value)
-            return replace(found, standard_error=0.0, interval=exact, cost=cost, complete=True)
-        waiting = len(self._labels) - n_queries
-        passive = None
-        if found.standard_error > 0:
-            variance = passive_variance(values[draws], weights, found.value)
-            n = variance / found.standard_error**2
-            passive = float(d.costs @ (1 - (1 - d.p) ** n))  # repeated draws are free
-        return replace(found, cost=cost, n_waiting=waiting, passive_cost=passive)
+            return replace(exact(of, draws, confidence), cost=spent), 1.0
+        found, sure = judge(of, draws, way)
+        return replace(found, cost=spent, n_waiting=len(self._labels) - found.n_queries), sure
+
+    def progress(
+        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+    ) -> pd.DataFrame:
+        """What the estimate was after each labelled query, in the order of the draws.
+
+        Parameters
+        ----------
+        confidence : float
+            Coverage of the intervals.
+        estimator, anytime
+            As of `ActiveEvaluator.estimate`.
+
+        Returns
+        -------
+        DataFrame
+            Columns "query", "cost" (of the labels up to here), "value", "low" and "high", one row
+            per query that counts for the estimate. Of two or more rankers, the difference of the
+            first two.
+        """
+        import pandas as pd
+
+        way = Way(check.check_share("confidence", confidence), estimator, anytime)
+        _, complete = self._counted(estimator)
+        of = Contest(self._setup, self._values, 0, 1 if len(self._values) > 1 else None)
+        if complete:  # down to the draw that brought the last query
+            drawn = self._draws.first(self._draws.last_of(self._labels) + 1)
+        else:
+            drawn = self._draws.first(self._draws.next_outside(self._is_labelled, 0))
+        new = np.sort(np.unique(drawn, return_index=True)[1])
+        found = [
+            judge(of, drawn[new[: step + 1]] if estimator == "lure" else drawn[:end], way)[0]
+            for step, end in enumerate(np.append(new[1:], len(drawn)))
+        ]
+        if complete:
+            found[-1] = exact(of, drawn[new], confidence)
+        return pd.DataFrame(
+            {
+                "query": self._setup.queries.ids[drawn[new]],
+                "cost": np.cumsum(self._setup.design.costs[drawn[new]]),
+                "value": [estimate.value for estimate in found],
+                "low": [estimate.interval[0] for estimate in found],
+                "high": [estimate.interval[1] for estimate in found],
+            }
+        )
 
     def draws(self, n: int | None = None) -> pd.Series:
         """Queries as they are drawn, for labelling in one batch; nothing is asked or paid.

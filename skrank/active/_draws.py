@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 _BLOCK = 1024  # draws made at once
@@ -42,6 +44,16 @@ class Draws:
             "are next to nothing. Raise mixing, or stop here."
         )
 
+    def last_of(self, queries: Collection[int]) -> int:
+        """Place of the draw by which all of these queries have been drawn."""
+        seen = np.ones(len(self._cumulative), np.bool_)
+        seen[list(queries)] = False
+        place = 0
+        while not seen.all():
+            place = self.next_outside(seen, place)
+            seen[self._drawn[place]] = True
+        return place
+
     def distinct(self, n: int) -> np.ndarray:
         """The first `n` different queries, in the order of their first draws."""
         seen = np.diff(self._cumulative, prepend=0.0) <= 0
@@ -66,6 +78,11 @@ class Draws:
             if not np.all(within):
                 return int(np.argmin(within))
             n *= 2
+
+
+def first_draws(draws: np.ndarray) -> np.ndarray:
+    """The different queries in the order of their first draws: drawn without replacement."""
+    return draws[np.sort(np.unique(draws, return_index=True)[1])]
 
 
 def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:

@@ -1,22 +1,25 @@
-"""The importance-weighted estimate, its error, and what to conclude from it."""
+"""The estimate of a mean over the pool, from values and weights that were drawn."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank.active._forms import settle_empty
+from skrank.active._weighing import Mean, repeated_mean, t_interval
 from skrank.metrics import Metric
 from skrank.metrics import metric as metric_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FEW = 10  # draws, below which the t interval of values with a long tail covers too little
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,24 @@ class Estimate:
     Attributes
     ----------
     value : float
-        Weighted mean of the values of the drawn queries.
+        Weighted mean of the values of the drawn queries; NaN if none of them counts.
     standard_error : float
-        Of `value`; NaN after a single draw, 0 when the whole pool is labelled.
+        Of `value`; NaN unless two draws count, 0 when the whole pool is labelled.
     interval : (float, float)
-        Confidence interval, with the t quantile.
+        Confidence interval. Without bounds where nothing can be said: a single draw counts, or the
+        values of all are alike. `caution` says why.
     confidence : float
         Its coverage.
     n_draws : int
         Draws that the estimate rests on; a query drawn twice counts twice.
+    n_counted : int
+        Those of them whose query counts: with ``empty="skip"``, has a relevant document.
     n_queries : int
-        Distinct queries among them.
+        Distinct queries among the draws.
     effective_sample_size : float
         (sum of weights)² / sum of squared weights: equally weighted draws of the same worth.
+    anytime : bool
+        The interval is one of a confidence sequence: it holds whenever and however often one looks.
     n_waiting : int
         Labelled queries that do not count yet, because an earlier draw waits for its labels.
     cost : float or None
@@ -54,8 +62,10 @@ class Estimate:
     interval: tuple[float, float]
     confidence: float
     n_draws: int
+    n_counted: int
     n_queries: int
     effective_sample_size: float
+    anytime: bool = False
     n_waiting: int = 0
     cost: float | None = None
     passive_cost: float | None = None
@@ -68,6 +78,23 @@ class Estimate:
             return None
         return self.passive_cost - self.cost
 
+    @property
+    def caution(self) -> str | None:
+        """Why the interval says nothing, or less than it seems to; None if all is well."""
+        if self.complete:
+            return None
+        if self.n_counted == 0:
+            return "no query that was drawn counts: none has a relevant document"
+        if self.anytime:  # it holds for any number of draws
+            return None
+        if self.n_counted == 1:
+            return "a single draw counts, which says nothing of the error"
+        if math.isinf(self.interval[0]):
+            return "the values of all draws are alike, which says nothing of the error"
+        if self.n_counted < _FEW:
+            return f"only {self.n_counted} draws count: a long tail of the values may be unseen"
+        return None
+
     def __str__(self) -> str:
         low, high = self.interval
         text = (
@@ -76,49 +103,25 @@ class Estimate:
         )
         if self.saved is not None:
             text += f" at cost {self.cost:g}, uniform draws: {self.passive_cost:.0f}"
-        return text
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Which ranker is better.
-
-    Attributes
-    ----------
-    better : str or None
-        The better ranker, or None while that is not known with the confidence that was asked for.
-    leader : str or None
-        The ranker with the higher estimate; None if they are equal.
-    confidence : float
-        One less the one-sided p-value: how sure it is that the leader is better.
-    difference : Estimate
-        First less second.
-    """
-
-    better: str | None
-    leader: str | None
-    confidence: float
-    difference: Estimate
-
-    def __str__(self) -> str:
-        who = "neither" if self.leader is None else repr(self.leader)
-        state = "decided" if self.better is not None else "not decided yet"
-        return f"{who} leads, confidence {self.confidence:.1%} ({state}); {self.difference}"
+        return text if self.caution is None else f"{text} ({self.caution})"
 
 
 def estimate(
-    losses: Any,
-    weights: Any = None,
+    losses: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
     metric: str | Metric | None = None,
-    scores: Any = None,
-    groups: Any = None,
+    scores: ArrayLike | list[ArrayLike] | None = None,
+    groups: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     r"""Estimate the mean value over a pool from queries that were drawn from it.
 
     .. math:: \hat R = \frac{\sum_j w_j L_j}{\sum_j w_j}, \quad
-              \widehat{se}^2 = \frac n{n-1} \frac{\sum_j w_j^2 (L_j - \hat R)^2}{(\sum_j w_j)^2}
+              \widehat{se}^2 = \frac k{k-1} \frac{\sum_j w_j^2 (L_j - \hat R)^2}{(\sum_j w_j)^2}
+
+    Both sums run over the k draws whose query counts. The interval has k - 1 degrees of freedom,
+    and makes room where one draw carries much of the weight, or the values have a long tail.
 
     Parameters
     ----------
@@ -155,31 +158,26 @@ def estimate(
     Examples
     --------
     >>> from skrank.active import estimate
-    >>> print(estimate([0.2, 0.4, 0.9], weights=[1, 2, 1]))
-    0.4750 ± 0.1617, 95% interval [-0.2206, 1.1706] from 3 draws of 3 queries
+    >>> found = estimate([0.2, 0.4, 0.9], weights=[1, 2, 1])
+    >>> print(found)
+    0.4750 ± 0.1617, 95% interval [-0.1737, 3.0949] from 3 draws of 3 queries (only 3 draws ...
     """
+    confidence = check.check_share("confidence", confidence)
     if metric is not None:
         losses = _losses(losses, metric, scores, groups)
     values, w, n_queries = _match(losses, weights)
-    return weigh(values, w, n_queries, confidence)
+    mean = repeated_mean(values, w)
+    return to_estimate(mean, len(w), n_queries, confidence, t_interval(mean, confidence))
 
 
-def weigh(values: np.ndarray, weights: np.ndarray, n_queries: int, confidence: float) -> Estimate:
-    """The estimate from values and weights of draws."""
-    check.check_number("confidence", confidence, 0, 1)
-    counts = ~np.isnan(values)
-    n, w = len(values), np.where(counts, weights, 0.0)
-    total = w.sum()
-    if total == 0:
-        return Estimate(math.nan, math.nan, (-math.inf, math.inf), confidence, n, n_queries, 0.0)
-    filled = np.where(counts, values, 0.0)
-    mean = float(w @ filled / total)
-    error, interval = math.nan, (-math.inf, math.inf)
-    if n > 1:
-        error = float(np.sqrt(n / (n - 1) * (w**2 @ (filled - mean) ** 2)) / total)
-        margin = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * error
-        interval = (mean - margin, mean + margin)
-    return Estimate(mean, error, interval, confidence, n, n_queries, float(total**2 / (w @ w)))
+def to_estimate(
+    mean: Mean, n_draws: int, n_queries: int, confidence: float, interval: tuple[float, float]
+) -> Estimate:
+    """The estimate that a mean is."""
+    return Estimate(
+        mean.value, mean.standard_error, interval, confidence,
+        n_draws, mean.n_counted, n_queries, mean.effective_sample_size,
+    )  # fmt: skip
 
 
 def passive_variance(values: np.ndarray, weights: np.ndarray, value: float) -> float:
@@ -189,21 +187,12 @@ def passive_variance(values: np.ndarray, weights: np.ndarray, value: float) -> f
     return float(weights.sum() * (w @ (values[counts] - value) ** 2) / w.sum() ** 2)
 
 
-def decide(difference: Estimate, names: tuple[str, ...], confidence: float) -> Decision:
-    """The conclusion from a difference, first less second."""
-    check.check_number("confidence", confidence, 0, 1)
-    value, error = difference.value, difference.standard_error
-    leader = None if value == 0 or math.isnan(value) else names[0 if value > 0 else 1]
-    if difference.complete:
-        sure = 0.5 if leader is None else 1.0
-    elif not error > 1e-12 * abs(value):  # one draw, or all values alike: the error is not known
-        sure = 0.5
-    else:
-        sure = float(stats.t.cdf(abs(value) / error, difference.n_draws - 1))
-    return Decision(leader if sure >= confidence else None, leader, sure, difference)
-
-
-def _losses(labels: Any, name: str | Metric, scores: Any, groups: Any) -> pd.Series:
+def _losses(
+    labels: ArrayLike,
+    name: str | Metric,
+    scores: ArrayLike | list[ArrayLike] | None,
+    groups: ArrayLike | None,
+) -> pd.Series:
     """Value of each query, or the difference of two values."""
     if scores is None:
         raise ValueError("a metric of labels needs scores, those of the labelled rows.")
@@ -215,7 +204,7 @@ def _losses(labels: Any, name: str | Metric, scores: Any, groups: Any) -> pd.Ser
     return values[0] if len(values) == 1 else values[0] - values[1]
 
 
-def _match(losses: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, int]:
+def _match(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Values and weights per draw, and the number of distinct queries."""
     import pandas as pd
 

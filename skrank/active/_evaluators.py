@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
+from skrank import _validation as check
+from skrank.active._budget import warn_of_small_budget
 from skrank.active._campaign import Campaign
-from skrank.active._estimate import Decision, Estimate, decide
+from skrank.active._decision import Decision, decide
+from skrank.active._estimate import Estimate
 from skrank.active._labels import LabelModel, warn_of_contestant
 from skrank.active._pool import Costs
 from skrank.active._setup import set_up
@@ -40,8 +43,13 @@ class ActiveEvaluator(Campaign):
     grades : sequence of float, optional
         All grades that a label may have, ascending. Default: the classifier's classes, or 0, 1,
         2, ... for the columns of an array. Required with "uniform".
+    labels : array-like of shape (n_rows,), optional
+        Labels that exist already, NaN where there is none, such as `labels` of an earlier campaign.
+        They are not asked for again, and tell the sampling what to expect. Queries of which all are
+        known count without being drawn.
     items : array-like of shape (n_rows,), optional
-        Ids of the documents, for those who label. Default: row numbers.
+        Ids of the documents, each of its own inside a query, for those who label. Default: row
+        numbers.
     costs : "items", array-like of shape (n_rows,), or mapping
         Cost of labelling: the number of items of a query, the sum of the costs of its items, such
         as the logarithm of their length, or given by query.
@@ -102,6 +110,7 @@ class ActiveEvaluator(Campaign):
         label_model: LabelModel = "uniform",
         X: ArrayLike | None = None,
         grades: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         items: ArrayLike | None = None,
         costs: Costs = "items",
         cost_aware: bool = True,
@@ -120,6 +129,7 @@ class ActiveEvaluator(Campaign):
             label_model=label_model,
             X=X,
             grades=grades,
+            labels=labels,
             items=items,
             costs=costs,
             cost_aware=cost_aware,
@@ -132,14 +142,25 @@ class ActiveEvaluator(Campaign):
             who=type(self).__name__,
         )
         self._begin(setup, budget)
+        warn_of_small_budget(setup, budget)
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
+    def estimate(
+        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+    ) -> Estimate:
         """Estimate the mean of the metric from the labels so far.
 
         Parameters
         ----------
         confidence : float
             Coverage of the interval.
+        estimator : {"importance", "assisted", "lure"}
+            How draws are weighed. "importance": as in the paper, with replacement. "assisted": the
+            same, less what the label model can tell of the draw: better where the model orders
+            queries rightly, no worse where it does not. "lure": without replacement (Farquhar, Gal
+            and Rainforth): better once a good part of the pool is labelled.
+        anytime : bool
+            The interval of a confidence sequence: it holds at every time of looking, all at once,
+            so that a campaign may be watched and stopped; wider than the others.
 
         Returns
         -------
@@ -148,30 +169,37 @@ class ActiveEvaluator(Campaign):
         Raises
         ------
         ValueError
-            If the first query that was drawn has no labels yet.
+            If the first query that was drawn has no labels yet, or the budget does not pay for it.
+
+        References
+        ----------
+        S. Farquhar, Y. Gal, T. Rainforth, On statistical bias in active learning: how and when to
+        fix it, ICLR 2021. C.-E. Särndal, B. Swensson, J. Wretman, Model assisted survey sampling,
+        1992. I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting,
+        Journal of the Royal Statistical Society B 86, 2024.
         """
-        return self._estimate(self._values[0], confidence)
+        return self._judge(0, None, confidence, estimator, anytime)[0]
 
 
 class ActiveComparator(Campaign):
-    """Find out which of two rankers is better, and by how much, from few labelled queries.
+    """Find out which ranker is best, and by how much, from few labelled queries.
 
-    Queries are drawn preferably where the two rankings are expected to differ in value, or may
-    differ, and where labels are cheap.
+    Queries are drawn preferably where the rankings are expected to differ in value, or may differ,
+    and where labels are cheap.
 
     Parameters
     ----------
-    scores : mapping from name to array-like of shape (n_rows,), or pair of array-likes
-        Scores of the two rankers on the same rows; -inf = not retrieved by that ranker.
-    groups, metric, X, grades, items, costs, cost_aware, frequencies
+    scores : mapping from name to array-like of shape (n_rows,), or sequence of array-likes
+        Scores of two or more rankers on the same rows; -inf = not retrieved by that ranker.
+    groups, metric, X, grades, labels, items, costs, cost_aware, frequencies
         As of `ActiveEvaluator`.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        As of `ActiveEvaluator`, but not the model of one of the two rankers: it would believe in
-        its own win. Take the mean of the probabilities of both, or a third model. A model that
-        orders documents as one ranker does causes a `ContestantWarning`.
+        As of `ActiveEvaluator`, but not the model of one of the rankers: it would believe in
+        its own win. Take the mean of the probabilities of all, or another model. A model that
+        orders documents as one ranker alone does causes a `ContestantWarning`.
     center : float, optional
         The difference around which queries are judged. Default: the one that the label model
-        expects. 0 is a guard against a label model that favours one ranker.
+        expects, for each pair of rankers. 0 is a guard against a model that favours one of them.
     budget, mixing, moments, n_label_draws, random_state
         As of `ActiveEvaluator`.
 
@@ -181,8 +209,8 @@ class ActiveComparator(Campaign):
 
     Notes
     -----
-    To look at `decision` after every label, and to stop as soon as it is sure, finds a winner too
-    often. Fix the budget, or ask for a higher confidence than is needed.
+    To look at ``decision()`` after every label, and to stop as soon as it is sure, finds a winner
+    too often. Fix the budget, or watch ``decision(anytime=True)``.
 
     References
     ----------
@@ -213,6 +241,7 @@ class ActiveComparator(Campaign):
         label_model: LabelModel = "uniform",
         X: ArrayLike | None = None,
         grades: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         items: ArrayLike | None = None,
         costs: Costs = "items",
         cost_aware: bool = True,
@@ -224,20 +253,16 @@ class ActiveComparator(Campaign):
         n_label_draws: int = 200,
         random_state: int | None = None,
     ) -> None:
-        named = isinstance(scores, Mapping)
-        pair = list(scores.values()) if isinstance(scores, Mapping) else list(scores)
-        if len(pair) != 2:
-            raise ValueError(
-                f"scores holds {len(pair)} rankers: give two, as {{'old': scores, 'new': scores}}."
-            )
+        names, contestants = _named(scores)
         setup, probabilities = set_up(
-            tuple(map(str, scores)) if named else ("first", "second"),
-            pair,
+            names,
+            contestants,
             groups,
             metric=metric,
             label_model=label_model,
             X=X,
             grades=grades,
+            labels=labels,
             items=items,
             costs=costs,
             cost_aware=cost_aware,
@@ -252,14 +277,26 @@ class ActiveComparator(Campaign):
         if center is None:
             warn_of_contestant(setup.pool, probabilities, setup.form.grades, setup.names)
         self._begin(setup, budget)
+        warn_of_small_budget(setup, budget)
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
-        """Estimate the difference of the means, first ranker less second, from the labels so far.
+    def estimate(
+        self,
+        confidence: float = 0.95,
+        *,
+        between: tuple[str, str] | None = None,
+        estimator: str = "importance",
+        anytime: bool = False,
+    ) -> Estimate:
+        """Estimate the difference of the means of two rankers from the labels so far.
 
         Parameters
         ----------
         confidence : float
             Coverage of the interval.
+        between : pair of names, optional
+            The first less the second. Default: the first two rankers.
+        estimator, anytime
+            As of `ActiveEvaluator.estimate`.
 
         Returns
         -------
@@ -268,37 +305,85 @@ class ActiveComparator(Campaign):
         Raises
         ------
         ValueError
-            If the first query that was drawn has no labels yet.
+            If the first query that was drawn has no labels yet, or the budget does not pay for it.
         """
-        return self._estimate(self._values[0] - self._values[1], confidence)
+        names = self._setup.names
+        first, second = (0, 1) if between is None else map(self._ranker, between)
+        if first == second:
+            raise ValueError(f"between={between!r} names one ranker twice: name two of {names}.")
+        return self._judge(first, second, confidence, estimator, anytime)[0]
 
-    def values(self, confidence: float = 0.95) -> dict[str, Estimate]:
+    def _ranker(self, name: str) -> int:
+        if name not in self._setup.names:
+            raise check.unknown_name("ranker", name, self._setup.names)
+        return self._setup.names.index(name)
+
+    def values(
+        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+    ) -> dict[str, Estimate]:
         """Estimate the mean of each ranker, from queries that were chosen to compare them.
 
         Parameters
         ----------
         confidence : float
-            Coverage of the intervals.
+            Coverage of each interval.
+        estimator, anytime
+            As of `ActiveEvaluator.estimate`.
 
         Returns
         -------
         dict from name to Estimate
         """
         return {
-            name: self._estimate(values, confidence)
-            for name, values in zip(self._setup.names, self._values, strict=True)
+            name: self._judge(ranker, None, confidence, estimator, anytime)[0]
+            for ranker, name in enumerate(self._setup.names)
         }
 
-    def decision(self, confidence: float = 0.95) -> Decision:
-        """Decide which ranker is better, from the labels so far.
+    def decision(
+        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+    ) -> Decision:
+        """Decide which ranker is best, from the labels so far.
+
+        The chance of a wrong winner, or of one among equals, is at most ``1 - confidence``.
 
         Parameters
         ----------
         confidence : float
-            How sure the decision must be, between 0.5 and 1.
+            How sure the decision must be.
+        estimator : {"importance", "assisted", "lure"}
+            As of `ActiveEvaluator.estimate`.
+        anytime : bool
+            The decision may be watched: looked at after every label, and the campaign stopped as
+            soon as it is made.
 
         Returns
         -------
         Decision
         """
-        return decide(self.estimate(), self._setup.names, confidence)
+
+        def compare(first: int, second: int) -> tuple[Estimate, float]:
+            return self._judge(first, second, confidence, estimator, anytime)
+
+        found = self.values(confidence, estimator=estimator)
+        means = [estimate.value for estimate in found.values()]
+        return decide(self._setup.names, means, compare, confidence)
+
+
+def _named(
+    scores: Mapping[object, ArrayLike] | Sequence[ArrayLike],
+) -> tuple[tuple[str, ...], list[ArrayLike]]:
+    """Names and scores of the rankers to compare."""
+    if isinstance(scores, Mapping):
+        names, values = tuple(map(str, scores)), list(scores.values())
+    else:
+        values = list(scores)
+        names = ("first", "second") if len(values) == 2 else ()
+        names = names or tuple(f"ranker {number}" for number in range(1, len(values) + 1))
+    if len(values) < 2:
+        raise ValueError(
+            f"scores holds {len(values)} rankers: give two or more, as {{'old': scores, 'new': "
+            "scores}."
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names of the rankers {names} must differ.")
+    return names, values

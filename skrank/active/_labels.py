@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _validation as check
 from skrank._engine.threads import run_chunks
 from skrank.active._pool import Pool
 
@@ -117,6 +118,22 @@ def _spread(
     spread = np.zeros((len(probabilities), len(known)))
     spread[:, np.searchsorted(known, columns)] = probabilities
     return known, spread
+
+
+def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
+    """Labels that exist already, all of them grades; NaN where there is none."""
+    if labels is None:
+        return np.full(n_rows, np.nan)
+    given = check.as_vector("labels", labels)
+    if len(given) != n_rows:
+        raise ValueError(f"labels has {len(given)} entries for {n_rows} rows: use NaN for unknown.")
+    wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
+    if len(wrong):
+        raise ValueError(
+            f"label {given[wrong[0]]:g} of row {wrong[0]} is none of the grades {grades.tolist()}: "
+            "give all grades= that a label may have, and NaN where there is no label."
+        )
+    return given
 
 
 def agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:

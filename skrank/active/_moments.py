@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,10 @@ class Moments:
         """The mean of L over queries that the label model expects, with `p` their frequencies."""
         p = np.full(len(self.mass), 1 / len(self.mass)) if p is None else p
         return float(p @ self.first / (p @ self.mass))
+
+    def deviation(self, p: np.ndarray) -> np.ndarray:
+        """How far L is expected to deviate from its mean; the sum of p times this is 0."""
+        return self.first - self.center(p) * self.mass
 
     def squared_error(self, center: float) -> np.ndarray:
         """Mean of ``(L - center)**2`` per query, 0 for what does not count."""
@@ -173,6 +177,33 @@ def moments_of(
     elif form.metric.empty == 1:
         first, second = first + (1 - relevant), second + (1 - relevant)
     return Moments(pool.queries.ids, mass, first, second, method)
+
+
+def contest_moments(
+    form: Form,
+    pool: Pool,
+    probabilities: np.ndarray,
+    method: str,
+    n_draws: int,
+    seed: int,
+    *,
+    p: np.ndarray,
+    center: float | None,
+) -> Moments:
+    """The moments of one ranker, of the difference of two, or of all differences of more.
+
+    Of more than two, what counts is the mean over all pairs of the squared error of the difference;
+    it stands as the second moment of a value whose mean is 0.
+    """
+    n_rankers = len(pool.scores)
+    if n_rankers <= 2:
+        return moments_of(form, pool, probabilities, method, n_draws, seed)
+    errors = []
+    for pair in combinations(range(n_rankers), 2):
+        found = moments_of(form, pool.of(list(pair)), probabilities, method, n_draws, seed)
+        errors.append(found.squared_error(found.center(p) if center is None else center))
+    zero, one = np.zeros(len(p)), np.ones(len(p))
+    return Moments(pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
 
 
 def _linear(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

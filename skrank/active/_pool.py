@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +45,16 @@ class Pool:
     def rows_of(self, query: int) -> slice:
         """The documents of a query."""
         return slice(int(self.queries.indptr[query]), int(self.queries.indptr[query + 1]))
+
+    def of(self, rankers: list[int]) -> Pool:
+        """The pool of some rankers."""
+        return replace(
+            self,
+            scores=self.scores[rankers],
+            order=self.order[rankers],
+            tied=self.tied[rankers],
+            retrieved=self.retrieved[rankers],
+        )
 
     def keep(self, needed: np.ndarray, seed: int) -> Pool:
         """The pool of the needed documents."""
@@ -109,14 +119,15 @@ def needs_label(pool: Pool, form: Form) -> np.ndarray:
     return needed
 
 
-def cost_per_query(costs: Costs, pool: Pool, n_rows: int) -> np.ndarray:
-    """Cost of labelling each query: number of documents, sum of given costs, or by query."""
-    queries = pool.queries
+def cost_per_query(costs: Costs, pool: Pool, given: np.ndarray, n_rows: int) -> np.ndarray:
+    """Cost of labelling what has no label: number of documents, sum of costs, or by query."""
+    queries, missing = pool.queries, np.isnan(given)
     if isinstance(costs, str):
         check.check_choice("costs", costs, ("items",))
-        return queries.sizes.astype(np.float64)
+        return np.add.reduceat(missing, queries.indptr[:-1], dtype=np.float64)
     if isinstance(costs, Mapping):
-        return _by_query("costs", costs, queries, zero=False)
+        some = np.add.reduceat(missing, queries.indptr[:-1]) > 0
+        return np.where(some, _by_query("costs", costs, queries, zero=False), 0.0)
     per_row = check.as_vector("costs", costs)
     if len(per_row) != n_rows:
         raise ValueError(
@@ -129,7 +140,7 @@ def cost_per_query(costs: Costs, pool: Pool, n_rows: int) -> np.ndarray:
             f"cost of row {bad[0]} is {per_row[bad[0]]}: costs must be positive and finite, for "
             "example the logarithm of the document's length plus one."
         )
-    return np.add.reduceat(per_row[pool.rows], queries.indptr[:-1])
+    return np.add.reduceat(np.where(missing, per_row[pool.rows], 0.0), queries.indptr[:-1])
 
 
 def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Queries) -> np.ndarray:

@@ -92,7 +92,8 @@ def budget_ratio(
     center = moments.center(p) if center is None else center
     a = p**2 * moments.squared_error(center)
     drawn = q > 0
+    uniform = np.where(drawn, p, 0.0) / p[drawn].sum()
+    asked = uniform > 0
     active = (a[drawn] / q[drawn]).sum() * (costs @ q)
-    asked = p > 0
-    passive = (a[asked] / p[asked]).sum() * (costs @ p)
+    passive = (a[asked] / uniform[asked]).sum() * (costs @ uniform)
     return float(active / passive) if passive > 0 else 1.0

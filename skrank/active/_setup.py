@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._engine.queries import Queries
 from skrank.active._forms import Form
-from skrank.active._labels import LabelModel
-from skrank.active._moments import Moments, moments_of, prepare
+from skrank.active._labels import LabelModel, given_labels
+from skrank.active._moments import Moments, contest_moments, prepare
 from skrank.active._pool import (
     Costs,
     Pool,
@@ -20,6 +21,7 @@ from skrank.active._pool import (
     items_of,
 )
 from skrank.active._sampling import sampling_distribution
+from skrank.active._weighing import Known
 from skrank.metrics import Metric
 
 
@@ -44,9 +46,13 @@ class Setup:
     form : Form
         The metric on the grades of the campaign.
     pool : Pool
-        Documents that would be labelled.
+        Documents whose labels matter.
     items : ndarray of shape (n_rows,) or None
         Their ids, if they are not called by their rows.
+    given : ndarray of shape (n_rows,)
+        Their labels that exist already; NaN where there is none.
+    n_rows : int
+        Rows of the arrays that the pool was made of.
     design : Design
     center : float or None
         Value around which queries are judged; None for the one that the label model expects.
@@ -58,6 +64,8 @@ class Setup:
     form: Form
     pool: Pool
     items: np.ndarray | None
+    given: np.ndarray
+    n_rows: int
     design: Design
     center: float | None
     seed: int
@@ -66,6 +74,36 @@ class Setup:
     def queries(self) -> Queries:
         """The queries of the pool."""
         return self.pool.queries
+
+    def is_open(self, where: slice) -> np.ndarray:
+        """Which of some rows wait for a label."""
+        return np.isnan(self.given[where])
+
+    @cached_property
+    def is_known(self) -> np.ndarray:
+        """Queries all of whose labels exist already: they count, and are never drawn."""
+        return open_rows(self.pool, self.given) == 0
+
+    def known_of(self, values: np.ndarray) -> Known:
+        """What is known of the mean of some values before any draw."""
+        p, known = self.design.p, self.is_known
+        counted = known & ~np.isnan(values)
+        return Known(
+            share=float(p[known].sum()),
+            mass=float(p[counted].sum()),
+            total=float(p[counted] @ values[counted]),
+            deviation=float(p[known] @ self.deviation[known]),
+        )
+
+    @cached_property
+    def deviation(self) -> np.ndarray:
+        """How far each query is expected to deviate from the mean."""
+        return self.design.moments.deviation(self.design.p)
+
+
+def open_rows(pool: Pool, given: np.ndarray) -> np.ndarray:
+    """Number of documents of each query that have no label yet."""
+    return np.add.reduceat(np.isnan(given), pool.queries.indptr[:-1], dtype=np.int64)
 
 
 def set_up(
@@ -77,6 +115,7 @@ def set_up(
     label_model: LabelModel,
     X: ArrayLike | None,
     grades: ArrayLike | None,
+    labels: ArrayLike | None,
     items: ArrayLike | None,
     costs: Costs,
     cost_aware: bool,
@@ -95,14 +134,31 @@ def set_up(
     )
     n_rows = len(np.asarray(scores[0]))
     names_of_items = None if items is None else items_of(items, pool, n_rows)
-    cost = cost_per_query(costs, pool, n_rows)
+    given = given_labels(labels, form.grades, n_rows)[pool.rows]
+    sure = ~np.isnan(given)
+    probabilities[sure] = given[sure, None] == form.grades
     p = frequency_per_query(frequencies, pool.queries)
-    found = moments_of(form, pool, probabilities, moments, n_label_draws, seed)
-    q = sampling_distribution(
-        found, costs=cost if cost_aware else None, frequencies=p, mixing=mixing, center=center
+    unknown = np.where(open_rows(pool, given) > 0, p, 0.0)
+    if not unknown.any():
+        raise ValueError(
+            "all queries of the pool have their labels already, so there is nothing to ask: "
+            "skrank.evaluate measures rankers on labels."
+        )
+    cost = cost_per_query(costs, pool, given, n_rows)
+    found = contest_moments(
+        form, pool, probabilities, moments, n_label_draws, seed, p=p, center=center
     )
-    setup = Setup(names, form, pool, names_of_items, Design(q, p, cost, found), center, seed)
-    return setup, probabilities
+    q = sampling_distribution(
+        found,
+        costs=np.where(unknown > 0, cost, 1.0) if cost_aware else None,
+        frequencies=unknown,
+        mixing=mixing,
+        center=found.center(p) if center is None or len(names) > 2 else center,
+    )
+    design = Design(q, p, cost, found)
+    return Setup(
+        names, form, pool, names_of_items, given, n_rows, design, center, seed
+    ), probabilities
 
 
 def seed_of(random_state: int | None) -> int:

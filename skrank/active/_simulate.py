@@ -6,11 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from skrank import _validation as check
-from skrank.active._draws import Draws, fits, running_cost
+from skrank.active._draws import Draws, first_draws, fits, running_cost
+from skrank.active._moments import Moments
 from skrank.active._setup import seed_of
+from skrank.active._weighing import (
+    ESTIMATORS,
+    Mean,
+    chances,
+    repeated_mean,
+    single_mean,
+    t_interval,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +31,11 @@ class Simulation:
     truth : float
         The mean over the pool.
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
-        Estimate and its standard error; NaN where the budget did not pay for one draw, or two.
-    n_draws, costs : ndarray of shape (n_campaigns, n_budgets)
-        Number of draws, and what their labels cost.
+        Estimate and its standard error; NaN where no draw counts, or only one.
+    n_draws, n_counted, costs : ndarray of shape (n_campaigns, n_budgets)
+        Number of draws, of those whose query counts, and what their labels cost.
+    means : list of list of Mean
+        The estimates of each campaign, as intervals are made from them.
     """
 
     budgets: np.ndarray
@@ -33,13 +43,35 @@ class Simulation:
     values: np.ndarray
     standard_errors: np.ndarray
     n_draws: np.ndarray
+    n_counted: np.ndarray
     costs: np.ndarray
+    means: list[list[Mean]]
+
+    def intervals(self, confidence: float = 0.95) -> np.ndarray:
+        """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); infinite without bounds."""
+        confidence = check.check_share("confidence", confidence)
+        found = [[t_interval(mean, confidence) for mean in row] for row in self.means]
+        ends = np.array(found, dtype=np.float64)
+        exact = self.standard_errors == 0  # the whole pool
+        ends[exact] = self.values[exact][:, None]
+        return ends
 
     def covered(self, confidence: float = 0.95) -> np.ndarray:
-        """Share of the campaigns whose interval holds the truth, per budget."""
-        quantile = stats.t.ppf((1 + confidence) / 2, np.maximum(self.n_draws - 1, 1))
-        far = np.abs(self.values - self.truth) > quantile * self.standard_errors + 1e-12
-        return 1 - far.mean(axis=0)
+        """Share of the campaigns whose interval holds the truth, per budget.
+
+        Only intervals with bounds are counted; NaN where there is none. `told` is their share.
+        """
+        low, high = np.moveaxis(self.intervals(confidence), 2, 0)
+        slack = 1e-12 * (1 + abs(self.truth))
+        holds = (low <= self.truth + slack) & (self.truth - slack <= high)
+        told = np.isfinite(low)
+        n = told.sum(axis=0)
+        hits = (holds & told).sum(axis=0)
+        return np.divide(hits, n, out=np.full(len(n), np.nan), where=n > 0)
+
+    def told(self) -> np.ndarray:
+        """Share of the campaigns whose interval has bounds, per budget."""
+        return np.isfinite(self.intervals()[..., 0]).mean(axis=0)
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
         """Root of the mean squared error per budget, and its standard error."""
@@ -65,6 +97,8 @@ def simulate(
     *,
     costs: ArrayLike | None = None,
     frequencies: ArrayLike | None = None,
+    estimator: str = "importance",
+    moments: Moments | None = None,
     n_campaigns: int = 1000,
     random_state: int = 0,
 ) -> Simulation:
@@ -82,6 +116,10 @@ def simulate(
         Cost of labelling each query. Default: 1.
     frequencies : array-like of shape (n_queries,), optional
         How often users ask each query, as counts or shares. Default: all alike.
+    estimator : {"importance", "assisted", "lure"}
+        As of `ActiveEvaluator.estimate`.
+    moments : Moments, optional
+        What a label model expects, for "assisted".
     n_campaigns : int
     random_state : int
 
@@ -114,21 +152,29 @@ def simulate(
     if limits.ndim > 1 or not (limits > 0).all():
         raise ValueError(f"budgets={limits.tolist()} must be positive numbers.")
     n_campaigns = check.check_count("n_campaigns", n_campaigns, "the number of campaigns")
+    check.check_choice("estimator", estimator, ESTIMATORS)
+    if estimator == "assisted" and moments is None:
+        raise ValueError('estimator="assisted" needs moments=, what a label model expects.')
+    deviation = None if moments is None else moments.deviation(p)
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
     counts = ~np.isnan(loss)
-    loss = np.where(counts, loss, 0.0)
-    truth = float(p @ loss / (p @ counts))
-    weight = np.divide(p, q, out=np.zeros_like(p), where=q > 0) * counts
+    truth = float(p @ np.where(counts, loss, 0.0) / (p @ counts))
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_campaigns)
-    out = np.empty((4, n_campaigns, len(limits)))
+    complete = fits(cost[q > 0].sum(), limits)
+    shape = (n_campaigns, len(limits))
+    found, errors, n_draws, n_counted, paid = (np.empty(shape) for _ in range(5))
+    means = []
     for campaign, seed in enumerate(seeds.tolist()):
         draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
         n = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
-        out[:, campaign] = _read_off(draws, spent, n, loss, weight)
-        complete = fits(cost[q > 0].sum(), limits)
-        out[:2, campaign, complete] = np.array([[truth], [0.0]])
-    return Simulation(limits, truth, *out)
+        row = [_mean_of(draws[:size], loss, p, q, estimator, deviation) for size in n]
+        means.append(row)
+        found[campaign] = np.where(complete, truth, [mean.value for mean in row])
+        errors[campaign] = np.where(complete, 0.0, [mean.standard_error for mean in row])
+        n_draws[campaign], n_counted[campaign] = n, [mean.n_counted for mean in row]
+        paid[campaign] = np.where(n > 0, spent[n - 1], 0.0)
+    return Simulation(limits, truth, found, errors, n_draws, n_counted, paid, means)
 
 
 def _draw(
@@ -144,15 +190,17 @@ def _draw(
         n *= 2
 
 
-def _read_off(
-    draws: np.ndarray, spent: np.ndarray, n: np.ndarray, loss: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Value, standard error, number of draws and cost after `n` draws."""
-    w, x = weight[draws], loss[draws]
-    sums = np.cumsum([w, w * x, w * w, w * w * x, w * w * x * x], axis=1)
-    sums = np.concatenate((np.zeros((5, 1)), sums), axis=1)[:, n]
-    with np.errstate(invalid="ignore", divide="ignore"):  # no draw, or one
-        value = sums[1] / sums[0]
-        squares = np.maximum(sums[4] - 2 * value * sums[3] + value**2 * sums[2], 0.0)
-        error = np.where(n > 1, np.sqrt(n / (n - 1.0) * squares) / sums[0], np.nan)
-    return np.stack([value, error, n, np.where(n > 0, spent[n - 1], 0.0)])
+def _mean_of(
+    draws: np.ndarray,
+    loss: np.ndarray,
+    p: np.ndarray,
+    q: np.ndarray,
+    estimator: str,
+    deviation: np.ndarray | None,
+) -> Mean:
+    """The estimate from some draws."""
+    if estimator == "lure":
+        once = first_draws(draws)
+        return single_mean(loss[once], p[once], chances(q[once]), int(np.count_nonzero(q > 0)))
+    expected = deviation[draws] if deviation is not None and estimator == "assisted" else None
+    return repeated_mean(loss[draws], p[draws] / q[draws], deviation=expected)

@@ -22,7 +22,7 @@ from skrank.active._forms import METHODS, form_of
 from skrank.active._labels import check_scale
 from skrank.active._moments import Moments
 from skrank.active._pool import check_items, rank
-from skrank.active._setup import Design, Setup, seed_of
+from skrank.active._setup import Design, Setup, open_rows, seed_of
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
@@ -73,6 +73,7 @@ def _pack(state: State) -> dict[str, np.ndarray]:
         "seed": setup.seed,
         "budget": state.budget,
         "center": setup.center,
+        "n_rows": setup.n_rows,
         "method": moments.method,
     }
     told = list(state.labels)
@@ -82,6 +83,7 @@ def _pack(state: State) -> dict[str, np.ndarray]:
         "indptr": setup.queries.indptr,
         "rows": setup.pool.rows,
         "scores": setup.pool.scores,
+        "given": setup.given,
         "grades": setup.form.grades,
         "q": design.q,
         "p": design.p,
@@ -114,8 +116,13 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
         check_scale(_take(arrays, "grades", "f", (None,))),
         int(queries.sizes.max()),
     )
-    design = _design(arrays, queries, check.check_choice("method", facts["method"], METHODS[1:]))
-    setup = Setup(names, form, pool, items, design, _number(facts["center"]), seed)
+    given = _take(arrays, "given", "f", (queries.n_rows,))
+    _require(np.isin(given[~np.isnan(given)], form.grades).all(), "given labels are not all grades")
+    method = check.check_choice("method", facts["method"], METHODS[1:])
+    design = _design(arrays, queries, open_rows(pool, given) > 0, method)
+    n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
+    _require(pool.rows.max() < n_rows, "rows are beyond the last one")
+    setup = Setup(names, form, pool, items, given, n_rows, design, _number(facts["center"]), seed)
     asked = _asked(arrays, setup)
     labels = _labels(arrays, setup, asked)
     if arrays:
@@ -172,13 +179,18 @@ def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
     return rows
 
 
-def _design(arrays: dict[str, np.ndarray], queries: Queries, method: str) -> Design:
+def _design(
+    arrays: dict[str, np.ndarray], queries: Queries, is_open: np.ndarray, method: str
+) -> Design:
     n = len(queries)
     q, p, costs = (_take(arrays, name, "f", (n,)) for name in ("q", "p", "costs"))
     for name, values in (("q", q), ("p", p)):
         _require((values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is no distribution")
-    _require((q[p > 0] > 0).all(), "q leaves out queries that count")
-    _require((costs > 0).all() and np.isfinite(costs).all(), "costs are not positive and finite")
+    _require(((q > 0) == ((p > 0) & is_open)).all(), "q draws other queries than those that count")
+    _require(
+        (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
+        "costs are not positive and finite",
+    )
     moments = _take(arrays, "moments", "f", (3, n))
     _require(np.isfinite(moments).all(), "moments are not finite")
     mass, first, second = moments
@@ -199,7 +211,7 @@ def _asked(arrays: dict[str, np.ndarray], setup: Setup) -> list[int]:
 def _labels(arrays: dict[str, np.ndarray], setup: Setup, asked: list[int]) -> dict[int, np.ndarray]:
     told = _take(arrays, "told", "iu", (None,)).tolist()
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
-    sizes = setup.queries.sizes[told].astype(np.int64)
+    sizes = open_rows(setup.pool, setup.given)[told]
     labels = _take(arrays, "labels", "f", (int(sizes.sum()),))
     _require(np.isin(labels, setup.form.grades).all(), "labels are not all grades")
     return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

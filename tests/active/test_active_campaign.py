@@ -365,8 +365,8 @@ def test_groups_are_needed_and_can_come_on_the_index():
 def test_a_comparison_needs_two_rankers():
     with pytest.raises(ValueError, match="scores holds 1 rankers"):
         comparator(scores={"a": SCORES["old"]})
-    with pytest.raises(ValueError, match="scores holds 3 rankers"):
-        comparator(scores=[SCORES["old"]] * 3)
+    with pytest.raises(ValueError, match="must differ"):
+        comparator(scores={1: SCORES["old"], "1": SCORES["new"]})
 
 
 def test_draws_need_a_number_or_a_budget():

@@ -13,9 +13,10 @@ from skrank.active import (
     sampling_distribution,
     simulate,
 )
+from skrank.active._decision import decide
 from skrank.active._draws import Draws, running_cost
-from skrank.active._estimate import Estimate, decide, weigh
 from skrank.active._sampling import budget_ratio
+from skrank.active._weighing import certainty, repeated_mean, t_interval
 from skrank.datasets import make_ranking
 
 
@@ -122,10 +123,17 @@ def test_estimate_is_the_formula():
     error = np.sqrt(20 / 19 * np.sum(w**2 * (loss - mean) ** 2)) / w.sum()
     assert found.value == pytest.approx(mean)
     assert found.standard_error == pytest.approx(error)
-    margin = stats.t.ppf(0.95, 19) * error
-    assert found.interval == pytest.approx((mean - margin, mean + margin))
+    # The interval: Student's, with the standard error by leaving out one draw at a time ...
+    left_out = np.array(
+        [np.average(np.delete(loss, j), weights=np.delete(w, j)) for j in range(20)]
+    )
+    spread = np.sqrt(19 / 20 * np.sum((left_out - mean) ** 2))
+    margin = stats.t.ppf(0.95, 19) * spread
+    low, high = found.interval
+    assert min(mean - low, high - mean) == pytest.approx(margin)
+    assert max(mean - low, high - mean) < 1.1 * margin  # ... and room for the longer tail
     assert found.effective_sample_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    assert (found.n_draws, found.n_queries) == (20, 20)
+    assert (found.n_draws, found.n_counted, found.n_queries) == (20, 20, 20)
 
 
 def test_equal_weights_give_the_classical_standard_error():
@@ -201,22 +209,35 @@ def test_labels_need_scores_to_be_estimated_from():
         estimate([1, 0], metric="err")
 
 
-def test_decision_is_a_one_sided_t_test():
-    loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
-    found = decide(estimate(loss), ("old", "new"), 0.9)
-    pvalue = stats.ttest_1samp(loss, 0, alternative="greater").pvalue
+def concluded(losses, confidence):
+    """The decision from values of draws of equal weight, the first ranker's less the second's."""
+    mean = repeated_mean(np.asarray(losses, float), np.ones(len(losses)))
+    values = [mean.value, 0.0]
+    pair = estimate(losses, confidence=confidence), certainty(mean)
+    return decide(("old", "new"), values, lambda *_: pair, confidence)
+
+
+def test_decision_is_a_two_sided_t_test():
+    """So that 0.95 decides at most 5 % of ties; symmetric values have no tail to make room for."""
+    loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
+    loss = np.concatenate([loss, 2 * loss.mean() - loss])
+    pvalue = stats.ttest_1samp(loss, 0).pvalue
+    found = concluded(loss, 0.95)
     assert found.confidence == pytest.approx(1 - pvalue)
-    assert (found.leader, found.better) == ("old", "old")
-    assert decide(estimate(-loss), ("old", "new"), 0.9).better == "new"
-    assert decide(estimate(loss), ("old", "new"), 0.999).better is None
+    assert (found.leader, found.better, found.candidates) == ("old", "old", ("old",))
+    assert concluded(-loss, 0.95).better == "new"
+    unsure = concluded(loss, 1 - pvalue / 2)
+    assert (unsure.better, unsure.candidates) == (None, ("old", "new"))
+    for confidence in (1 - pvalue * 0.99, 1 - pvalue * 1.01):
+        found = concluded(loss, confidence)
+        assert (found.better is not None) == (found.difference.interval[0] > 0)
 
 
 def test_no_decision_from_an_unknown_error():
-    for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0]):
-        found = decide(estimate(losses), ("a", "b"), 0.95)
-        assert (found.better, found.confidence) == (None, 0.5)
-    exact = Estimate(0.1, 0.0, (0.1, 0.1), 0.95, 3, 3, 3.0, complete=True)
-    assert decide(exact, ("a", "b"), 0.95).better == "a"
+    for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0], [np.nan, np.nan]):
+        found = concluded(losses, 0.95)
+        assert (found.better, found.confidence) == (None, 0.0)
+        assert found.candidates == ("old", "new")
 
 
 # simulated campaigns
@@ -258,7 +279,7 @@ def test_intervals_cover_the_truth(world, which):
     n, n_campaigns = 300, 10_000
     draws = Draws(q, 1).first(n * n_campaigns).reshape(n_campaigns, n)
     weights = 1 / len(loss) / q
-    found = [weigh(loss[d], weights[d], n, 0.95).interval for d in draws]
+    found = [t_interval(repeated_mean(loss[d], weights[d]), 0.95) for d in draws]
     low, high = np.transpose(found)
     assert 0.94 < np.mean((low <= loss.mean()) & (loss.mean() <= high)) < 0.96
 

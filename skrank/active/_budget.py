@@ -1,0 +1,32 @@
+"""Is a budget enough to say anything?"""
+
+from __future__ import annotations
+
+import warnings
+
+from skrank.active._setup import Setup
+
+_FEW_DRAWS = 3.0  # fewer are biased: cheap queries come first where a dear one ends the campaign
+_TOO_DEAR = 0.05  # share of draws that alone exceed the budget
+
+
+class BudgetWarning(UserWarning):
+    """The budget is small against what a typical query costs."""
+
+
+def warn_of_small_budget(setup: Setup, budget: float | None) -> None:
+    """Warn, before labels are bought, of a budget that does not pay for a few typical draws."""
+    if budget is None:
+        return
+    q, costs = setup.design.q, setup.design.costs
+    typical = float(q @ costs)
+    too_dear = float(q[costs > budget].sum())
+    if budget >= _FEW_DRAWS * typical and too_dear <= _TOO_DEAR:
+        return
+    warnings.warn(
+        f"budget={budget:g} is small: a draw costs {typical:.3g} on average, and {too_dear:.0%} of "
+        "them cost more than all of it. Such a campaign may end before anything can be said, and "
+        "what it says favours cheap queries. Raise the budget, or give cheaper queries.",
+        BudgetWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,112 @@
+"""From draws and values to an estimate: of the mean of a ranker, or of a difference of two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from skrank.active._anytime import certainty_so_far, repeated_game, sequence, single_game
+from skrank.active._bounds import difference_bounds, value_bounds
+from skrank.active._estimate import Estimate, passive_variance, to_estimate
+from skrank.active._setup import Setup
+from skrank.active._weighing import (
+    Mean,
+    certainty,
+    chances,
+    repeated_mean,
+    single_mean,
+    t_interval,
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to estimate: coverage of the interval, weights of draws, fixed or anytime intervals."""
+
+    confidence: float
+    estimator: str
+    anytime: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What is estimated: the mean of `first`, or its difference to `second`.
+
+    `scored` holds the value of each ranker on each query that is labelled, NaN for the others.
+    """
+
+    setup: Setup
+    scored: np.ndarray
+    first: int
+    second: int | None
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """Value or difference of each query; NaN if it does not count, or is not labelled."""
+        value = self.scored[self.first]
+        return value if self.second is None else value - self.scored[self.second]
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Between what the value of each query lies."""
+        form, pool = self.setup.form, self.setup.pool
+        if self.second is not None:
+            return difference_bounds(form, pool, self.first, self.second)
+        low, high = value_bounds(form, pool)
+        return low[self.first], high[self.first]
+
+
+def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
+    """The estimate from some draws, and the highest confidence whose interval leaves out 0.
+
+    With "lure" every query is drawn once, in the order of `draws`.
+    """
+    d, values = of.setup.design, of.values
+    mean = _mean(of, draws, way.estimator)
+    if way.anytime:
+        make = single_game if way.estimator == "lure" else repeated_game
+        may_not_count = of.setup.form.metric.empty == "skip"
+        game = make(values, draws, d.p, d.q, of.bounds, may_not_count, of.setup.known_of(values))
+        interval, sure = sequence(game, way.confidence), certainty_so_far(game)
+    else:
+        interval, sure = t_interval(mean, way.confidence), certainty(mean)
+    n_queries = len(np.unique(draws))
+    found = to_estimate(mean, len(draws), n_queries, way.confidence, interval)
+    passive = _passive_cost(of, draws, mean)
+    return replace(found, anytime=way.anytime, passive_cost=passive), sure
+
+
+def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
+    """The mean over the pool, all of which is labelled."""
+    p, n = of.setup.design.p, len(draws)
+    counts = ~np.isnan(of.values)
+    mass = float(p @ counts)
+    value = float(p @ np.where(counts, of.values, 0.0) / mass) if mass > 0 else math.nan
+    size = float(mass**2 / (p[counts] @ p[counts])) if mass > 0 else 0.0
+    return Estimate(
+        value, 0.0, (value, value), confidence, n, int(np.count_nonzero(counts)), n, size,
+        complete=True,
+    )  # fmt: skip
+
+
+def _mean(of: Contest, draws: np.ndarray, estimator: str) -> Mean:
+    setup, values = of.setup, of.values
+    p, q, known = setup.design.p[draws], setup.design.q[draws], setup.known_of(values)
+    if estimator == "lure":
+        n_pool = int(np.count_nonzero(setup.design.q > 0))
+        return single_mean(values[draws], p, chances(q), n_pool, known)
+    deviation = setup.deviation[draws] if estimator == "assisted" else None
+    return repeated_mean(values[draws], p / q, known, deviation)
+
+
+def _passive_cost(of: Contest, draws: np.ndarray, mean: Mean) -> float | None:
+    """Cost at which uniform draws are expected to reach the same standard error."""
+    if not mean.standard_error > 0:
+        return None
+    d = of.setup.design
+    variance = passive_variance(of.values[draws], d.p[draws] / d.q[draws], mean.value)
+    n = variance / mean.standard_error**2
+    return float(d.costs @ (1 - (1 - d.p) ** n))  # repeated draws are free

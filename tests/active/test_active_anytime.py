@@ -1,0 +1,201 @@
+"""Confidence sequences: they hold whenever one looks, and for every metric."""
+
+import numpy as np
+import pytest
+from test_active_campaign import SCORES, answer, comparator, data, evaluator
+
+import skrank
+from skrank._engine.judgments import Judgments
+from skrank.active import ActiveComparator
+from skrank.active._anytime import (
+    certainty_so_far,
+    repeated_game,
+    sequence,
+    single_game,
+    wealth,
+)
+from skrank.active._bounds import difference_bounds, value_bounds
+from skrank.active._moments import evaluate, prepare
+from skrank.active._weighing import Known
+from skrank.metrics import registered
+
+N = 60
+RANDOM = np.random.default_rng(0)
+WORLDS = {
+    "equal chances": (np.full(N, 1 / N), 1.0),
+    "unequal chances": (RANDOM.dirichlet(np.full(N, 0.8)) * 0.9 + 0.1 / N, 1.0),
+    "a third counts": (RANDOM.dirichlet(np.full(N, 2.0)) * 0.9 + 0.1 / N, 0.35),
+}
+
+
+def world(name):
+    q, share = WORLDS[name]
+    random = np.random.default_rng(1)
+    bounds = random.random(N) * 0.5, 0.5 + random.random(N) * 0.5
+    values = np.where(random.random(N) < 0.3, *bounds)  # at the bounds: hard to bet on
+    if share < 1:
+        values[random.random(N) > share] = np.nan
+    return q, values, bounds, share < 1
+
+
+def order_without_replacement(q, random, n):
+    return np.argsort(random.exponential(size=len(q)) / q)[:n]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("make", [repeated_game, single_game])
+def test_sequences_hold_under_optional_stopping(name, make):
+    """Over 2,000 campaigns, whoever stops at the worst moment is misled in at most 5 %."""
+    q, values, bounds, may_not_count = world(name)
+    p, truth = np.full(N, 1 / N), np.nanmean(values)
+    random = np.random.default_rng(2)
+    misled = 0
+    for _ in range(2000):
+        draws = (
+            random.choice(N, size=80, p=q)
+            if make is repeated_game
+            else order_without_replacement(q, random, 50)
+        )
+        game = make(values, draws, p, q, bounds, may_not_count, Known())
+        rich = np.log(2 / 0.05)
+        misled += (
+            wealth(game, np.array([truth]))[0] >= rich
+            or wealth(game.mirrored(), np.array([-truth]))[0] >= rich
+        )
+    assert misled / 2000 <= 0.05
+
+
+@pytest.mark.parametrize("make", [repeated_game, single_game])
+def test_the_mean_payment_is_zero_at_the_truth(make):
+    """Which is why nobody gets rich: checked as a sum over all first and second draws."""
+    q, values, bounds, _ = world("a third counts")
+    p, known = np.full(N, 1 / N), Known()
+    truth = np.nanmean(values)
+    mean = np.zeros(2)
+    for first in range(0, N, 7):
+        for second in range(N):
+            draws = np.array([first, second])
+            game = make(values, draws, p, q, bounds, True, known)
+            pays = game.weight * np.nan_to_num(game.value - truth) + game.total - truth * game.mass
+            chance = q[second]
+            if make is single_game:
+                chance = 0.0 if second == first else q[second] / (1 - q[first])
+            mean += chance * np.array([pays[1], game.weight[1] - game.left[1]])
+    np.testing.assert_allclose(mean, 0, atol=1e-12)
+
+
+def test_sequences_shrink_and_never_grow():
+    q, values, bounds, _ = world("unequal chances")
+    p = np.full(N, 1 / N)
+    draws = np.random.default_rng(3).choice(N, size=3000, p=q)
+    before = (-np.inf, np.inf)
+    for n in (1, 10, 100, 1000, 3000):
+        found = sequence(repeated_game(values, draws[:n], p, q, bounds, False, Known()), 0.95)
+        assert before[0] <= found[0] + 1e-4
+        assert found[1] <= before[1] + 1e-4
+        assert found[0] <= np.nanmean(values) <= found[1]
+        before = found
+    assert before[1] - before[0] < 0.12
+
+
+def test_certainty_so_far_is_that_of_the_interval():
+    q, values, bounds, _ = world("equal chances")
+    bounds = bounds[0] - 0.8, bounds[1] - 0.8
+    draws = np.random.default_rng(4).choice(N, size=60, p=q)
+    game = repeated_game(values - 0.8, draws, np.full(N, 1 / N), q, bounds, False, Known())
+    sure = certainty_so_far(game)
+    assert 0.5 < sure < 1
+    for confidence, decided in ((sure - 1e-3, True), (sure + (1 - sure) / 2, False)):
+        low, high = sequence(game, confidence)
+        assert (low > 0 or high < 0) == decided
+
+
+# bounds
+
+
+def lists(name):
+    """Form and pool of three rankers, with ties and documents that are not retrieved."""
+    random = np.random.default_rng(5)
+    ties = name.partition("@")[0] not in ("infap", "iprec")  # which refuse them
+    scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
+    scores.append(scores[1].copy())
+    scores[2][random.random(60) < 0.2] = -np.inf
+    if ties:
+        scores[2][::6] = 0.5
+    groups = np.repeat(np.arange(10), 6)
+    return prepare(skrank.metric(name), scores, groups, "uniform", None, range(4), 0, who="it")[:2]
+
+
+def is_inside(value, bounds):
+    low, high = bounds
+    return (np.isnan(value) | ((value >= low - 1e-12) & (value <= high + 1e-12))).all()
+
+
+@pytest.mark.parametrize("name", sorted(registered()))
+def test_values_and_differences_lie_within_their_bounds(name):
+    for text in (name, f"{name}@3"):
+        try:
+            form, pool = lists(text)
+        except ValueError:
+            continue  # no mean over queries, or with no cut-off
+        single = value_bounds(form, pool)
+        double = {pair: difference_bounds(form, pool, *pair) for pair in [(0, 1), (1, 2), (2, 0)]}
+        for labels in np.random.default_rng(6).integers(0, 4, (40, pool.queries.n_rows)):
+            values = evaluate(form, Judgments(labels.astype(float), pool.queries), pool.scores)
+            assert is_inside(values, single)
+            for (a, b), bounds in double.items():
+                assert is_inside(values[a] - values[b], bounds)
+
+
+def test_equal_lists_differ_by_nothing():
+    form, pool, _ = prepare(
+        "ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, "uniform", None, range(5), 0, who="it"
+    )
+    low, high = difference_bounds(form, pool, 0, 1)
+    assert not low.any()
+    assert not high.any()
+
+
+# campaigns
+
+
+@pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])
+def test_a_campaign_can_be_watched(estimator):
+    random = np.random.default_rng(6)
+    scores = {"good": data.relevance + 0.0, "bad": random.random(len(data.qid))}
+    campaign = ActiveComparator(
+        scores, data.qid, metric="ndcg", grades=range(5), random_state=0, n_label_draws=20
+    )
+    decision = None
+    while (request := campaign.next_query()) is not None:
+        answer(campaign, [request])
+        decision = campaign.decision(0.95, estimator=estimator, anytime=True)
+        if decision.better is not None:
+            break
+    assert decision.better == "good"
+    assert decision.difference.anytime
+    assert decision.difference.interval[0] > 0
+    assert not decision.difference.complete  # it stopped before
+
+
+def test_intervals_at_any_time_have_bounds_from_the_first_label_on():
+    campaign = evaluator(metric="err")
+    answer(campaign, campaign.ask(1))
+    low, high = campaign.estimate(anytime=True).interval
+    assert 0 <= low < high <= 1
+    assert campaign.estimate(anytime=True).caution is None
+    assert campaign.estimate().interval == (-np.inf, np.inf)
+
+
+def test_progress_ends_with_the_estimate():
+    campaign = comparator()
+    answer(campaign, campaign.ask(20))
+    for options in ({}, {"anytime": True}, {"estimator": "lure"}):
+        table = campaign.progress(**options)
+        last, found = table.iloc[-1], campaign.estimate(**options)
+        assert len(table) == found.n_queries
+        assert (last.value, last.low, last.high) == pytest.approx((found.value, *found.interval))
+        assert last.cost == campaign.cost
+    answer(campaign, campaign.ask(1000))
+    last = campaign.progress().iloc[-1]
+    assert last.low == last.high == campaign.estimate().value

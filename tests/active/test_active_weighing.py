@@ -1,0 +1,217 @@
+"""Weights without replacement, errors by leaving out, and what is counted."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skrank.active import estimate, simulate
+from skrank.active._weighing import (
+    Known,
+    Mean,
+    certainty,
+    chances,
+    lure,
+    parts,
+    repeated_mean,
+    single_mean,
+    t_interval,
+)
+
+RANDOM = np.random.default_rng(0)
+
+
+def orders(q, n_draws):
+    """All orders of draws without replacement, with their probabilities."""
+    for order in itertools.permutations(range(len(q)), n_draws):
+        drawn = q[list(order)]
+        yield np.array(order), np.prod(chances(drawn))
+
+
+@pytest.mark.parametrize("n_draws", [1, 2, 3, 5])
+def test_lure_weights_are_exactly_unbiased(n_draws):
+    """The mean over all orders of five queries, with unequal chances and frequencies."""
+    q, p = RANDOM.dirichlet(np.ones(5)), RANDOM.dirichlet(np.ones(5))
+    loss = RANDOM.random(5)
+    total = weight = chance = 0.0
+    for order, probability in orders(q, n_draws):
+        w = p[order] * lure(chances(q[order]), 5)
+        total += probability * (w @ loss[order])
+        weight += probability * w.sum()
+        chance += probability
+    assert chance == pytest.approx(1)
+    assert total == pytest.approx(p @ loss, rel=1e-12)
+    assert weight == pytest.approx(1, rel=1e-12)
+
+
+def test_lure_weights_are_those_of_the_paper():
+    """Farquhar, Gal and Rainforth 2021, equation 8, for a uniform mean."""
+    q = RANDOM.dirichlet(np.ones(9))[:4]
+    chance = chances(q)
+    n, m = 9, np.arange(1, 5)
+    v = 1 + (n - 4) / (n - m) * (1 / ((n - m + 1) * chance) - 1)
+    np.testing.assert_allclose(lure(chance, n) / n, v / 4, rtol=1e-12)
+    assert parts(4, 9).sum() == pytest.approx(1)
+
+
+def test_drawing_all_without_replacement_is_exact():
+    q, p, loss = RANDOM.dirichlet(np.ones(6)), RANDOM.dirichlet(np.ones(6)), RANDOM.random(6)
+    order = RANDOM.permutation(6)
+    found = single_mean(loss[order], p[order], chances(q[order]), 6)
+    assert found.value == pytest.approx(p @ loss, rel=1e-12)
+
+
+def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool():
+    loss = RANDOM.standard_normal(200)
+    uniform = np.full(200, 1 / 200)
+    errors, values = [], []
+    for _ in range(2000):
+        order = RANDOM.permutation(200)[:120]
+        found = single_mean(loss[order], uniform[order], chances(uniform[order]), 200)
+        errors.append(found.standard_error)
+        values.append(found.value)
+    classical = loss.std(ddof=1) * np.sqrt((1 - 120 / 200) / 120)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.08)
+    assert np.std(values) == pytest.approx(classical, rel=0.15)  # later draws weigh more
+    np.testing.assert_allclose(np.mean(values), loss.mean(), atol=4 * classical / np.sqrt(2000))
+
+
+def test_the_spread_is_that_of_leaving_out_each_draw():
+    loss, w = RANDOM.random(9), RANDOM.random(9) + 0.05
+    loss[[2, 5]] = np.nan
+    found = repeated_mean(loss, w)
+    kept = ~np.isnan(loss)
+    x, v = loss[kept], w[kept]
+    left_out = [np.average(np.delete(x, j), weights=np.delete(v, j)) for j in range(7)]
+    assert found.value == pytest.approx(np.average(x, weights=v))
+    assert found.spread == pytest.approx(
+        np.sqrt(6 / 7 * np.sum((np.array(left_out) - found.value) ** 2))
+    )
+    assert found.n_counted == 7
+
+
+def test_draws_that_do_not_count_change_nothing():
+    loss, w = RANDOM.random(6), RANDOM.random(6) + 0.1
+    padded = np.concatenate([loss, np.full(20, np.nan)])
+    found = estimate(padded, np.concatenate([w, np.full(20, 3.0)]))
+    alone = estimate(loss, w)
+    assert (found.value, found.standard_error) == pytest.approx((alone.value, alone.standard_error))
+    assert found.interval == pytest.approx(alone.interval)
+    assert (found.n_draws, found.n_counted) == (26, 6)
+
+
+def test_two_equal_values_say_nothing():
+    for losses in ([0.5, 0.5], [0.5, np.nan, 0.5, 0.5], [0.0, 0.0, 0.0], [0.3, np.nan]):
+        found = estimate(losses)
+        assert found.interval == (-np.inf, np.inf)
+        assert "says nothing" in found.caution
+        assert found.caution in str(found)
+    assert "no query that was drawn counts" in estimate([np.nan, np.nan]).caution
+
+
+def test_few_draws_are_said_to_be_few():
+    assert "only 5 draws count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
+    assert estimate(RANDOM.random(10)).caution is None
+
+
+@pytest.mark.parametrize("skewness", [-1.5, -0.2, 0.0, 1e-9, 0.4, 2.0])
+@pytest.mark.parametrize("value", [-0.3, 0.1, 0.8])
+def test_certainty_is_where_the_interval_reaches_zero(skewness, value):
+    mean = Mean(value, 0.2, 0.25, skewness, 8, 8.0)
+    sure = certainty(mean)
+    if sure > 0:
+        low, high = t_interval(mean, sure)
+        assert min(abs(low), abs(high)) < 1e-9
+        assert t_interval(mean, sure * 0.999)[value < 0] * value > 0
+    symmetric = certainty(Mean(value, 0.2, 0.25, 0.0, 8, 8.0))
+    assert symmetric == pytest.approx(1 - 2 * stats.t.sf(abs(value) / 0.25, 7))
+    assert sure <= symmetric + 1e-12
+
+
+# queries that are known
+
+
+def test_known_queries_are_a_stratum_of_their_own():
+    """The error is that of the rest, and the value is unbiased."""
+    loss, p = RANDOM.random(40), np.full(40, 1 / 40)
+    known = Known(share=0.5, mass=0.5, total=float(loss[:20].sum() / 40))
+    values = []
+    for _ in range(3000):
+        draws = RANDOM.integers(20, 40, size=6)
+        values.append(repeated_mean(loss[draws], np.ones(6), known).value)
+    assert np.mean(values) == pytest.approx(loss.mean(), abs=4 * np.std(values) / 54)
+    draws = np.arange(20, 26)
+    found = repeated_mean(loss[draws], np.ones(6), known)
+    rest = loss[draws]
+    assert found.value == pytest.approx((loss[:20].mean() + rest.mean()) / 2)
+    assert found.standard_error == pytest.approx(rest.std(ddof=1) / np.sqrt(6) / 2)
+    once = single_mean(rest, p[draws], 1 / (20 - np.arange(6)), 20, known)
+    assert once.value == pytest.approx(found.value, abs=0.2)
+
+
+# the label model as an assistant
+
+
+def test_an_assistant_that_knows_all_leaves_no_error():
+    loss = RANDOM.random(50)
+    draws = RANDOM.integers(0, 50, size=12)
+    found = repeated_mean(loss[draws], np.ones(12), deviation=(loss - loss.mean())[draws])
+    assert found.value == pytest.approx(loss.mean(), rel=1e-12)
+
+
+def test_an_assistant_that_is_wrong_is_not_believed():
+    loss = RANDOM.random(50)
+    draws = RANDOM.integers(0, 50, size=12)
+    plain = repeated_mean(loss[draws], np.ones(12))
+    wrong = repeated_mean(loss[draws], np.ones(12), deviation=-(loss - loss.mean())[draws])
+    assert wrong.value == pytest.approx(plain.value)
+    few = repeated_mean(loss[:3], np.ones(3), deviation=loss[:3])
+    assert few.value == repeated_mean(loss[:3], np.ones(3)).value
+
+
+class Expected:
+    """Moments that tell a part of the values."""
+
+    def __init__(self, first):
+        self.first = first
+
+    def deviation(self, p):
+        return self.first - p @ self.first
+
+
+@pytest.mark.parametrize("estimator", ["assisted", "lure"])
+def test_estimators_beyond_the_paper_cover_and_err_less(estimator):
+    told, untold = RANDOM.standard_normal((2, 100))
+    loss = told + 0.7 * untold
+    options = {"n_campaigns": 1500, "moments": Expected(told)}
+    plain, other = (
+        simulate(loss, np.full(100, 0.01), [60], estimator=name, **options)
+        for name in ("importance", estimator)
+    )
+    assert other.error()[0][0] < 0.85 * plain.error()[0][0]
+    assert 0.93 < other.covered()[0] < 0.975
+    with pytest.raises(ValueError, match="needs moments="):
+        simulate(loss, np.full(100, 0.01), [40], estimator="assisted")
+
+
+# coverage
+
+
+@pytest.mark.parametrize("n_draws", [5, 10, 20])
+def test_intervals_with_a_quarter_counted_cover(n_draws):
+    """Today .34, .58 and .81, for n / (n - 1) and the degrees of freedom count all draws."""
+    loss = np.where(RANDOM.random(4000) < 0.25, RANDOM.standard_normal(4000), np.nan)
+    runs = simulate(loss, np.ones(4000), [n_draws], n_campaigns=3000, random_state=1)
+    assert 0.93 < runs.covered()[0] < 0.97
+    unknown = np.mean(runs.n_counted < 2)
+    assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
+
+
+def test_ties_are_decided_at_the_level_that_was_asked_for():
+    """Today decision(.95) decides 18 % of them."""
+    decided = 0
+    for _ in range(3000):
+        loss = np.where(RANDOM.random(10) < 0.4, RANDOM.standard_normal(10), np.nan)
+        decided += certainty(repeated_mean(loss, np.ones(10))) > 0.95
+    assert decided / 3000 < 0.06
