@@ -19,7 +19,7 @@ from skrank._engine.queries import Queries
 from skrank.active import _state
 from skrank.active._draws import Draws, first_draws, fits
 from skrank.active._estimate import Estimate
-from skrank.active._judging import Contest, Way, exact, judge
+from skrank.active._judging import Contest, Way, exact, judge, steps
 from skrank.active._moments import evaluate
 from skrank.active._requests import Request, labels_of
 from skrank.active._sampling import budget_ratio
@@ -99,18 +99,7 @@ class Campaign:
         """Per query: probability of a draw, frequency, cost, number of items, expected value."""
         import pandas as pd
 
-        d, queries = self._setup.design, self._setup.queries
-        return pd.DataFrame(
-            {
-                "probability": d.q,
-                "frequency": d.p,
-                "cost": d.costs,
-                "items": queries.sizes,
-                "expected": d.moments.first,
-                "second_moment": d.moments.second,
-            },
-            index=pd.Index(queries.ids, name="qid"),
-        )
+        return pd.DataFrame(self._setup.table, index=pd.Index(self._setup.queries.ids, name="qid"))
 
     # the protocol
 
@@ -330,22 +319,7 @@ class Campaign:
             drawn = self._draws.first(self._draws.last_of(self._labels) + 1)
         else:
             drawn = self._draws.first(self._draws.next_outside(self._is_labelled, 0))
-        new = np.sort(np.unique(drawn, return_index=True)[1])
-        found = [
-            judge(of, drawn[new[: step + 1]] if estimator == "lure" else drawn[:end], way)[0]
-            for step, end in enumerate(np.append(new[1:], len(drawn)))
-        ]
-        if complete:
-            found[-1] = exact(of, drawn[new], confidence)
-        return pd.DataFrame(
-            {
-                "query": self._setup.queries.ids[drawn[new]],
-                "cost": np.cumsum(self._setup.design.costs[drawn[new]]),
-                "value": [estimate.value for estimate in found],
-                "low": [estimate.interval[0] for estimate in found],
-                "high": [estimate.interval[1] for estimate in found],
-            }
-        )
+        return pd.DataFrame(steps(of, drawn, way, complete))
 
     def draws(self, n: int | None = None) -> pd.Series:
         """Queries as they are drawn, for labelling in one batch; nothing is asked or paid.

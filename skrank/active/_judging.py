@@ -79,6 +79,25 @@ def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
     return replace(found, anytime=way.anytime, passive_cost=passive), sure
 
 
+def steps(of: Contest, draws: np.ndarray, way: Way, complete: bool) -> dict[str, np.ndarray]:
+    """The estimate after each new query of some draws with replacement, as columns."""
+    new = np.sort(np.unique(draws, return_index=True)[1])
+    once, ends = draws[new], np.append(new[1:], len(draws))
+    found = [
+        judge(of, once[: step + 1] if way.estimator == "lure" else draws[:end], way)[0]
+        for step, end in enumerate(ends)
+    ]
+    if complete:
+        found[-1] = exact(of, once, way.confidence)
+    return {
+        "query": of.setup.queries.ids[once],
+        "cost": np.cumsum(of.setup.design.costs[once]),
+        "value": np.array([estimate.value for estimate in found]),
+        "low": np.array([estimate.interval[0] for estimate in found]),
+        "high": np.array([estimate.interval[1] for estimate in found]),
+    }
+
+
 def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
     """The mean over the pool, all of which is labelled."""
     p, n = of.setup.design.p, len(draws)

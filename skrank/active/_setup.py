@@ -75,6 +75,19 @@ class Setup:
         """The queries of the pool."""
         return self.pool.queries
 
+    @property
+    def table(self) -> dict[str, np.ndarray]:
+        """What is known of each query before any label."""
+        moments = self.design.moments
+        return {
+            "probability": self.design.q,
+            "frequency": self.design.p,
+            "cost": self.design.costs,
+            "items": self.queries.sizes,
+            "expected": moments.first,
+            "second_moment": moments.second,
+        }
+
     def is_open(self, where: slice) -> np.ndarray:
         """Which of some rows wait for a label."""
         return np.isnan(self.given[where])
