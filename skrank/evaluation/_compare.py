@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ class Comparison:
     test: str
     correction: str
     alpha: float
-    baseline: Any
+    baseline: Hashable
     _table: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
@@ -109,12 +109,12 @@ class Comparison:
 
 
 def compare(
-    systems: Mapping[Any, ArrayLike],
+    systems: Mapping[Hashable, ArrayLike],
     relevance: ArrayLike,
     *,
     groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    baseline: Any = None,
+    baseline: Hashable = None,
     test: str = "t",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -218,7 +218,7 @@ def compare_values(
     means: pd.DataFrame,
     *,
     weights: np.ndarray | None = None,
-    baseline: Any = None,
+    baseline: Hashable = None,
     test: str = "t",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -275,7 +275,7 @@ def _check_correction(test: str, correction: str) -> None:
         raise ValueError('correction="max-t" is a t-test: choose test="t", or correction="holm".')
 
 
-def _pairs(systems: Any, baseline: Any) -> np.ndarray:
+def _pairs(systems: object, baseline: Hashable) -> np.ndarray:
     """Numbers of the systems to compare, of shape (n_pairs, 2)."""
     if not isinstance(systems, Mapping) or len(systems) < 2:
         raise ValueError(
@@ -292,7 +292,7 @@ def _pairs(systems: Any, baseline: Any) -> np.ndarray:
 
 
 def _evaluate(
-    systems: Mapping[Any, ArrayLike],
+    systems: Mapping[Hashable, ArrayLike],
     judgments: Judgments,
     plans: Mapping[str, Plan],
     weights: np.ndarray | None,
@@ -300,7 +300,7 @@ def _evaluate(
     """Values per query, with columns (metric, system), and means of systems x metrics."""
     import pandas as pd
 
-    values: dict[tuple[str, Any], np.ndarray] = {}
+    values: dict[tuple[str, Hashable], np.ndarray] = {}
     means = np.empty((len(systems), len(plans)))
     for i, (system, scores) in enumerate(systems.items()):
         ranking = _rank(system, judgments, scores)
@@ -323,7 +323,7 @@ def _check_counts(per_query: pd.DataFrame) -> None:
             )
 
 
-def _rank(system: Any, judgments: Judgments, scores: Any) -> Ranking:
+def _rank(system: Hashable, judgments: Judgments, scores: ArrayLike) -> Ranking:
     try:
         return Ranking(judgments, scores)
     except ValueError as error:

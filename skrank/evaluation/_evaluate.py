@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
@@ -99,13 +100,13 @@ class Report:
 
 
 def evaluate(
-    relevance: Any,
-    scores: Any,
+    relevance: ArrayLike,
+    scores: ArrayLike,
     *,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     max_grade: int | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Report:
     """Evaluate scores under many metrics; the documents are sorted once.
 

@@ -11,4 +11,6 @@ from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparison
 from skrank.plotting.eleven_point import ElevenPointDisplay as ElevenPointDisplay
 from skrank.plotting.graded import GradedPrecisionRecallDisplay as GradedPrecisionRecallDisplay
 from skrank.plotting.informativeness import InformativenessDisplay as InformativenessDisplay
+from skrank.plotting.intervals import IntervalDisplay as IntervalDisplay
+from skrank.plotting.posterior import PosteriorDisplay as PosteriorDisplay
 from skrank.plotting.robustness import RobustnessDisplay as RobustnessDisplay

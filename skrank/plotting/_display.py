@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
+
+# Where a name stands beside its point: the offset, and which side of the text is there.
+_BESIDE = (
+    ((4, 0), ("left", "center")),
+    ((-4, 0), ("right", "center")),
+    ((0, 4), ("center", "bottom")),
+    ((0, -4), ("center", "top")),
+    ((3, 3), ("left", "bottom")),
+    ((3, -3), ("left", "top")),
+    ((-3, 3), ("right", "bottom")),
+    ((-3, -3), ("right", "top")),
+)
 
 
 class Display:
@@ -40,6 +55,27 @@ class Display:
         ax.set_axisbelow(True)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+class LinesDisplay(Display):
+    """Several lines on the same axes, each under the name of what it shows."""
+
+    lines_: dict[Any, Line2D]
+
+    def _start(self, ax: Axes | None) -> Axes:
+        self.lines_ = {}
+        return self._open(ax)
+
+    def _line(
+        self, key: Hashable, x: ArrayLike, y: ArrayLike, look: dict[str, Any], given: dict[str, Any]
+    ) -> None:
+        """Draw the line of `key`: `given` are the caller's wishes, which go before the look."""
+        (self.lines_[key],) = self.ax_.plot(x, y, **(look | given))
+
+    def _finish(self, xlabel: str, ylabel: str) -> Self:
+        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
+        self.ax_.legend(loc="best", fontsize="small")
+        return self
 
 
 class CurveDisplay(Display, ABC):
@@ -174,6 +210,11 @@ class CurveDisplay(Display, ABC):
         return f"{name}\n{text}{skipped}"
 
 
+def colour(number: int) -> str:
+    """One of the ten colours of matplotlib's cycle."""
+    return f"C{number % 10}"
+
+
 def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -> list[str]:
     """The wanted names, each of which must be known; all known ones for None."""
     names = list(known)
@@ -208,3 +249,37 @@ def draw_lots(relevance: Any, scores: Any, ids: np.ndarray) -> tuple[np.ndarray,
     """The rows in a random order, the same in every call: a stable sort then orders ties by lot."""
     order = np.random.default_rng(0).permutation(len(ids))
     return np.asarray(relevance)[order], np.asarray(scores)[order], ids[order]
+
+
+def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) -> list[Annotation]:
+    """Write names beside points, in the given order, where they hide no point and no other name.
+
+    A name for which there is no room at its point is left out.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure = ax.figure.figure  # of a subfigure, the figure that it is part of
+    figure.draw_without_rendering()  # decides how large the axes are
+    pixels = ax.transData.transform(np.column_stack([x, y]))
+    frame = ax.get_window_extent()
+    taken = [Bbox.from_bounds(px - 3, py - 3, 6, 6) for px, py in pixels]
+    written = []
+    for place, name in zip(zip(x, y, strict=True), names, strict=True):
+        for (dx, dy), (ha, va) in _BESIDE:
+            text = ax.annotate(
+                name,
+                place,
+                (dx, dy),
+                textcoords="offset points",
+                ha=ha,
+                va=va,
+                fontsize="x-small",
+            )
+            box = text.get_window_extent()
+            inside = frame.contains(*box.min) and frame.contains(*box.max)
+            if inside and not box.count_overlaps(taken):
+                taken.append(box)
+                written.append(text)
+                break
+            text.remove()
+    return written

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.metrics import metric
-from skrank.plotting._display import Display, choose
+from skrank.plotting._display import Display, choose, name_points
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
     from matplotlib.image import AxesImage
+    from matplotlib.text import Annotation
 
     from skrank.trec import TrecReport
 
 METHOD_CHOICES = ("tau_b", "tau_ap")
+_MOST_NAMED = 60  # points, of which a figure of the usual size can name about half
 
 
 class TauMatrixDisplay(Display):
@@ -146,10 +150,14 @@ class TauMatrixDisplay(Display):
 class MetricScatterDisplay(Display):
     """One metric against another, a point per system or, for one system, per query.
 
+    Points have the names that the index of `x` gives them, as far as there is room; those that the
+    two metrics rank most differently first.
+
     Parameters
     ----------
     x, y : Series or array-like of shape (n_points,)
-        Values of the same systems (or queries) in the same order; NaN = not defined.
+        Values of the same systems (or queries) in the same order; NaN = not defined. The points of
+        arrays have no names.
     names : (str, str)
         Names of the metrics.
     what : str
@@ -160,6 +168,8 @@ class MetricScatterDisplay(Display):
     tau : float
         Kendall's tau_b of the points.
     scatter_ : matplotlib PathCollection
+    texts_ : list of matplotlib Annotation
+        Names that are written.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -174,9 +184,15 @@ class MetricScatterDisplay(Display):
     """
 
     scatter_: PathCollection
+    texts_: list[Annotation]
 
     def __init__(
-        self, x: Any, y: Any, *, names: Sequence[str] = ("x", "y"), what: str = "systems"
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        names: Sequence[str] = ("x", "y"),
+        what: str = "systems",
     ) -> None:
         check.check_same_index({"x": x, "y": y})
         first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
@@ -191,6 +207,9 @@ class MetricScatterDisplay(Display):
                 "a correlation needs at least 2."
             )
         self.x, self.y = first[defined], second[defined]
+        index = getattr(x, "index", None)
+        labels = np.asarray(index).astype(str)[defined] if hasattr(index, "equals") else None
+        self.point_names = None if labels is None else labels.tolist()
         self.names = tuple(names)
         self.what = what
         self.n_empty = len(first) - len(self.x)
@@ -239,13 +258,17 @@ class MetricScatterDisplay(Display):
             table, what = report.per_query.loc[run], f"queries of {run}"
         return cls(table[x], table[y], names=names, what=what).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def plot(
+        self, ax: Axes | None = None, *, show_names: bool | None = None, **kwargs: Any
+    ) -> Self:
         """Draw the points.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
+        show_names : bool, optional
+            Whether to write names beside points. Default: for at most 60 points.
         **kwargs
             Of `matplotlib.axes.Axes.scatter`.
 
@@ -259,6 +282,14 @@ class MetricScatterDisplay(Display):
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
         ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
+        self.texts_ = []
+        if self.point_names is not None and (
+            len(self.x) <= _MOST_NAMED if show_names is None else show_names
+        ):
+            ranks = [scipy.stats.rankdata(values) for values in (self.x, self.y)]
+            order = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
+            names = [self.point_names[i] for i in order]
+            self.texts_ = name_points(ax, self.x[order], self.y[order], names)
         return self
 
 

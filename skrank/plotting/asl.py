@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank.plotting._display import Display, choose
+from skrank.plotting._display import LinesDisplay, choose
 from skrank.stats import DiscriminativePower, discriminative_power
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
     from skrank.trec import TrecReport
 
 
-class ASLCurveDisplay(Display):
+class ASLCurveDisplay(LinesDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
     The lower a curve, the more pairs a metric tells apart at the same level. The legend says what
@@ -58,8 +57,6 @@ class ASLCurveDisplay(Display):
     ['sharp', 'blunt']
     >>> plt.close(display.figure_)
     """
-
-    lines_: dict[str, Line2D]
 
     def __init__(self, powers: Mapping[str, DiscriminativePower]) -> None:
         if not powers:
@@ -130,19 +127,15 @@ class ASLCurveDisplay(Display):
         ASLCurveDisplay
             The display itself.
         """
-        ax = self._open(ax)
+        ax = self._start(ax)
         alpha = next(iter(self.powers.values())).alpha
         least, most = alpha, 0
-        self.lines_ = {}
         for name, found in self.powers.items():
             levels = found.asl_curve
             label = f"{name} ({found.power:.1%}, difference {found.required_difference:.3f})"
-            rank = np.arange(1, len(levels) + 1)
-            (self.lines_[name],) = ax.plot(rank, levels, **{"label": label, **kwargs})
+            self._line(name, np.arange(1, len(levels) + 1), levels, {"label": label}, kwargs)
             least, most = min([least, *levels[levels > 0]]), max(most, len(levels))
         label = f"significant at {alpha:g}"
         self.line_ = ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=label)
         ax.set(yscale="log", xlim=(0, most + 1), ylim=(least / 1.5, 1.5))
-        ax.set(xlabel="pairs of systems, sorted", ylabel="achieved significance level")
-        ax.legend(loc="upper right")
-        return self
+        return self._finish("pairs of systems, sorted", "achieved significance level")

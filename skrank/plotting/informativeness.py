@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skrank.metrics import metric
 from skrank.metrics.gap import GAP
-from skrank.plotting._display import Display, choose
+from skrank.plotting._display import LinesDisplay, choose, colour
+from skrank.plotting._triangle import draw_triangle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
+    from matplotlib.collections import PathCollection
 
     from skrank.informativeness import Study
 
+_ERROR = "RMS error of precision\nmean of {} lists"
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
-class InformativenessDisplay(Display):
+class InformativenessDisplay(LinesDisplay):
     """Mean error of inferred precision-recall curves against the thresholds of GAP.
 
     A line per lowest relevant label for the GAP metrics of a study, and a level line in the same
-    colour for each of its other metrics. With two grades the axis is g_1; with more, the thresholds
-    stand side by side.
+    colour for each of its other metrics. With two grades the axis is g_1. With three, a triangle
+    shows the mean over the labels, in colour: each corner is one threshold alone, and a point lies
+    the nearer to it the larger that threshold is. With more grades, the GAP metrics stand side by
+    side in the order of their thresholds, and the axis counts them.
 
     Parameters
     ----------
@@ -38,7 +43,10 @@ class InformativenessDisplay(Display):
     thresholds : float64 ndarray of shape (n_candidates, n_grades)
         Of the GAP metrics, in ascending order.
     lines_ : dict of (str, float) to matplotlib Line2D
-        The line of "gap" or of the name of another metric, by lowest relevant label.
+        The line of "gap" or of the name of another metric, by lowest relevant label; none in a
+        triangle.
+    scatter_ : matplotlib PathCollection or None
+        The points of a triangle.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -67,11 +75,11 @@ class InformativenessDisplay(Display):
     >>> study = informativeness.study(qrels, run, names)
     >>> display = InformativenessDisplay(study).plot()
     >>> list(display.lines_)
-    [('gap', 1.0), ('gap', 2.0), ('ndcg', 1.0), ('ndcg', 2.0)]
+    [('gap', 1.0), ('ndcg', 1.0), ('gap', 2.0), ('ndcg', 2.0)]
     >>> plt.close(display.figure_)
     """
 
-    lines_: dict[tuple[str, float], Line2D]
+    scatter_: PathCollection | None
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -120,35 +128,60 @@ class InformativenessDisplay(Display):
         ValueError
             If the study has no such label or metric.
         """
-        mean = self.study.mean
         chosen = self._levels(rel)
         others = choose("metric", metrics, [m for m in self.study.metrics if m not in self._names])
-        ax = self._open(ax)
+        ax = self._start(ax)
+        self.scatter_ = None
+        draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves
+        return draw(ax, chosen, others, kwargs)
+
+    def _curves(
+        self, ax: Axes, levels: list[float], others: list[str], style: dict[str, Any]
+    ) -> Self:
+        mean = self.study.mean
         two = self.thresholds.shape[1] == 2
-        places = self.thresholds[:, 0] if two else np.arange(len(self._names))
-        self.lines_ = {}
-        for colour, level in enumerate(chosen):
+        places = self.thresholds[:, 0] if two else np.arange(1, len(self._names) + 1)
+        for number, level in enumerate(levels):
             label = f"gap, label {level:g} and above"
-            style = {"marker": "o", "color": f"C{colour % 10}", "label": label, **kwargs}
-            (self.lines_["gap", level],) = ax.plot(places, mean.loc[self._names, level], **style)
-        for number, name in enumerate(others):
-            for colour, level in enumerate(chosen):
-                style = {
-                    "color": f"C{colour % 10}",
-                    "linestyle": _DASHES[number % len(_DASHES)],
-                    "label": f"{name}, label {level:g} and above",
-                    **kwargs,
-                }
-                self.lines_[name, level] = ax.axhline(mean.loc[name, level], **style)
-        if two:
-            ax.set(xlabel="g_1 (g_2 = 1 - g_1)")
-        else:
-            names = [", ".join(f"{g:g}" for g in one) for one in self.thresholds]
-            ax.set_xticks(places, labels=names, rotation=90)
-            ax.set(xlabel="thresholds g_1, g_2, ...")
-        ax.set(ylabel=f"RMS error of precision\nmean of {len(self.study.lists)} lists")
+            look = {"marker": "o", "color": colour(number), "label": label}
+            self._line(("gap", level), places, mean.loc[self._names, level], look, style)
+            for dashes, name in zip(cycle(_DASHES), others, strict=False):
+                label = f"{name}, label {level:g} and above"
+                dashed = {"linestyle": dashes, "color": colour(number), "label": label} | style
+                self.lines_[name, level] = ax.axhline(mean.loc[name, level], **dashed)
         ax.set_ylim(bottom=0)
-        ax.legend(loc="best", fontsize="small")
+        return self._finish(
+            "g_1 (g_2 = 1 - g_1)"
+            if two
+            else "number of the GAP metric, by thresholds g_1, g_2, ...",
+            _ERROR.format(len(self.study.lists)),
+        )
+
+    def _triangle(
+        self, ax: Axes, levels: list[float], others: list[str], style: dict[str, Any]
+    ) -> Self:
+        error = self.study.mean[levels].mean(axis=1)
+        values = error[self._names].to_numpy()
+        x, y = draw_triangle(ax, ["g_1", "g_2", "g_3"]) @ self.thresholds.T
+        self.scatter_ = ax.scatter(x, y, **{"c": values, "s": 60, "cmap": "viridis_r", **style})
+        best = values.argmin()
+        thresholds = ", ".join(f"{g:.3g}" for g in self.thresholds[best])
+        ax.plot(
+            x[best],
+            y[best],
+            linestyle="none",
+            marker="*",
+            markersize=14,
+            color="red",
+            label=f"least: {values[best]:.4f} at {thresholds}",
+        )
+        for name in others:
+            ax.plot([], [], linestyle="none", label=f"{name}: {error[name]:.4f}")
+        shown = ", ".join(f"{level:g}" for level in levels)
+        many = len(levels) > 1
+        ax.set_title(f"{'mean over lowest' if many else 'lowest'} relevant label {shown}")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), fontsize="small", frameon=False)
+        self.figure_.colorbar(self.scatter_, ax=ax, label=_ERROR.format(len(self.study.lists)))
         return self
 
     def _levels(self, rel: Sequence[float] | None) -> list[float]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from skrank import _validation as check
 from skrank.metrics import metric
-from skrank.plotting._display import Display, choose
+from skrank.plotting._display import LinesDisplay, choose, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
     from skrank.incompleteness import Robustness
 
@@ -25,7 +24,7 @@ _AXES = {
 }
 
 
-class RobustnessDisplay(Display):
+class RobustnessDisplay(LinesDisplay):
     """Correlation with the full ranking, or discriminative power, against the share of judgments.
 
     A metric on condensed lists has the colour of the metric itself and a dashed line. With several
@@ -69,8 +68,6 @@ class RobustnessDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    lines_: dict[str, Line2D]
-
     def __init__(self, robustness: Robustness) -> None:
         self.robustness = robustness
 
@@ -108,26 +105,23 @@ class RobustnessDisplay(Display):
         check.check_choice("column", column, tuple(_AXES))
         table = self.robustness.table
         chosen = choose("metric", metrics, table["metric"].unique())
-        ax = self._open(ax)
+        ax = self._start(ax)
         raw = list(dict.fromkeys(_raw(name) for name in chosen))
-        colours = {name: f"C{number % 10}" for number, name in enumerate(raw)}
-        self.lines_ = {}
+        colours = {name: colour(number) for number, name in enumerate(raw)}
         for name in chosen:
             by = table[table["metric"] == name].groupby("percent")[column]
-            mean, colour = by.mean(), colours[_raw(name)]
-            look = {"linestyle": "-" if _raw(name) == name else "--", "color": colour}
-            style = {"marker": "o", "label": name, **look, **kwargs}
-            (self.lines_[name],) = ax.plot(mean.index, mean, **style)
+            mean, dashed = by.mean(), _raw(name) != name
+            look = {"marker": "o", "label": name, "linestyle": "--" if dashed else "-"}
+            look["color"] = colours[_raw(name)]
+            self._line(name, mean.index, mean, look, kwargs)
             if table["repeat"].any():
-                ax.fill_between(mean.index, by.min(), by.max(), color=colour, alpha=0.1)
+                ax.fill_between(mean.index, by.min(), by.max(), color=look["color"], alpha=0.1)
         percents = sorted(table["percent"].unique())
         margin = 0.03 * (percents[-1] - percents[0]) + 0.5
         ax.set(xticks=percents, xlim=(percents[-1] + margin, percents[0] - margin))
-        ax.set(
-            xlabel="percent of the judgments", ylabel=_AXES[column].format(**vars(self.robustness))
+        return self._finish(
+            "percent of the judgments", _AXES[column].format(**vars(self.robustness))
         )
-        ax.legend(loc="best")
-        return self
 
 
 def _raw(name: str) -> str:

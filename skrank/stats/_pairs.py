@@ -70,13 +70,17 @@ class Pairs:
         self.index = check.check_system_pairs(pairs, matrix.shape[1])
         self._weights = check.check_importance(weights, len(matrix))
         self._scores = np.ascontiguousarray(matrix.T)
-        self._present = ~np.isnan(self._scores)
+        present = ~np.isnan(self._scores)
         if self._weights is not None:
-            self._present &= self._weights > 0
-        sizes = np.abs(self._scores).max(axis=1, where=self._present, initial=0)
+            present &= self._weights > 0
+        sizes = np.abs(self._scores).max(axis=1, where=present, initial=0)
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        self.n_queries = self._shared_queries()
+        # systems that lack the same queries: mostly all of them
+        self._masks, pattern = np.unique(present, axis=0, return_inverse=True)
+        self._pattern = pattern.ravel()  # numpy 2.0 gave it a second dimension
+        counts = self._masks.astype(np.int64)
+        self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]
         self.n_dropped = len(matrix) - self.n_queries
         few = np.flatnonzero(self.n_queries < 2)
         if len(few):
@@ -88,11 +92,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.index)
-
-    def _shared_queries(self) -> np.ndarray:
-        present = self._present.astype(np.float64)
-        first, second = self.index.T
-        return (present @ present.T).astype(np.int64)[first, second]
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
         """The differences of at most `width` pairs at a time.
@@ -111,14 +110,10 @@ class Pairs:
 
     def _groups(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Queries, and the pairs that have exactly these in common."""
-        patterns = list(same_queries(self._present.T))
-        pattern = np.empty(len(self._present), np.int64)
-        for number, (_, systems) in enumerate(patterns):
-            pattern[systems] = number
-        codes = pattern[self.index] @ [len(patterns), 1]
+        codes = self._pattern[self.index] @ [len(self._masks), 1]
         for code in np.unique(codes):
-            a, b = (patterns[number][0] for number in divmod(code, len(patterns)))
-            yield a & b, np.flatnonzero(codes == code)
+            a, b = divmod(code, len(self._masks))
+            yield self._masks[a] & self._masks[b], np.flatnonzero(codes == code)
 
     def measure(
         self,
@@ -132,15 +127,6 @@ class Pairs:
             for row, values in zip(out, function(block.z, block.weights), strict=True):
                 row[block.pairs] = values
         return out
-
-
-def same_queries(used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Queries (a mask), and the columns of queries x columns that use exactly these."""
-    members: dict[bytes, list[int]] = {}
-    for number, column in enumerate(used.T):
-        members.setdefault(column.tobytes(), []).append(number)
-    for columns in members.values():
-        yield used[:, columns[0]], np.array(columns)
 
 
 def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.ndarray:

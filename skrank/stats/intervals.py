@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,13 +13,8 @@ from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
 from skrank.stats._moments import moments, student_t
-from skrank.stats._pairs import same_queries
 from skrank.stats._resampling import Resamples, centred
 
-# The standard error of a draw counts as at least this share of that of the data. A draw that hardly
-# varies has a t beyond all bounds, and few draws can tell how likely that is: without a floor,
-# intervals of values that are mostly 0 are either unbounded or too narrow.
-_LEAST_ERROR = 0.3
 _FEWEST_DRAWN = 5  # queries, below which the few draws that there are say less than Student's t
 
 
@@ -124,9 +120,10 @@ def bootstrap_interval(
     Notes
     -----
     The percentile and BCa intervals are too narrow for few queries: at 10 normal values those of
-    95 % hold the mean in 91 % of cases. Bootstrap-t holds what it says from about 10 queries on,
-    also on skewed values. In it, the standard error of a resample counts as at least .3 of that of
-    the data, and fewer than 5 queries have the interval of `t_interval`.
+    95 % hold the mean in 89 % of cases. Bootstrap-t holds what it says from about 10 queries on,
+    also on skewed values. In it, the standard error of a resample counts as at least the share
+    ``min(.5, sqrt(n) / 16)`` of that of the data, and fewer than 5 queries have the interval of
+    `t_interval`.
 
     References
     ----------
@@ -195,10 +192,21 @@ def _bootstrap_t(
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
     _, error, _, _ = student_t(z, w)
-    least = np.where(error > 0, _LEAST_ERROR * error, 1.0)[:, None]
+    least = np.where(error > 0, _least_share(z.shape[1]) * error, 1.0)[:, None]
     shifts, squares = draws.moments(centred(z, mean), w)
     t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
     return mean - error * t.T[::-1]
+
+
+def _least_share(n_queries: int) -> float:
+    """Share of the standard error of the data that the one of a draw counts as at least.
+
+    A draw that hardly varies has a t beyond all bounds, and some draws cannot tell how likely that
+    is: without a least share, intervals of few values that are mostly 0 are unbounded, or too
+    narrow if such draws are left out. Draws of many values vary alike, and those that do not make
+    intervals too wide. That the share grows as it does was found by simulation.
+    """
+    return min(0.5, math.sqrt(n_queries) / 16)
 
 
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
@@ -229,5 +237,6 @@ def _intervals(
 def _alike(matrix: np.ndarray, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Queries (a mask), and the columns that use exactly these, with the same weights."""
     effective = np.where(np.isnan(matrix), 0.0, weight)
-    for _, columns in same_queries(effective):
-        yield effective[:, columns[0]] > 0, columns
+    patterns, columns = np.unique(effective.T, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield pattern > 0, np.flatnonzero(columns.ravel() == number)

@@ -641,8 +641,19 @@ def test_display_of_more_than_two_grades():
     qrels, runs, *_ = made(n_grades=4)
     choice = select_thresholds(qrels, runs, n_steps=2)
     display = InformativenessDisplay(choice.study).plot(rel=[1])
-    labels = [text.get_text() for text in display.ax_.get_xticklabels()]
-    assert labels == ["0, 0, 1", "0, 0.5, 0.5", "0, 1, 0", "0.5, 0, 0.5", "0.5, 0.5, 0", "1, 0, 0"]
+    assert [text.get_text() for text in display.ax_.texts] == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
+    expected = choice.study.mean.loc[[name for name in choice.study.metrics if "thresh" in name], 1]
+    np.testing.assert_allclose(np.sort(display.scatter_.get_array()), np.sort(expected))
+    assert len(expected) == 6
+
+
+def test_display_of_four_grades_numbers_the_candidates():
+    qrels, runs, *_ = made(n_grades=5)
+    choice = select_thresholds(qrels, runs, n_steps=2)
+    display = InformativenessDisplay(choice.study).plot(rel=[1], metrics=[])
+    assert display.scatter_ is None
+    assert display.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
+    np.testing.assert_array_equal(display.thresholds[0], [0, 0, 0, 1])
 
 
 def test_module_comes_on_demand():

@@ -1,0 +1,213 @@
+"""Means of systems, or their differences, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank.plotting._display import Display, choose
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
+
+    from skrank.evaluation import Comparison
+    from skrank.trec import TrecReport
+
+_INCHES_A_ROW, _FEWEST_INCHES = 0.22, 2.5
+
+
+class IntervalDisplay(Display):
+    """Intervals of many systems, one row each, the highest on top.
+
+    `from_report` shows means of systems and `from_comparison` their differences.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, 3)
+        Columns "value", "low" and "high", indexed by what the rows are called.
+    label : str
+        Name of the values.
+    title : str, optional
+        Such as what the intervals say.
+    reference : float, optional
+        Where to draw a line, such as 0 for differences.
+
+    Attributes
+    ----------
+    bars_ : matplotlib ErrorbarContainer
+        Of rows that exclude the reference, or of all if there is none.
+    faint_bars_ : matplotlib ErrorbarContainer or None
+        Of rows that hold the reference.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import skrank
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.plotting import IntervalDisplay
+    >>> data = make_ranking(n_queries=50, random_state=0)
+    >>> systems = {f"feature {i}": data.X[:, i] for i in range(4)}
+    >>> found = skrank.compare(systems, data.relevance, groups=data.qid, correction="max-t")
+    >>> display = IntervalDisplay.from_comparison(found, "gap")
+    >>> len(display.table)
+    6
+    >>> plt.close(display.figure_)
+    """
+
+    bars_: ErrorbarContainer
+    faint_bars_: ErrorbarContainer | None
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        *,
+        label: str = "value",
+        title: str | None = None,
+        reference: float | None = None,
+    ) -> None:
+        missing = {"value", "low", "high"} - set(table.columns)
+        if missing or not len(table):
+            raise ValueError(
+                f"table has {len(table)} rows and lacks {sorted(missing)}: pass at least one row, "
+                "with value, low and high."
+            )
+        self.table = table.sort_values("value", kind="stable")
+        self.label = label
+        self.title = title
+        self.reference = reference
+
+    @classmethod
+    def from_report(
+        cls,
+        report: TrecReport,
+        metric: str,
+        *,
+        confidence: float = 0.95,
+        interval: str = "bootstrap-t",
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the means of the runs of a report.
+
+        Parameters
+        ----------
+        report : TrecReport
+            Of `skrank.trec.evaluate`.
+        metric : str
+            Column of the report.
+        confidence, interval
+            See `skrank.trec.TrecReport.intervals`.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure, high enough for all rows.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        IntervalDisplay
+
+        Raises
+        ------
+        ValueError
+            If the report has no such column.
+        """
+        (name,) = choose("metric", [metric], report.mean.columns)
+        found = report.intervals(confidence, interval).xs(name, level="metric")
+        table = found.rename(columns={"mean": "value"})
+        title = f"each interval holds by itself at {100 * confidence:g} %"
+        return cls(table, label=f"mean {name}", title=title).plot(ax, **kwargs)
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: Comparison,
+        metric: str,
+        *,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the differences that a comparison has found.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Of `skrank.compare`, whose `correction` says what the intervals hold.
+        metric : str
+            Column of its means.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure, high enough for all rows.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        IntervalDisplay
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such metric.
+        """
+        (name,) = choose("metric", [metric], comparison.means.columns)
+        found = comparison.to_frame().query("metric == @name")
+        names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
+        table = found.set_index(names)[["difference", "low", "high"]]
+        each = "each by itself" if comparison.correction == "none" else "all together"
+        title = f"intervals hold {each} at {100 * (1 - comparison.alpha):g} %"
+        return cls(
+            table.rename(columns={"difference": "value"}),
+            label=f"difference of {name}",
+            title=title,
+            reference=0.0,
+        ).plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure, high enough for all rows.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        IntervalDisplay
+            The display itself.
+        """
+        new = ax is None
+        ax = self._open(ax)
+        if new:
+            inches = max(_FEWEST_INCHES, _INCHES_A_ROW * len(self.table) + 1)
+            ax.figure.figure.set_figheight(inches)
+        rows = np.arange(len(self.table))
+        value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
+        holds = np.zeros(len(rows), dtype=bool)
+        if self.reference is not None:
+            ax.axvline(self.reference, color="black", linewidth=0.8)
+            holds = (low <= self.reference) & (self.reference <= high)
+        self.faint_bars_ = None
+
+        def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
+            sides = np.stack([value - low, high - value])[:, chosen]
+            look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **kwargs}
+            # an interval without a bound has no bar: matplotlib cannot draw one without an end
+            return ax.errorbar(
+                value[chosen], rows[chosen], xerr=np.where(np.isfinite(sides), sides, 0), **look
+            )
+
+        self.bars_ = draw(~holds, "C0")
+        if holds.any():
+            self.faint_bars_ = draw(holds, "0.6")
+        ax.set_yticks(rows, labels=self.table.index.astype(str))
+        ax.set(xlabel=self.label, ylim=(-0.6, len(rows) - 0.4))
+        ax.tick_params(axis="y", labelsize="small")
+        if self.title:
+            ax.set_title(self.title, fontsize="medium")
+        return self

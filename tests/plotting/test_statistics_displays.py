@@ -1,0 +1,207 @@
+"""Displays of statistics: intervals, posteriors, names of points, and triangles of thresholds."""
+
+import itertools
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import informativeness, stats, trec
+from skrank.plotting import (
+    InformativenessDisplay,
+    IntervalDisplay,
+    MetricScatterDisplay,
+    PosteriorDisplay,
+)
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def collection():
+    random = np.random.default_rng(0)
+    qid, docid = np.repeat(np.arange(12), 40), np.tile(np.arange(40), 12)
+    label = random.choice(4, p=[0.5, 0.25, 0.15, 0.1], size=len(qid))
+    runs = [
+        trec.Run.from_arrays(
+            qid, docid, label + (0.5 + 0.4 * r) * random.normal(size=len(qid)), name=f"run{r}"
+        )
+        for r in range(6)
+    ]
+    return trec.Qrels.from_arrays(qid, docid, label), runs
+
+
+@pytest.fixture(scope="module")
+def report(collection):
+    return trec.evaluate(*collection, ["gap", "ndcg"])
+
+
+@pytest.fixture(scope="module")
+def study(collection):
+    qrels, runs = collection
+    thirds = [(a / 3, b / 3, (3 - a - b) / 3) for a in range(4) for b in range(4 - a)]
+    names = [skrank.metrics.GAP(thresholds=g) for g in thirds]
+    return informativeness.study(qrels, runs[0], [*names, "ndcg"])
+
+
+def bars_of(container):
+    (lines,) = container[2]
+    return np.array([segment[:, 0] for segment in lines.get_segments()])
+
+
+def row_names(shown):
+    return [label.get_text() for label in shown.ax_.get_yticklabels()]
+
+
+class TestIntervals:
+    def test_report(self, report):
+        shown = IntervalDisplay.from_report(report, "gap", interval="t")
+        expected = report.intervals(interval="t").xs("gap", level="metric").sort_values("mean")
+        assert row_names(shown) == list(expected.index)
+        np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
+        assert shown.faint_bars_ is None
+        assert shown.ax_.get_xlabel() == "mean gap"
+        assert shown.ax_.get_title() == "each interval holds by itself at 95 %"
+
+    @pytest.mark.parametrize("correction", ["holm", "max-t", "none"])
+    def test_comparison(self, report, correction):
+        found = report.compare(correction=correction)
+        shown = IntervalDisplay.from_comparison(found, "ndcg")
+        table = found.to_frame().query("metric == 'ndcg'").sort_values("difference")
+        assert len(row_names(shown)) == 15
+        assert row_names(shown)[0] == f"{table['system'].iloc[0]} \u2212 {table['other'].iloc[0]}"
+        holds = (table["low"] <= 0) & (table["high"] >= 0)
+        assert 0 < holds.sum() < 15
+        for bars, rows in ((shown.bars_, ~holds), (shown.faint_bars_, holds)):
+            np.testing.assert_allclose(bars_of(bars), table.loc[rows, ["low", "high"]])
+        each = "each by itself" if correction == "none" else "all together"
+        assert shown.ax_.get_title() == f"intervals hold {each} at 95 %"
+
+    def test_many_systems_have_room(self):
+        n = 120
+        table = pd.DataFrame({"value": range(n), "low": range(n), "high": range(1, n + 1)})
+        shown = IntervalDisplay(table).plot()
+        shown.figure_.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in shown.ax_.get_yticklabels()]
+        assert all(lower.y1 <= upper.y0 for lower, upper in itertools.pairwise(boxes))
+
+    def test_open_intervals(self):
+        found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
+        table = pd.DataFrame({"value": found.difference, "low": found.low, "high": found.high})
+        shown = IntervalDisplay(table, reference=0).plot()
+        assert np.isfinite(shown.ax_.get_xlim()).all()
+
+    def test_errors(self, report):
+        with pytest.raises(ValueError, match="unknown metric 'ap'"):
+            IntervalDisplay.from_report(report, "ap")
+        with pytest.raises(ValueError, match=r"0 rows and lacks \['high'\]"):
+            IntervalDisplay(pd.DataFrame({"value": [], "low": []}))
+
+
+class TestPosterior:
+    @pytest.fixture
+    def found(self):
+        scores = np.random.default_rng(0).random((30, 4)) + np.array([0.2, 0.1, 0, 0])
+        return stats.bayesian_comparison(scores, 0.05)
+
+    def test_bars_are_the_probabilities(self, found):
+        shown = PosteriorDisplay(found, names=list("abcd")).plot()
+        patches = np.array([patch.get_width() for patch in shown.ax_.patches]).reshape(3, 6)
+        np.testing.assert_allclose(patches, [found.worse, found.equivalent, found.better])
+        ends = [patch.get_x() + patch.get_width() for patch in shown.ax_.patches[-6:]]
+        np.testing.assert_allclose(ends, 1)
+        assert row_names(shown)[-1] == "a against b"
+        heights = [patch.get_y() for patch in shown.ax_.patches[:6]]
+        assert heights == sorted(heights, reverse=True)  # the first pair on top
+
+    def test_density(self, found):
+        shown = PosteriorDisplay(found).plot(pair=2)
+        x, density = shown.ax_.lines[0].get_data()
+        assert np.trapezoid(density, x) == pytest.approx(1, abs=0.01)
+        assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
+        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        assert legend[2] == f"better: {found.better[2]:.3f}"
+        assert shown.ax_.get_title() == "0 against 3"
+
+    def test_errors(self, found):
+        with pytest.raises(ValueError, match="pair=6 is none of the 6"):
+            PosteriorDisplay(found).plot(pair=6)
+        with pytest.raises(ValueError, match="names has 2 entries for 4"):
+            PosteriorDisplay(found, names=["a", "b"])
+        same = stats.bayesian_comparison(np.ones((3, 2)), 0.1)
+        with pytest.raises(ValueError, match="no density"):
+            PosteriorDisplay(same).plot(pair=0)
+
+
+class TestNamesOfPoints:
+    def test_written_where_there_is_room(self):
+        random = np.random.default_rng(0)
+        x = pd.Series(random.random(25), index=[f"system{i}" for i in range(25)])
+        y = pd.Series(random.random(25), index=x.index)
+        shown = MetricScatterDisplay(x, y).plot()
+        written = {text.get_text(): text for text in shown.texts_}
+        assert 15 < len(written) <= 25
+        for name, text in written.items():
+            assert text.xy == (x[name], y[name])
+        shown.figure_.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in written.values()]
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+    def test_the_odd_ones_first(self):
+        crowd = np.linspace(0, 0.001, 50)
+        x = pd.Series(np.append(crowd, 0.9), index=[*map(str, range(50)), "odd"])
+        y = pd.Series(np.append(crowd, -0.9), index=x.index)
+        assert "odd" in [text.get_text() for text in MetricScatterDisplay(x, y).plot().texts_]
+
+    def test_choice(self, report):
+        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg")
+        assert {text.get_text() for text in shown.texts_} <= set(report.mean.index)
+        assert shown.texts_
+        assert not shown.plot(show_names=False).texts_
+        assert not MetricScatterDisplay([1, 2], [2, 1]).plot().texts_
+        many = pd.Series(range(61))
+        assert not MetricScatterDisplay(many, many).plot().texts_
+        assert MetricScatterDisplay(many, many).plot(show_names=True).texts_
+
+
+class TestTriangle:
+    def test_is_the_mean_error(self, study):
+        shown = InformativenessDisplay(study).plot()
+        gap = [name for name in study.metrics if name.startswith("gap")]
+        places = shown.scatter_.get_offsets()
+        assert len(places) == 10
+        # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
+        at = {tuple(g): tuple(place) for g, place in zip(shown.thresholds, places, strict=True)}
+        np.testing.assert_allclose(at[1, 0, 0], (0, 0))
+        np.testing.assert_allclose(at[0, 1, 0], (1, 0))
+        np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
+        error = study.mean.loc[gap].mean(axis=1)
+        np.testing.assert_allclose(np.sort(shown.scatter_.get_array()), np.sort(error))
+        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        assert legend[0].startswith(f"least: {error.min():.4f} at ")
+        assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
+
+    def test_one_label(self, study):
+        shown = InformativenessDisplay(study).plot(rel=[2], metrics=[])
+        gap = [name for name in study.metrics if name.startswith("gap")]
+        values = shown.scatter_.get_array()
+        np.testing.assert_allclose(np.sort(values), np.sort(study.mean.loc[gap, 2.0]))
+        assert shown.ax_.get_title() == "lowest relevant label 2"
+
+    def test_names_do_not_overlap(self, study):
+        shown = InformativenessDisplay(study).plot()
+        shown.figure_.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in shown.ax_.texts]
+        boxes.append(shown.ax_.get_legend().get_window_extent())
+        assert len(boxes) == 4
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
