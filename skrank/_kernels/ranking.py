@@ -8,6 +8,7 @@ from skrank._kernels.tiles import options
 COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
 SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
 RUN = 16  # length of the runs that the merge sort starts from
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counters that are mixed into random bits
 
 
 @njit(**options)
@@ -160,7 +161,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
 
 
 @njit(**options)
-def _mix(x):
+def mix(x):
     """The finaliser of splitmix64: well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -170,17 +171,16 @@ def _mix(x):
 @njit(**options)
 def shuffle_ties(first, last, indptr, tied, seed, order):
     """Random order inside each block of ties; depends on `seed` and the query only."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        state = _mix(np.uint64(seed) + golden * np.uint64(q + 1))
+        state = mix(np.uint64(seed) + GOLDEN * np.uint64(q + 1))
         low = start
         for row in range(start + 1, stop):
             if not tied[row]:
                 low = row
                 continue
-            state += golden
-            draw = _mix(state) >> np.uint64(11)
+            state += GOLDEN
+            draw = mix(state) >> np.uint64(11)
             other = low + np.int64(np.float64(draw) * 2.0**-53 * (row - low + 1))
             order[row], order[other] = order[other], order[row]
 
@@ -188,10 +188,9 @@ def shuffle_ties(first, last, indptr, tied, seed, order):
 @njit(**options)
 def add_noise(first, last, indptr, scores, temperature, seed, noisy):
     """Scores plus Gumbel noise, which depends on `seed` and the row only."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    origin = _mix(np.uint64(seed))
+    origin = mix(np.uint64(seed))
     for row in range(indptr[first], indptr[last]):
-        draw = _mix(origin + golden * np.uint64(row + 1)) >> np.uint64(11)
+        draw = mix(origin + GOLDEN * np.uint64(row + 1)) >> np.uint64(11)
         uniform = (np.float64(draw) + 0.5) * 2.0**-53
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 

@@ -25,6 +25,7 @@ from skrank._validation.data import bad_score as bad_score
 from skrank._validation.data import check_costs as check_costs
 from skrank._validation.data import check_exponent as check_exponent
 from skrank._validation.data import check_few_labels as check_few_labels
+from skrank._validation.data import check_finite_scores as check_finite_scores
 from skrank._validation.data import check_frequencies as check_frequencies
 from skrank._validation.data import check_grades as check_grades
 from skrank._validation.data import check_labels as check_labels

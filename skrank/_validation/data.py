@@ -20,6 +20,7 @@ class RowsByQuery(Protocol):
     def indptr(self) -> np.ndarray: ...
     def gather(self, values: np.ndarray) -> np.ndarray: ...
     def name(self, query: int) -> str: ...
+    def caller_row(self, row: int) -> int: ...
 
 
 def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
@@ -89,6 +90,17 @@ def bad_score(value: float, row: int) -> ValueError:
         f"score of row {row} is {value}: a score must be a finite number, or -inf for a judged "
         "document that was not retrieved. Repair the model or drop the row."
     )
+
+
+def check_finite_scores(scores: np.ndarray, queries: RowsByQuery) -> None:
+    """Scores, contiguous by query, of which a gradient can be taken."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        row = queries.caller_row(int(bad[0]))
+        raise ValueError(
+            f"score of row {row} is {scores[bad[0]]}: gradients need finite scores. Lower the "
+            "learning rate, or drop the documents that were not retrieved."
+        )
 
 
 def bad_label(value: float, row: int) -> ValueError:

@@ -6,6 +6,7 @@ from skrank.objectives.lambdaloss import LambdaLoss as LambdaLoss
 from skrank.objectives.lambdarank import LambdaRank as LambdaRank
 from skrank.objectives.mixture import ObjectiveMixture as ObjectiveMixture
 from skrank.objectives.position import AdditivePositionBias as AdditivePositionBias
+from skrank.objectives.softmax import Softmax as Softmax
 from skrank.objectives.softrank import SoftRank as SoftRank
 from skrank.objectives.squared_error import SquaredError as SquaredError
 from skrank.objectives.unbiased import UnbiasedLambdaRank as UnbiasedLambdaRank

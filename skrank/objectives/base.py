@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+import zlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -16,6 +17,8 @@ from skrank.metrics import Metric
 if TYPE_CHECKING:
     from skrank.objectives.mixture import ObjectiveMixture
 
+_SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
+
 
 class BoundObjective(Protocol):
     """An objective on one data set; counts its rounds, for what it draws anew each round."""
@@ -26,12 +29,30 @@ class BoundObjective(Protocol):
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
 
 
+class BoundLoss(BoundObjective, Protocol):
+    """An objective on one data set whose gradient is that of a function."""
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+
+
+def seed_of_round(random_state: int, number: int, scores: np.ndarray) -> int:
+    """Seed of the draws of a round; by the scores too, for callers that count no rounds."""
+    drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
+    return (random_state * 2**32 + zlib.crc32(drawn.data) + number) % 2**63
+
+
 @dataclasses.dataclass(frozen=True)
 class Objective(ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+
+    @property
+    def is_function(self) -> bool:
+        """Whether its gradient is that of a function: whether it binds to a `BoundLoss`."""
+        return False
 
     @abstractmethod
     def bind(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,13 @@ from skrank._engine.order import rank_scores
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 from skrank.metrics import Metric, metric
-from skrank.objectives.base import Objective
+from skrank.objectives.base import Objective, seed_of_round
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIE_ORDERS = ("random", "stable")
 PAIRS = ("all", "adjacent")
-_SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
 _SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
@@ -186,9 +184,7 @@ class BoundLambdaRank:
         return min((level for level in levels if level is not None), default=None)
 
     def _seed(self, scores: np.ndarray) -> int:
-        """Seed of a round; by the scores too, for callers that count no rounds."""
-        drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
-        return (self.objective.random_state * 2**32 + zlib.crc32(drawn.data) + self.round) % 2**63
+        return seed_of_round(self.objective.random_state, self.round, scores)
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,11 @@ class ObjectiveMixture(Objective):
         """The weights and objectives."""
         return self.parts
 
+    @property
+    def is_function(self) -> bool:
+        """Its gradient is that of a function if that of each part is."""
+        return all(one.is_function for _, one in self.parts)
+
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
         """The mixture of changed objectives, with the same weights."""
         return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
@@ -112,9 +117,26 @@ class BoundObjectiveMixture:
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        for _, bound, out in self._add(grad, hess):
+            bound.gradient(scores, *out)
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, where all parts are functions; fills `grad` and `hess`."""
+        return np.sum(
+            [
+                weight * bound.losses(scores, *out)  # type: ignore[attr-defined]
+                for weight, bound, out in self._add(grad, hess)
+            ],
+            axis=0,
+        )
+
+    def _add(
+        self, grad: np.ndarray, hess: np.ndarray
+    ) -> Iterator[tuple[float, BoundObjective, tuple[np.ndarray, np.ndarray]]]:
+        """Each part with its weight and arrays to fill, which are added before the next."""
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
-            bound.gradient(scores, part_grad, part_hess)
+            yield weight, bound, (part_grad, part_hess)
             grad += weight * part_grad
             hess += weight * part_hess

@@ -107,6 +107,11 @@ class SoftRank(Objective):
         if reason:
             raise ValueError(f'SoftRank cannot train on {chosen} with form="{self.form}": {reason}')
 
+    @property
+    def is_function(self) -> bool:
+        """Its gradient is that of `value`, unless sigma moves with the scores."""
+        return not self.relative
+
     def bind(
         self,
         judgments: Judgments,
@@ -207,6 +212,11 @@ class BoundSoftRank:
         kernels, discount = self._form()
         soft = self._soft(scores)
         run_chunks(kernels.gradients, self.indptr, soft, discount, self.weight, grad, hess)
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """1 - value of each query that has one, times its weight; fills as `gradient` does."""
+        self.gradient(scores, grad, hess)
+        return self.weight * np.where(self.empty, 0.0, 1.0 - self.values(scores))
 
     def _soft(self, scores: np.ndarray) -> Soft:
         sigma, relative = self.objective.sigma, self.objective.relative

@@ -1,4 +1,4 @@
-"""Pointwise regression on the gains of documents."""
+"""Regression on the gains of documents: pointwise, or centred by query."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
+from skrank._engine.threads import run_chunks
 from skrank.objectives.base import Objective
 
 
 @dataclass(frozen=True)
 class SquaredError(Objective):
-    r"""Squared error between the scores and the gains of documents, whatever their query.
+    r"""Squared error between the scores and the gains of documents.
 
     .. math:: \frac12 \sum_i w_i \left(s_i - \frac{\text{gain}(y_i)}{\text{gain}(y_{max})}\right)^2
 
     with the weight w of the document's query. Targets lie in [0, 1], on one scale for the
     collection. Regression does well on small collections, alone and beside a ranking objective,
     which it anchors: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
+
+    Centred by query, each difference is taken less the mean of those of its query, so that only
+    the distances inside a query are fitted, which is all that a ranking needs: how high the
+    documents of a query are on the whole is left to itself. CatBoost calls this loss QueryRMSE.
 
     Parameters
     ----------
@@ -31,6 +36,8 @@ class SquaredError(Objective):
     max_grade : int, optional
         Highest grade of the collection, which has the target 1; gains that are listed have their
         highest in its place. Default: the highest label of the training data.
+    centered : bool
+        Centre the differences of score and target by query.
 
     Raises
     ------
@@ -41,10 +48,13 @@ class SquaredError(Objective):
     Notes
     -----
     Every document counts the same, as far as the weights of queries go, so that long queries have
-    more to say than short ones. Scores are pulled to [0, 1], whereas ranking objectives drive them
-    apart: the smaller its share in a mixture, the later it holds them.
+    more to say than short ones. Scores are pulled to [0, 1], or to distances of at most 1, whereas
+    ranking objectives drive them apart: the smaller its share in a mixture, the later it holds
+    them.
 
-    The curvature is 1 per document (XGBoost is given twice that, as for any objective of skrank).
+    The curvature is 1 per document (XGBoost is given twice that, as for any objective of skrank);
+    1 - 1 / n centred by query, n being the number of documents, so that a query of one document
+    says nothing.
 
     References
     ----------
@@ -56,17 +66,27 @@ class SquaredError(Objective):
     >>> grad, hess = skrank.SquaredError(max_grade=2)([0, 2, 1], [0.5, 0.5, 0.5])
     >>> grad.round(3), hess
     (array([ 0.5  , -0.5  ,  0.167]), array([1., 1., 1.]))
+    >>> grad, hess = skrank.SquaredError(max_grade=2, centered=True)([0, 2, 1], [5.5, 5.5, 5.5])
+    >>> grad.round(3), hess.round(3)
+    (array([ 0.444, -0.556,  0.111]), array([0.667, 0.667, 0.667]))
     """
 
     gain: Gain = "exp2"
     _: KW_ONLY
     max_grade: int | None = None
+    centered: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "centered", check.check_flag("centered", self.centered))
         object.__setattr__(self, "gain", check_gain(self.gain))
         object.__setattr__(self, "max_grade", check.check_max_grade(self.max_grade))
         if not isinstance(self.gain, str) and _listed(self.gain)[-1] == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
+
+    @property
+    def is_function(self) -> bool:
+        """Its gradient is that of the squared error."""
+        return True
 
     def targets(self, labels: np.ndarray, max_grade: int) -> np.ndarray:
         """What the score of a document of each label should be, in [0, 1]."""
@@ -85,7 +105,8 @@ class SquaredError(Objective):
     ) -> BoundSquaredError:
         """The objective on judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
-        return BoundSquaredError(self.targets(judgments.labels, top), judgments, weights)
+        target = self.targets(judgments.labels, top)
+        return BoundSquaredError(target, self.centered, judgments, weights)
 
 
 def _listed(gain: Any) -> list[float]:
@@ -94,27 +115,34 @@ def _listed(gain: Any) -> list[float]:
 
 
 class BoundSquaredError:
-    """Squared error on one data set: target and weight of each document."""
+    """Squared error on one data set: targets of labels, weights of queries."""
 
     def __init__(
-        self, targets: np.ndarray, judgments: Judgments, weights: np.ndarray | None
+        self,
+        target: np.ndarray,
+        centered: bool,
+        judgments: Judgments,
+        weights: np.ndarray | None,
     ) -> None:
-        self.queries = judgments.queries
-        self.target = targets[judgments.codes]
-        self.weight: float | np.ndarray = 1.0
-        if weights is not None:
-            self.weight = np.repeat(weights, judgments.queries.sizes)
+        self.target = target
+        self.centered = centered
+        self.judgments = judgments
+        self.weight = np.ones(len(judgments.queries)) if weights is None else weights
         self.round = 0
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query; fills `grad` and `hess` as `gradient` does."""
+        from skrank._kernels import listwise
+
+        check.check_finite_scores(scores, self.judgments.queries)
+        self.round += 1
+        losses = np.empty(len(self.weight))
+        run_chunks(
+            listwise.squared_error, self.judgments.indptr, self.judgments.codes, scores,
+            self.target, self.weight, self.centered, grad, hess, losses,
+        )  # fmt: skip
+        return losses
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if len(bad):
-            row = self.queries.caller_row(int(bad[0]))
-            raise ValueError(
-                f"score of row {row} is {scores[bad[0]]}: gradients need finite scores. Lower the "
-                "learning rate, or drop the documents that were not retrieved."
-            )
-        self.round += 1
-        grad[:] = self.weight * (scores - self.target)
-        hess[:] = self.weight
+        self.losses(scores, grad, hess)

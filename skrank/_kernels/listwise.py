@@ -1,0 +1,81 @@
+"""Losses of lists that are sums over their documents: squared error, and cross-entropy of softmax.
+
+With the weight w of the query, the rest r_i = s_i - t_i between score and target, and its mean m,
+
+    squared error            w sum_i r_i^2 / 2            slope w r_i          curvature w
+    centred by query         w sum_i (r_i - m)^2 / 2      w (r_i - m)          w (1 - 1 / n)
+
+the curvature being the diagonal of the second derivatives. With the shares p_i of the documents in
+the gain of the query, and their chances c_i = exp(s_i) / sum_j exp(s_j),
+
+    cross-entropy            -w sum_i p_i log(c_i)        w (c_i - p_i)        w c_i (1 - c_i)
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from skrank._kernels.ranking import GOLDEN, mix
+from skrank._kernels.tiles import longest, options
+
+
+@njit(**options)
+def squared_error(
+    first, last, indptr, codes, scores, target, weight, centered, grad, hess, losses
+):  # fmt: skip
+    """Gradient and curvature of rows, loss of queries; `target` is one per code."""
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        mean, curvature = 0.0, weight[q]
+        if centered:
+            for row in range(start, stop):
+                mean += scores[row] - target[codes[row]]
+            mean /= stop - start
+            curvature *= 1.0 - 1.0 / (stop - start)
+        squares = 0.0
+        for row in range(start, stop):
+            rest = scores[row] - target[codes[row]] - mean
+            squares += rest * rest
+            grad[row] = weight[q] * rest
+            hess[row] = curvature
+        losses[q] = 0.5 * weight[q] * squares
+
+
+@njit(**options)
+def softmax(
+    first, last, indptr, codes, scores, gain, weight, noisy, seed, grad, hess, losses
+):  # fmt: skip
+    """Gradient and curvature of rows, loss of queries; all 0 in a query without a gain.
+
+    `noisy` adds to each gain a number in [0, 1) that depends on `seed` and the row only.
+    """
+    room = longest(first, last, indptr)
+    worth, chance = np.empty(room), np.empty(room)
+    origin = mix(np.uint64(seed))
+    for q in range(first, last):
+        start, n = indptr[q], indptr[q + 1] - indptr[q]
+        gains, highest = 0.0, -math.inf
+        for i in range(n):
+            worth[i] = gain[codes[start + i]]
+            gains += worth[i]
+            highest = max(highest, scores[start + i])
+        losses[q] = 0.0
+        if gains == 0 or weight[q] == 0:
+            grad[start : start + n] = 0
+            hess[start : start + n] = 0
+            continue
+        mass = 0.0
+        for i in range(n):
+            chance[i] = math.exp(scores[start + i] - highest)
+            mass += chance[i]
+            if noisy:
+                draw = mix(origin + GOLDEN * np.uint64(start + i + 1)) >> np.uint64(11)
+                worth[i] += np.float64(draw) * 2.0**-53
+                gains += np.float64(draw) * 2.0**-53
+        level = highest + math.log(mass)
+        for i in range(n):
+            share, one = worth[i] / gains, chance[i] / mass
+            losses[q] += weight[q] * share * (level - scores[start + i])
+            grad[start + i] = weight[q] * (one - share)
+            hess[start + i] = weight[q] * one * (1.0 - one)

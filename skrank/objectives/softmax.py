@@ -1,0 +1,123 @@
+"""Softmax cross-entropy: the gains of a query as shares, and the chances that scores give them."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.judgments import Judgments
+from skrank._engine.threads import run_chunks
+from skrank.objectives.base import Objective, seed_of_round
+
+
+@dataclass(frozen=True)
+class Softmax(Objective):
+    r"""Listwise cross-entropy: ListNet.
+
+    .. math::
+       -\sum_q w_q \sum_{i \in q} \frac{\text{gain}(y_i)}{\sum_j \text{gain}(y_j)}
+       \log \frac{e^{s_i}}{\sum_j e^{s_j}}
+
+    The scores of a query give each document a chance to stand first. The loss is least where these
+    chances are the documents' shares in the gain of the query.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}, sequence or mapping
+        What a document of each label is worth, as in `skrank.metrics.DCG`. Documents that were not
+        judged are worth what label 0 is.
+    random_gains : bool
+        Add to each gain a number drawn evenly from [0, 1), anew each round. With ``gain="exp2"``
+        these are the targets of XE-NDCG, which LightGBM has as rank_xendcg: its bound of nDCG is
+        the tighter for them.
+    random_state : int
+        Seed of these numbers.
+
+    Raises
+    ------
+    ValueError
+        If gains fall as labels rise. In training: if a label has no gain, or a score is not finite.
+
+    Notes
+    -----
+    A query without a gain says nothing. The curvature is the diagonal of the second derivatives.
+    LightGBM adds terms of higher order to the gradient of its rank_xendcg, so that its steps are
+    others. With `random_gains` each round has a loss of its own.
+
+    References
+    ----------
+    Z. Cao, T. Qin, T.-Y. Liu, M.-F. Tsai, H. Li, Learning to Rank: From Pairwise Approach to
+    Listwise Approach, ICML 2007. S. Bruch, An Alternative Cross Entropy Loss for Learning-to-Rank,
+    WWW 2021.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> grad, hess = skrank.Softmax()([0, 2, 1], [0.0, 0.0, 0.0])
+    >>> grad.round(3), hess.round(3)
+    (array([ 0.333, -0.417,  0.083]), array([0.222, 0.222, 0.222]))
+    """
+
+    gain: Gain = "exp2"
+    _: KW_ONLY
+    random_gains: bool = False
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        normalised = {
+            "gain": check_gain(self.gain),
+            "random_gains": check.check_flag("random_gains", self.random_gains),
+            "random_state": check.check_seed("random_state", self.random_state),
+        }
+        for name, value in normalised.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_function(self) -> bool:
+        """Its gradient is that of the cross-entropy, unless gains are drawn."""
+        return not self.random_gains
+
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundSoftmax:
+        """The objective on judgments, with one weight per query."""
+        return BoundSoftmax(self, judgments, weights)
+
+
+class BoundSoftmax:
+    """Softmax cross-entropy on one data set: gains of labels, weights of queries."""
+
+    def __init__(
+        self, objective: Softmax, judgments: Judgments, weights: np.ndarray | None
+    ) -> None:
+        self.objective = objective
+        self.judgments = judgments
+        self.gain = gain_per_code(objective.gain, judgments.labels)
+        self.weight = np.ones(len(judgments.queries)) if weights is None else weights
+        self.round = 0
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query; fills `grad` and `hess` as `gradient` does."""
+        from skrank._kernels import listwise
+
+        check.check_finite_scores(scores, self.judgments.queries)
+        noisy, seed = self.objective.random_gains, self.objective.random_state
+        seed = seed_of_round(seed, self.round, scores) if noisy else 0
+        self.round += 1
+        losses = np.empty(len(self.weight))
+        run_chunks(
+            listwise.softmax, self.judgments.indptr, self.judgments.codes, scores,
+            self.gain, self.weight, noisy, seed, grad, hess, losses,
+        )  # fmt: skip
+        return losses
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self.losses(scores, grad, hess)

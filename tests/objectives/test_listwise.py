@@ -1,0 +1,226 @@
+"""Squared error centred by query, and softmax cross-entropy."""
+
+from __future__ import annotations
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax, softmax
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank import Softmax, SoftRank, SquaredError
+from skrank._engine.judgments import judge
+from skrank.datasets import make_ranking
+
+RNG = np.random.default_rng(0)
+QID = np.sort(RNG.integers(0, 7, 50))
+LABELS = RNG.integers(0, 4, 50).astype(float)
+LABELS[QID == 2] = 0  # a query without a gain
+SCORES = RNG.normal(size=50)
+WEIGHTS = RNG.uniform(0.5, 2, 7)
+LOSSES = [
+    SquaredError(),
+    SquaredError("linear", max_grade=5),
+    SquaredError(centered=True),
+    Softmax(),
+    Softmax("linear"),
+    Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
+    0.5 * Softmax() + 3 * SquaredError(centered=True),
+]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
+
+
+def bound_to(objective, weights=WEIGHTS):
+    return objective.bind(judge(LABELS, QID), weights)
+
+
+def total(bound, scores):
+    return bound.losses(scores, np.empty(50), np.empty(50)).sum()
+
+
+def gradient(bound, scores=SCORES, dtype=np.float64):
+    grad, hess = np.empty(50, dtype), np.empty(50, dtype)
+    bound.gradient(scores, grad, hess)
+    return grad, hess
+
+
+def per_query(function):
+    return np.concatenate([function(np.equal(QID, query)) for query in range(7)])
+
+
+# the functions ------------------------------------------------------------------------------------
+
+
+@every_loss
+def test_gradient_and_curvature_are_those_of_the_loss(loss):
+    bound = bound_to(loss)
+    grad, hess = gradient(bound)
+    assert loss.is_function
+    step = 1e-4
+    ahead, behind = (
+        np.array([total(bound, SCORES + sign * step * row) for row in np.eye(50)])
+        for sign in (1, -1)
+    )
+    assert_allclose(grad, (ahead - behind) / (2 * step), atol=1e-8)
+    here = total(bound, SCORES)
+    assert_allclose(hess, (ahead - 2 * here + behind) / step**2, atol=1e-5)
+    assert np.all(hess >= 0)
+
+
+def test_centred_squared_error_by_hand():
+    target = (2**LABELS - 1) / 7
+
+    def centred(query):
+        rest = (SCORES - target)[query]
+        return WEIGHTS[QID[query][0]] * (rest - rest.mean())
+
+    grad, _ = gradient(bound_to(SquaredError(centered=True)))
+    assert_allclose(grad, per_query(centred), atol=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_softmax_by_hand(gain):
+    worth = LABELS if gain == "linear" else 2**LABELS - 1
+
+    def by_hand(query):
+        if not worth[query].any():
+            return np.zeros(query.sum())
+        shares = worth[query] / worth[query].sum()
+        return WEIGHTS[QID[query][0]] * (softmax(SCORES[query]) - shares)
+
+    bound = bound_to(Softmax(gain))
+    assert_allclose(gradient(bound)[0], per_query(by_hand), atol=1e-12)
+    query = QID == 0
+    loss = -(worth[query] / worth[query].sum()) @ log_softmax(SCORES[query])
+    found = bound.losses(SCORES, np.empty(50), np.empty(50))
+    assert found[0] == pytest.approx(WEIGHTS[0] * loss)
+    assert found[2] == 0
+
+
+@pytest.mark.parametrize("loss", [SquaredError(centered=True), Softmax()], ids=str)
+def test_only_differences_inside_a_query_matter(loss):
+    shift = RNG.normal(size=7)[QID]
+    found, moved = gradient(bound_to(loss)), gradient(bound_to(loss), SCORES + 10 * shift)
+    assert_allclose(moved, found, atol=1e-12)
+    sums = np.bincount(QID, found[0])
+    assert_allclose(sums, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [SquaredError(centered=True), Softmax()], ids=str)
+def test_one_document_says_nothing(loss):
+    grad, hess = loss([2, 1, 0], [0.3, 0.1, 0.2], groups=[0, 1, 1])
+    assert grad[0] == hess[0] == 0
+    assert np.all(grad[1:] != 0)
+
+
+@every_loss
+def test_weights_multiply_and_single_precision_agrees(loss):
+    grad, hess = gradient(bound_to(loss, None))
+    weighted = gradient(bound_to(loss))
+    assert_allclose(weighted, [grad * WEIGHTS[QID], hess * WEIGHTS[QID]], atol=1e-12)
+    single = gradient(bound_to(loss, None), dtype=np.float32)
+    assert_allclose(single, [grad, hess], atol=1e-5)
+
+
+def test_rows_may_come_in_any_order():
+    rows = np.random.default_rng(1).permutation(50)
+    for loss in (SquaredError(centered=True), Softmax()):
+        grad, hess = loss(LABELS, SCORES, groups=QID)
+        again = loss(LABELS[rows], SCORES[rows], groups=QID[rows])
+        assert_allclose(again, [grad[rows], hess[rows]], atol=1e-12)
+
+
+def test_softmax_of_scores_far_apart():
+    grad, hess = Softmax()([0, 2, 1], [1e4, -1e4, 0.0])
+    assert_allclose(grad, [1, -0.75, -0.25])
+    assert_allclose(hess, 0)
+
+
+def test_documents_that_were_not_judged_have_the_gain_of_label_0():
+    for loss in (Softmax(), SquaredError(centered=True)):
+        unknown = loss([np.nan, 2, 1], [0.1, 0.2, 0.3])
+        assert_allclose(unknown, loss([0, 2, 1], [0.1, 0.2, 0.3]))
+
+
+# random gains -------------------------------------------------------------------------------------
+
+
+def targets(bound):
+    """The share of each document in the gain of its query."""
+    chances = per_query(lambda query: softmax(SCORES[query]))
+    return chances - gradient(bound)[0]
+
+
+def test_random_gains_are_drawn_anew_each_round():
+    objective = Softmax(random_gains=True, random_state=3)
+    assert not objective.is_function
+    first = bound_to(objective, None)
+    rounds = np.array([targets(first) for _ in range(400)])
+    again = bound_to(objective, None)
+    assert_array_equal(targets(again), rounds[0])
+    assert np.any(rounds[0] != rounds[1])
+    assert np.any(targets(bound_to(Softmax(random_gains=True), None)) != rounds[0])
+    for query in range(7):
+        rows = np.equal(QID, query)
+        gains = (2 ** LABELS[rows] - 1).sum()
+        if gains:
+            assert np.all(
+                (rounds[:, rows] > 0) & (rounds[:, rows].sum(1, keepdims=True) < 1 + 1e-9)
+            )
+            expected = (2 ** LABELS[rows] - 0.5) / (gains + 0.5 * rows.sum())
+            assert_allclose(rounds[:, rows].mean(0), expected, rtol=0.1)
+    assert_array_equal(rounds[0][QID == 2] != 0, True)  # the chances: its gradient is 0
+    assert_array_equal(gradient(bound_to(objective))[0][QID == 2], 0)
+
+
+# training -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(80, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        SquaredError(centered=True),
+        Softmax(),
+        Softmax(random_gains=True),
+        0.5 * Softmax() + 0.5 * skrank.LambdaRank("gap"),
+    ],
+    ids=str,
+)
+def test_both_boosters_train(objective, data):
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    params = {"objective": skrank.lightgbm.objective(objective), "num_leaves": 7, "verbosity": -1}
+    light = lgb_scores(params, data, sizes)
+    matrix = xgboost.DMatrix(data.X, data.relevance, qid=data.qid)
+    settings = {"max_depth": 3, "disable_default_eval_metric": 1}
+    booster = xgboost.train(settings, matrix, 40, obj=skrank.xgboost.objective(objective))
+    for scores in (light, booster.predict(matrix)):
+        assert skrank.metric("ndcg@10")(data.relevance, scores, groups=data.qid) > 0.8
+
+
+def lgb_scores(params, data, sizes):
+    train = lightgbm.Dataset(data.X, data.relevance, group=sizes)
+    return lightgbm.train(params, train, 40).predict(data.X)
+
+
+# refusals -----------------------------------------------------------------------------------------
+
+
+def test_bad_parameters_and_scores_are_refused():
+    with pytest.raises(ValueError, match="centered='no' must be True or False"):
+        SquaredError(centered="no")
+    with pytest.raises(ValueError, match="random_gains"):
+        Softmax(random_gains=2)
+    with pytest.raises(ValueError, match="gain='log'"):
+        Softmax("log")
+    for loss in (Softmax(), SquaredError(centered=True), SoftRank("gap")):
+        with pytest.raises(ValueError, match=r"score of row 1 is -inf.*finite"):
+            loss([0, 1], [0.0, -np.inf])
