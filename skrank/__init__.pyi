@@ -33,10 +33,12 @@ from .objectives import AdditivePositionBias as AdditivePositionBias
 from .objectives import LambdaLoss as LambdaLoss
 from .objectives import LambdaRank as LambdaRank
 from .objectives import Objective as Objective
+from .objectives import Softmax as Softmax
 from .objectives import SoftRank as SoftRank
 from .objectives import SquaredError as SquaredError
 from .objectives import UnbiasedLambdaRank as UnbiasedLambdaRank
 from .rankers import GroupedRanker as GroupedRanker
+from .rankers import LinearRanker as LinearRanker
 from .scoring import get_scorer as get_scorer
 from .scoring import get_scorer_names as get_scorer_names
 from .scoring import scorer as scorer

@@ -79,6 +79,11 @@ class Queries:
         out[self.order] = values
         return out
 
+    def centered(self, values: np.ndarray) -> np.ndarray:
+        """Values per contiguous row, less the mean of those of their query."""
+        means = np.add.reduceat(values, self.indptr[:-1]) / self.sizes
+        return values - np.repeat(means, self.sizes)
+
     def name(self, query: int) -> str:
         """The id of a query by its number, for messages."""
         return show(self.ids[query])

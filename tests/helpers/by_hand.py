@@ -46,6 +46,8 @@ def train(model, rows, columns=slice(None), labels=RELEVANCE, features=X):
 
 def queries_of(estimator, rows):
     """The queries of sorted rows in the words of a ranker."""
+    if isinstance(estimator, skrank.LinearRanker):
+        return {"groups": QID[rows]}
     if isinstance(estimator, lightgbm.LGBMRanker):
         return {"group": np.unique(QID[rows], return_counts=True)[1]}
     if isinstance(estimator, xgboost.XGBRanker):

@@ -175,6 +175,10 @@ ESTIMATORS = {
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
         remark='`eval_metric="gap"` and `validation_fraction=` stop it early on whole queries.',
     ),
+    "linear": Estimator(
+        "LinearRanker()",
+        remark="It asks for groups itself, and needs no wrapper. `X` must be finite.",
+    ),
     "lightgbm": Estimator("GroupedRanker(LGBMRanker())"),
     "xgboost": Estimator("GroupedRanker(XGBRanker())"),
     "catboost": Estimator("GroupedRanker(CatBoostRanker())"),

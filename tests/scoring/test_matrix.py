@@ -58,6 +58,7 @@ MODELS = {
     "logistic": (LogisticRegression(), {"C": [0.01, 1.0]}),
     "grouped ridge": grouped(Ridge(), ALPHAS),
     "grouped hist": grouped(HIST, RATES),
+    "linear": (skrank.LinearRanker(tol=1e-4), ALPHAS),
     "lightgbm": grouped(LGBM, RATES),
     "xgboost": grouped(XGB, RATES),
     "catboost": grouped(CAT, RATES),
@@ -300,7 +301,7 @@ def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_order_of_the_rows_changes_no_score(name, mode, run):
     """Trees are given the rows of a query in one order, by which they settle ties."""
-    linear = name in ("ridge", "grouped ridge", "logistic")
+    linear = name in ("ridge", "grouped ridge", "logistic", "linear")
     data = in_order(SHUFFLED if linear else INTERLEAVED)
     space = run(getattr(TOOL["cross_validate"], mode).code, mode, name, **data)
     found = space["scores"]["test_score"]

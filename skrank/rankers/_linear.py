@@ -1,0 +1,394 @@
+"""LinearRanker: weights of features, trained on the metric itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import RegressorTags, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from skrank import _validation as check
+from skrank._boosters.adapters import highest_grade
+from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank.evaluation._evaluate import unique_metrics
+from skrank.metrics import Metric
+from skrank.objectives import Objective
+from skrank.rankers._checks import check_lists
+from skrank.rankers._linear_features import ScaledFeatures, products
+from skrank.rankers._linear_training import Stages, Training, metric_of
+from skrank.rankers._rows import Part, Rows
+from skrank.rankers._training import VALIDATION, HeldOut
+from skrank.scoring import scorer
+
+
+class LinearRanker(BaseEstimator):
+    """A linear ranker whose weights maximise a ranking metric.
+
+    Scores are ``X @ coef_``. Training starts from ridge regression on the grades, centred by query,
+    and goes on with L-BFGS on the smooth form of the metric (`skrank.SoftRank`), which is made
+    sharper in stages. For a metric without a smooth form, such as ERR or precision at 10, it starts
+    from the smooth form of its relatives, and climbs the metric itself: along Newton's steps of
+    `skrank.LambdaRank`, each as long as the metric likes best.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective, default="gap"
+        What to train on. SoftRank, Softmax, SquaredError and mixtures of them are minimised as they
+        are; for LambdaRank and LambdaLoss see above.
+    alpha : float, default=1e-3
+        Weight of the penalty: what is minimised is the mean over queries of 1 less the smooth
+        metric, plus alpha times the sum of the squared weights of the features, these being in
+        units of their standard deviation.
+    alphas : sequence of float, optional
+        Try these in falling order, each from the weights of the one before, take the one that is
+        best on held-out queries, and train it on all queries.
+    eval_metric : str or Metric, optional
+        What is best on held-out queries. Default: the metric of `objective`.
+    validation_fraction : float, default=0.2
+        Share of the training queries that are held out where there are `alphas` and `fit` gets no
+        `X_val`.
+    sigma : float or sequence of float, optional
+        Smoothing, stage by stage, in units of the standard deviation that the scores of the start
+        have inside queries. Default: 1, then 0.5; for an `objective` that is a SoftRank, its own.
+    max_iter : int, default=200
+        Iterations of a stage.
+    tol : float, default=1e-6
+        A stage ends when an iteration lowers the loss by less than this share of it.
+    positive : bool, default=False
+        Weights of at least 0 only.
+    warm_start : bool, default=False
+        Start from the weights of the last `fit` instead of from ridge.
+    unjudged : {"raise", "drop", "zero"}, default="raise"
+        What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
+        out, or take them for not relevant.
+    max_queries : int, optional
+        Train on no more than so many queries, drawn at random; more of them include the fewer.
+    scoring : str or Metric, default="ndcg@10"
+        What `score` measures.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the queries held out and drawn. They depend on it and on the query ids, not on the
+        order of the rows.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_,)
+        Weights, in the units of `X`; 0 for a feature that is constant.
+    alpha_ : float
+        The penalty of `coef_`.
+    n_iter_ : int
+        Iterations of all stages.
+    evals_result_ : dict of str to dict of str to list of float
+        ``evals_result_["validation"]["gap"]``: values per alpha, these in falling order, where
+        there are `alphas`.
+    max_grade_ : int
+        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
+        one scale.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        If `X` has names that are all strings.
+
+    See Also
+    --------
+    skrank.GroupedRanker : boosting, which may start from a linear ranker.
+
+    Notes
+    -----
+    The loss is not convex: what is found depends on the start, but on no random draw. Scaling and
+    shifting of features changes nothing but rounding. Sparse `X` stays sparse. Besides `X`,
+    training takes some 40 bytes per row.
+
+    Only differences inside a query count, so that there is no intercept, and a feature that tells
+    queries apart, but not their documents, gets a weight of about 0.
+
+    References
+    ----------
+    M. Taylor, J. Guiver, S. Robertson, T. Minka, SoftRank: Optimizing Non-Smooth Rank Metrics, WSDM
+    2008. S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance
+    Judgments, SIGIR 2010.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank import LinearRanker
+    >>> from skrank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> y = skrank.with_groups(data.relevance, data.qid)
+    >>> ranker = LinearRanker("gap").fit(data.X, y)
+    >>> ranker.coef_.shape
+    (20,)
+    >>> ranker.score(data.X, y) > 0.6
+    True
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
+
+    def __init__(
+        self,
+        objective: str | Metric | Objective = "gap",
+        *,
+        alpha: float = 1e-3,
+        alphas: Sequence[float] | None = None,
+        eval_metric: str | Metric | None = None,
+        validation_fraction: float = 0.2,
+        sigma: float | Sequence[float] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        positive: bool = False,
+        warm_start: bool = False,
+        unjudged: str = "raise",
+        max_queries: int | None = None,
+        scoring: str | Metric = "ndcg@10",
+        random_state: Any = None,
+    ) -> None:
+        self.objective = objective
+        self.alpha = alpha
+        self.alphas = alphas
+        self.eval_metric = eval_metric
+        self.validation_fraction = validation_fraction
+        self.sigma = sigma
+        self.max_iter = max_iter
+        self.tol = tol
+        self.positive = positive
+        self.warm_start = warm_start
+        self.unjudged = unjudged
+        self.max_queries = max_queries
+        self.scoring = scoring
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups_val: Any = None,
+    ) -> LinearRanker:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Finite features.
+        y : array-like of shape (n_rows,)
+            Labels, at least 0.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        qid : array-like of shape (n_rows,), optional
+            Another name for `groups`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+        X_val, y_val, groups_val : optional
+            Rows to choose among `alphas` on, instead of `validation_fraction`.
+
+        Returns
+        -------
+        LinearRanker
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN,
+            or all are 0; if weights vary inside a query; if a feature is not finite; if the
+            objective cannot be trained on.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a stage ends at `max_iter`.
+        """
+        if groups is not None and qid is not None:
+            raise ValueError("groups and qid are two names for the query of each row: give one.")
+        if y is None:
+            raise ValueError("LinearRanker requires y to be passed, but the target y is None.")
+        alphas, stages = self._alphas(), self._stages()
+        self._check_validation(X_val, y_val)
+        ids = require_groups(groups if qid is None else qid, y, X, who="LinearRanker.fit")
+        before = getattr(self, "coef_", None) if self.warm_start else None
+        table = self._table(X, reset=True)
+        warn_of_feature([self])
+        check_consistent_length(table, y)
+        self._split_seen = warn_of_split(ids)
+        rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
+        check_lists(rows)
+        assert rows.codes is not None
+        trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+        valid = None if X_val is None else self._external(X_val, y_val, groups_val)
+        held_out = 0.0 if self.alphas is None or valid is not None else self.validation_fraction
+        rng = check_random_state(self.random_state)
+        train, chosen = rows.choose(self.max_queries, held_out or None, rng)
+        if held_out:
+            valid = rows.part(chosen)
+        labels = rows.y if valid is None else np.append(rows.y, valid.y)
+        self.max_grade_ = highest_grade(labels.astype(np.float64))
+        stages = stages.on_scale(self.max_grade_)
+        training = self._training(rows, ids, train, stages)
+        start = training.start(self._given(before, training))
+        path = training.path(alphas, start)
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        if valid is None:
+            ((self.alpha_, weights, self.n_iter_),) = path
+        else:
+            self.alpha_, weights, self.n_iter_ = self._choose(path, training.features, valid)
+        if held_out:
+            training = self._training(rows, ids, np.append(train, chosen), stages)
+            start = training.start(weights)
+            ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
+        self.coef_ = weights / training.features.scale
+        self._trained_on = trained_on
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Score rows: within a query, higher ranks first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            ``X @ coef_``.
+        """
+        check_is_fitted(self, "coef_")
+        return products(self._table(X, reset=False), self.coef_)
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Measure the ranking of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float
+            Mean over queries of `scoring`; negated if lower is better.
+        """
+        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().items()
+        # what the ranker was trained on tells of labels in this process
+        return {name: value for name, value in state if name != "_trained_on"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # ensembles take it for what it is to them: one number per row, the higher the better
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # parts of fit ---------------------------------------------------------------------------------
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """Features as an array or a CSR matrix of finite numbers."""
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+
+    def _alphas(self) -> np.ndarray:
+        """Penalties in falling order."""
+        if self.alphas is None:
+            return np.array([check.check_number("alpha", self.alpha, 0, 1e9)])
+        alphas = check.check_numbers("alphas", self.alphas)
+        for alpha in alphas:
+            check.check_number("each of alphas", alpha, 0, 1e9)
+        check.check_share(
+            "validation_fraction", self.validation_fraction, ": it leaves nothing to train on"
+        )
+        return np.unique(alphas)[::-1]
+
+    def _stages(self) -> Stages:
+        sigmas = self.sigma
+        if sigmas is not None:
+            sigmas = check.check_numbers("sigma", np.atleast_1d(sigmas))
+            for one in sigmas:
+                check.check_number("sigma", one, 1e-6, 1e6)
+        if self.max_queries is not None:
+            check.check_count("max_queries", self.max_queries, "training queries to use")
+        check.check_count("max_iter", self.max_iter, "iterations of a stage")
+        check.check_number("tol", self.tol, 0, 1)
+        return Stages.of(self.objective, sigmas)
+
+    def _check_validation(self, X_val: Any, y_val: Any) -> None:
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both, or none.")
+        if X_val is not None and self.alphas is None:
+            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
+
+    def _external(self, X_val: Any, y_val: Any, groups_val: Any) -> Part:
+        check_consistent_length(X_val, y_val)
+        ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
+        table = self._table(X_val, reset=False)
+        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
+
+    def _training(
+        self, rows: Rows, ids: np.ndarray, chosen: np.ndarray, stages: Stages
+    ) -> Training:
+        """Training on the chosen queries; all others keep their rows and get the weight 0."""
+        kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
+        queries = Queries.from_groups(ids[kept])
+        first = queries.indptr[:-1] if queries.order is None else queries.order[queries.indptr[:-1]]
+        assert rows.codes is not None
+        numbers = rows.codes[kept][first]
+        inside = np.zeros(len(rows.ids), bool)
+        inside[chosen] = True
+        given = None if rows.weights is None else rows.weights[kept]
+        weights = check.query_weights(given, queries)
+        weights = inside[numbers] * (1.0 if weights is None else weights)
+        judgments = Judgments(rows.y[kept], queries)
+        features = ScaledFeatures(rows.X[kept], queries, weights)
+        return Training(
+            features, judgments, weights, stages, self.max_iter, self.tol, self.positive
+        )
+
+    def _given(self, before: np.ndarray | None, training: Training) -> np.ndarray | None:
+        """The weights of the last fit, in the units of this one."""
+        scale = training.features.scale
+        if before is None:
+            return None
+        if len(before) != len(scale):
+            raise ValueError(
+                f"warm_start: X has {len(scale)} features, and the last fit had {len(before)}."
+            )
+        return np.where(np.isfinite(scale), before * scale, 0.0)
+
+    def _choose(self, path: Any, features: ScaledFeatures, valid: Part) -> Any:
+        """The entry of a path that is best on held-out rows."""
+        chosen = self.eval_metric
+        if chosen is None:
+            objective = self.objective
+            chosen = metric_of(objective) if isinstance(objective, Objective) else objective
+        named = unique_metrics([chosen or self.scoring])
+        held_out = HeldOut(
+            valid, {name: one.on_scale(self.max_grade_) for name, one in named.items()}
+        )
+        ((name, one),) = named.items()
+        entries = list(path)
+        values = [
+            held_out.means(products(valid.X, weights / features.scale))[name]
+            for _, weights, _ in entries
+        ]
+        self.evals_result_ = {VALIDATION: {name: values}}
+        return entries[int(np.argmax(values) if one.greater_is_better else np.argmin(values))]
+
+
+_DTYPES = (np.float64, np.float32)

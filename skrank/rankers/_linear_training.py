@@ -1,0 +1,247 @@
+"""How the weights of a linear ranker are found: ridge, then the metric, ever less smooth."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.ranking import Ranking
+from skrank.metrics import Metric, metric
+from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
+from skrank.objectives.mixture import ObjectiveMixture
+from skrank.rankers._linear_features import ScaledFeatures
+
+SIGMAS = (1.0, 0.5)  # of the spread of the scores, chosen on validation parts of LETOR collections
+_RIDGE = 0.005  # penalty of the start per row, whose features have variance 1
+_LEAST_CURVATURE = 1e-6  # where no document has any, and there is no penalty
+_LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in Newton's
+
+# The loss is the mean over queries and smooth: gradients need no more than single precision, in
+# which a kernel is many times as fast, and their sums over rows are taken in double.
+_PRECISION = np.float32
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What weights are trained on, one after the other.
+
+    Attributes
+    ----------
+    smooth : Objective
+        A function of the scores.
+    sigmas : tuple of float
+        Of the parts of `smooth` that have one, in units of the spread of the scores at the start.
+    final : Objective or None
+        What is climbed at last, where the objective itself is no function.
+    metric : Metric or None
+        That `final` climbs.
+    """
+
+    smooth: Objective
+    sigmas: tuple[float, ...]
+    final: Objective | None = None
+    metric: Metric | None = None
+
+    @classmethod
+    def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
+        """The stages of an objective; `sigmas` None: the default, or those of the objective."""
+        if not isinstance(objective, Objective):
+            one = metric(objective)
+            smooth = _smooth(one)
+            if smooth is not None:
+                return cls(smooth, sigmas or SIGMAS)
+            return cls(_kin(one), sigmas or SIGMAS, LambdaRank(one, norm=False), one)
+        if not objective.is_function:
+            climbed = metric_of(objective)
+            if climbed is None or objective.takes_positions:
+                raise ValueError(
+                    f"LinearRanker cannot train on {objective}: give a metric, or an objective "
+                    "that is a function or belongs to a metric: SoftRank, Softmax, SquaredError, "
+                    "LambdaRank, LambdaLoss."
+                )
+            smooth = _smooth(climbed) or _kin(climbed)
+            return cls(smooth, sigmas or SIGMAS, objective, climbed)
+        own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
+        return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
+
+    def on_scale(self, max_grade: int) -> Stages:
+        """The stages on a scale of grades."""
+        return replace(
+            self,
+            smooth=self.smooth.on_scale(max_grade),
+            final=self.final and self.final.on_scale(max_grade),
+            metric=self.metric and self.metric.on_scale(max_grade),
+        )
+
+
+def metric_of(objective: Objective) -> Metric | None:
+    """The metric of an objective; of a mixture that of the first part which has one."""
+    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
+
+
+def _smooth(one: Metric) -> Objective | None:
+    """SoftRank on a metric, on each part of a mixture; None if it has no smooth form."""
+    try:
+        parts = tuple((weight, SoftRank(part)) for weight, part in one.terms)
+    except ValueError:
+        return None
+    return parts[0][1] if len(parts) == 1 else ObjectiveMixture(parts)
+
+
+def _kin(one: Metric) -> Objective:
+    """What to start from for a metric without a smooth form: it without cut-offs, or GAP."""
+    parts = tuple((weight, replace(part, k=None)) for weight, part in one.terms)
+    try:
+        whole = parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts)
+    except ValueError:  # a metric that needs its cut-off
+        return SoftRank(metric("gap"))
+    return _smooth(whole) or SoftRank(metric("gap"))
+
+
+def _at(objective: Objective, sigma: float) -> Objective:
+    """The objective with this sigma wherever it has one."""
+    if isinstance(objective, ObjectiveMixture):
+        return objective.map(lambda one: _at(one, sigma))
+    return replace(objective, sigma=sigma) if isinstance(objective, SoftRank) else objective
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The training of weights on data.
+
+    Attributes
+    ----------
+    features : ScaledFeatures
+    judgments : Judgments
+    weights : ndarray of shape (n_queries,)
+        0 for a query that is not trained on.
+    stages : Stages
+    max_iter, tol, positive
+        See LinearRanker.
+    """
+
+    features: ScaledFeatures
+    judgments: Judgments
+    weights: np.ndarray
+    stages: Stages
+    max_iter: int
+    tol: float
+    positive: bool
+    grad: np.ndarray = field(init=False)
+    hess: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("grad", "hess"):
+            object.__setattr__(self, name, np.empty(self.judgments.queries.n_rows, _PRECISION))
+
+    def start(self, given: np.ndarray | None = None) -> np.ndarray:
+        """Weights to start from, whose scores have a spread of 1: the given ones, or by ridge."""
+        if given is None:
+            squares = SquaredError("linear", centered=True).bind(self.judgments, self.weights)
+            mass = self.weights @ self.judgments.queries.sizes
+            zeros = np.zeros(len(self.features.scale))
+            given = self._minimise(squares, mass, _RIDGE, zeros).x
+        spread = self._spread(self.features.scores(given))
+        return given / spread if spread > 0 else given
+
+    def path(
+        self, alphas: np.ndarray, weights: np.ndarray
+    ) -> Iterator[tuple[float, np.ndarray, int]]:
+        """Each alpha, the weights for it, which the next one starts from, and the iterations."""
+        mass = self.weights[~self._empty()].sum()
+        if mass == 0:
+            raise ValueError(
+                "no training query has a relevant document (and a weight above 0): there is "
+                "nothing to learn. Are the labels grades, with 0 for documents not relevant?"
+            )
+        for alpha in alphas:
+            n_iter = 0
+            for sigma in self.stages.sigmas:
+                bound = _at(self.stages.smooth, sigma).bind(self.judgments, self.weights)
+                found = self._minimise(bound, mass, alpha, weights)
+                weights, n_iter = found.x, n_iter + found.nit
+                if found.nit >= self.max_iter:
+                    warnings.warn(
+                        f"LinearRanker did not converge in max_iter={self.max_iter} iterations at "
+                        f"alpha={alpha:g}, sigma={sigma:g}: raise max_iter, tol or alpha.",
+                        ConvergenceWarning,
+                        stacklevel=3,
+                    )
+            if self.stages.final is not None:
+                weights, steps = self._climb(alpha, mass, weights)
+                n_iter += steps
+            yield alpha, weights, n_iter
+
+    def _empty(self) -> np.ndarray:
+        """Queries without a document above label 0."""
+        return self.judgments.totals(self.judgments.labels > 0) == 0
+
+    def _spread(self, scores: np.ndarray) -> float:
+        """Standard deviation inside queries."""
+        queries = self.judgments.queries
+        squares = np.add.reduceat(queries.centered(scores) ** 2, queries.indptr[:-1])
+        return float(np.sqrt(self.weights @ squares / (self.weights @ queries.sizes)))
+
+    def _minimise(self, bound: Any, mass: float, alpha: float, weights: np.ndarray) -> Any:
+        """Weights that minimise the losses over `mass`, plus alpha times their squares."""
+
+        def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+            found = bound.losses(self.features.scores(weights), self.grad, self.hess)
+            slopes = self.features.slopes(self.grad) / mass + 2 * alpha * weights
+            return found.sum() / mass + alpha * weights @ weights, slopes
+
+        return minimize(
+            loss,
+            np.maximum(weights, 0) if self.positive else weights,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * len(weights) if self.positive else None,
+            options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
+        )
+
+    def _climb(self, alpha: float, mass: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
+        """Newton's steps of the last objective, as long as is best for the metric itself."""
+        assert self.stages.final is not None
+        assert self.stages.metric is not None
+        bound = self.stages.final.bind(self.judgments, self.weights)
+        plan = self.stages.metric.bind(self.judgments)
+        sign = 1 if self.stages.metric.greater_is_better else -1
+        queries = self.judgments.queries
+
+        def worth(weights: np.ndarray) -> float:
+            ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
+            value = plan.mean(ranking, plan.values(ranking), self.weights)
+            return sign * value - alpha * weights @ weights
+
+        best = worth(weights)
+        for step in range(self.max_iter):
+            bound.gradient(self.features.scores(weights), self.grad, self.hess)
+            slopes = self.features.slopes(self.grad) / mass + 2 * alpha * weights
+            tried = weights - np.outer(_LENGTHS, self._newton(slopes, alpha, mass))
+            tried = tried.clip(0) if self.positive else tried
+            values = [worth(one) for one in tried]
+            if max(values) <= best + self.tol:
+                return weights, step
+            best, weights = max(values), tried[int(np.argmax(values))]
+        return weights, self.max_iter
+
+    def _newton(self, slopes: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+        """Slopes over curvatures, those of documents centred by query."""
+        queries = self.judgments.queries
+
+        def curve(weights: np.ndarray) -> np.ndarray:
+            rows = self.hess * queries.centered(self.features.scores(weights.ravel()))
+            least = 2 * max(alpha, _LEAST_CURVATURE)
+            return self.features.slopes(queries.centered(rows)) / mass + least * weights.ravel()
+
+        size = len(slopes)
+        found, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)
+        return found

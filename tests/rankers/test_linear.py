@@ -1,0 +1,287 @@
+"""LinearRanker: what it trains on, by which steps, and what its weights depend on."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+
+import skrank
+from skrank import LinearRanker, SoftRank
+from skrank._engine.judgments import judge
+from skrank.datasets import make_ranking
+from skrank.rankers import _linear_training
+from skrank.rankers._linear_features import ScaledFeatures
+from skrank.rankers._linear_training import Stages, Training
+
+DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+GAP = skrank.metric("gap")
+
+
+def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, **parameters):
+    return LinearRanker(**parameters).fit(X, labels, groups=qid, sample_weight=sample_weight)
+
+
+def value(model, metric=GAP, X=X):
+    return metric(LABELS, model.predict(X), groups=QID)
+
+
+def training_on(objective, weights=None, X=X, **parameters):
+    judgments = judge(LABELS, QID)
+    weights = np.ones(len(judgments.queries)) if weights is None else weights
+    features = ScaledFeatures(X, judgments.queries, weights)
+    settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
+    return Training(features, judgments, weights, Stages.of(objective, None), **settings)
+
+
+def centred(values, qid=QID):
+    means = np.bincount(qid, values) / np.bincount(qid)
+    return values - means[qid]
+
+
+# the loss -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "gap",
+        "ndcg",
+        "ap(rel=2)",
+        "0.7*gap+0.3*ndcg",
+        skrank.Softmax(),
+        skrank.SquaredError(centered=True),
+        0.5 * SoftRank("gap") + 0.5 * skrank.Softmax(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_gradient_that_lbfgs_gets_is_that_of_the_loss(objective, sparse, monkeypatch):
+    monkeypatch.setattr(_linear_training, "_PRECISION", np.float64)
+    given = {}
+
+    def noting(loss, weights, **options):
+        given["loss"] = loss
+        return type("Result", (), {"x": weights, "nit": 0})
+
+    monkeypatch.setattr(_linear_training, "minimize", noting)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(np.unique(QID)))
+    table = csr_matrix(X) if sparse else X
+    training = training_on(objective, weights, table)
+    list(training.path(np.array([0.1]), np.zeros(6)))
+    point = np.random.default_rng(1).normal(size=6)
+    _, slopes = given["loss"](point)
+    step = 1e-5
+    ahead, behind = (
+        np.array([given["loss"](point + sign * step * row)[0] for row in np.eye(6)])
+        for sign in (1, -1)
+    )
+    assert_allclose(slopes, (ahead - behind) / (2 * step), atol=1e-8)
+
+
+def test_the_loss_is_what_the_documentation_says(monkeypatch):
+    """Mean of 1 less the smooth metric, plus alpha times the squares of scaled weights."""
+    model = fit(sigma=0.7, alpha=0.01, tol=1e-12)
+    training = training_on("gap")
+    start = training.start()
+    scale = np.std(X, axis=0)
+    soft = SoftRank("gap", sigma=0.7)
+
+    def loss(weights):
+        scores = X @ (weights / scale)
+        return 1 - soft.value(LABELS, scores, groups=QID) + 0.01 * weights @ weights
+
+    found = model.coef_ * scale
+    assert loss(found) < loss(start)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        assert loss(found + 0.05 * rng.normal(size=6)) > loss(found)
+
+
+def test_it_starts_from_ridge_on_grades_centred_by_query():
+    start = training_on("gap", tol=1e-14).start()
+    scale = np.std(X, axis=0)
+    table = np.column_stack([centred(column) for column in (X / scale).T])
+    n_rows = len(table)
+    ridge = Ridge(alpha=0.01 * n_rows, fit_intercept=False).fit(table, centred(LABELS))
+    assert_allclose(start, ridge.coef_ / np.std(table @ ridge.coef_), rtol=1e-3)
+
+
+@pytest.mark.parametrize("metric", ["gap", "ap", "ndcg", "err@5", "0.5*gap+0.5*err"])
+def test_training_raises_the_metric_over_the_start(metric):
+    training = training_on(metric)
+    start = training.start()
+    one = skrank.metric(metric)
+    before = one(LABELS, training.features.scores(start), groups=QID)
+    assert value(fit(objective=metric), one) > before + 0.002
+
+
+def test_stages():
+    assert Stages.of("gap", None).sigmas == (1.0, 0.5)
+    assert Stages.of(SoftRank("gap", sigma=0.3), None).sigmas == (0.3,)
+    assert Stages.of(SoftRank("gap", sigma=0.3), (2.0, 1.0)).sigmas == (2.0, 1.0)
+    assert Stages.of("gap", None).final is None
+    cut = Stages.of("ndcg@10", None)
+    assert cut.smooth == SoftRank("ndcg")
+    assert cut.final == skrank.LambdaRank("ndcg@10", norm=False)
+    assert Stages.of("err@10", None).smooth == SoftRank("gap")
+    mixed = Stages.of("0.5*gap@5+0.5*ndcg", None).smooth
+    assert [one for _, one in mixed.terms] == [SoftRank("gap"), SoftRank("ndcg")]
+    lambdarank = skrank.LambdaRank("gap@3", truncation_level=5)
+    assert Stages.of(lambdarank, None).final == lambdarank
+
+
+@pytest.mark.parametrize("metric", ["err@5", "precision@5", "rr", "0.5*rr+0.5*gap@3"])
+def test_the_last_climb_never_lowers_the_metric_that_it_climbs(metric):
+    one = skrank.metric(metric)
+    training = training_on(one, tol=0)
+    start = training.start()
+    ((_, before, _),) = training_on(SoftRank("gap")).path(np.array([0.0]), start)
+    ((_, after, _),) = training.path(np.array([0.0]), start)
+    found = [one(LABELS, training.features.scores(w), groups=QID) for w in (before, after)]
+    assert found[1] >= found[0]
+
+
+# what weights depend on ---------------------------------------------------------------------------
+
+
+def test_scaling_and_shifting_features_changes_no_ranking():
+    factors, shift = np.array([1e-6, 1e3, 1.0, -7.0, 0.1, 42.0]), np.array([0, 5, -1e3, 0, 2, 1])
+    model, moved = fit(), fit(X * factors + shift)
+    assert_allclose(moved.coef_ * factors, model.coef_, rtol=1e-3, atol=1e-4)
+    assert value(moved, X=X * factors + shift) == pytest.approx(value(model), abs=1e-4)
+
+
+def test_what_is_constant_has_no_weight():
+    by_query = np.random.default_rng(0).normal(size=60)[QID]
+    table = np.column_stack([X, np.full(len(X), 1e9), by_query])
+    model = fit(table)
+    assert model.coef_[6] == 0
+    assert abs(model.coef_[7]) < 1e-4
+    assert_allclose(model.coef_[:6], fit().coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = np.random.default_rng(0).permutation(len(X))
+    again = fit(X[rows], LABELS[rows], QID[rows])
+    assert_allclose(again.coef_, fit().coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_weights_of_queries_are_repetitions():
+    counts = np.random.default_rng(0).integers(0, 3, 60)
+    rows = np.repeat(np.arange(len(X)), counts[QID])
+    copy = np.concatenate([np.arange(count) for count in counts[QID]])
+    repeated = fit(X[rows], LABELS[rows], QID[rows] * 10 + copy)
+    weighted = fit(sample_weight=counts[QID].astype(float))
+    assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("objective", ["gap", "err@5"])
+def test_sparse_stays_sparse_and_agrees(objective, monkeypatch):
+    table = np.where(np.abs(X) > 0.5, X, 0)
+    monkeypatch.setattr(csr_matrix, "toarray", None)
+    sparse = fit(csr_matrix(table), objective=objective)
+    dense = fit(table, objective=objective)
+    assert_allclose(sparse.coef_, dense.coef_, rtol=0.01, atol=0.01)
+    assert_allclose(sparse.predict(csr_matrix(table)), sparse.predict(table))
+
+
+def test_single_precision_and_integers():
+    rounded = np.rint(X * 100)
+    expected = fit(rounded)
+    for kind in (np.float32, np.int64, np.int16):
+        assert_allclose(fit(rounded.astype(kind)).coef_, expected.coef_, rtol=1e-3, atol=1e-6)
+
+
+def test_positive():
+    table = np.column_stack([X, -X])
+    model = fit(table, positive=True)
+    assert model.coef_.min() == 0
+    assert value(model, X=table) == pytest.approx(value(fit()), abs=0.01)
+    only = fit(-np.abs(X[:, :1]) * LABELS[:, None] - 1, positive=True)
+    assert_array_equal(only.coef_, 0)
+
+
+def test_a_sharper_penalty_makes_smaller_weights():
+    sizes = [np.abs(fit(alpha=alpha).coef_).sum() for alpha in (1e-4, 1e-2, 1.0, 100.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 0.1 * sizes[0]
+
+
+# iterations ---------------------------------------------------------------------------------------
+
+
+def test_too_few_iterations_warn():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations at alpha=0.001, sigma=1"):
+        fit(max_iter=2, sigma=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fit().n_iter_ < 200
+
+
+def test_warm_start():
+    model = LinearRanker(warm_start=True, sigma=0.5).fit(X, LABELS, groups=QID)
+    first, iterations = model.coef_, model.n_iter_
+    model.fit(X, LABELS, groups=QID)
+    assert value(model) >= value(fit(sigma=0.5)) - 0.01
+    assert not np.array_equal(model.coef_, first)
+    assert iterations > 0
+    with pytest.raises(ValueError, match="warm_start: X has 5 features, and the last fit had 6"):
+        model.fit(X[:, 1:], LABELS, groups=QID)
+
+
+# the path -----------------------------------------------------------------------------------------
+
+ALPHAS = [1e-3, 10.0, 0.1]
+
+
+def test_the_path_takes_the_best_alpha_on_held_out_queries():
+    model = fit(alphas=ALPHAS, eval_metric="ndcg@5", validation_fraction=0.3, random_state=0)
+    values = model.evals_result_["validation"]["ndcg@5"]
+    assert len(values) == 3
+    assert model.alpha_ == sorted(ALPHAS, reverse=True)[int(np.argmax(values))]
+    again = fit(alphas=ALPHAS, eval_metric="ndcg@5", validation_fraction=0.3, random_state=0)
+    assert_array_equal(again.coef_, model.coef_)
+
+
+def test_the_path_on_rows_of_its_own():
+    known = QID < 40
+    model = LinearRanker(alphas=ALPHAS).fit(
+        X[known], LABELS[known], groups=QID[known],
+        X_val=X[~known], y_val=LABELS[~known], groups_val=QID[~known],
+    )  # fmt: skip
+    best = max(model.evals_result_["validation"]["gap"])
+    found = GAP(LABELS[~known], model.predict(X[~known]), groups=QID[~known])
+    assert found == pytest.approx(best)
+
+
+def test_of_a_metric_where_lower_is_better_the_lowest_is_best():
+    model = fit(alphas=ALPHAS, eval_metric="error@5", random_state=0)
+    values = model.evals_result_["validation"]["error@5"]
+    assert model.alpha_ == sorted(ALPHAS, reverse=True)[int(np.argmin(values))]
+
+
+def test_held_out_queries_teach_nothing_while_alphas_are_compared(monkeypatch):
+    seen = []
+    path = Training.path
+
+    def noting(self, alphas, weights):
+        seen.append(self.weights)
+        return path(self, alphas, weights)
+
+    monkeypatch.setattr(Training, "path", noting)
+    fit(alphas=ALPHAS, validation_fraction=0.3, random_state=0)
+    assert [np.count_nonzero(weights) for weights in seen] == [42, 60]
+
+
+def test_max_queries_draws_a_prefix():
+    few = fit(max_queries=10, random_state=0)
+    chosen = np.random.RandomState(0).permutation(60)[:10]
+    rows = np.isin(QID, chosen)
+    assert_allclose(few.coef_, fit(X[rows], LABELS[rows], QID[rows]).coef_, rtol=1e-3, atol=1e-4)
