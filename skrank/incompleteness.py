@@ -225,6 +225,7 @@ def robustness(
     *,
     random_state: check.RandomState = 0,
     n_repeats: int = 1,
+    top_n: int | None = None,
     strata: str = "relevance",
     alpha: float = 0.05,
     n_resamples: int = 1000,
@@ -250,6 +251,9 @@ def robustness(
         bootstrap.
     n_repeats : int
         Random reductions for each level below 100.
+    top_n : int, optional
+        Study only the best systems by each metric on all judgments, at least 2: those whose order
+        is hardest to keep. Default: all.
     strata : {"relevance", "grade"}
         See `reduce_judgments`.
     alpha : float
@@ -302,6 +306,8 @@ def robustness(
     check.check_choice("missing", missing, MISSING_CHOICES)
     seed = check.check_random_state(random_state)
     check.check_count("n_repeats", n_repeats, "the number of random reductions of each level")
+    if top_n is not None and check.check_count("top_n", top_n, "the number of best systems") < 2:
+        raise ValueError("top_n=1 leaves no ranking: it must be at least 2.")
     levels = [
         (percent, repeat)
         for percent in _check_percents(percents)
@@ -335,9 +341,11 @@ def robustness(
         judgments.append(level | _count(pool.qrels.labels[kept]))
         for m, (name, one) in enumerate(chosen.items()):
             at: dict[str, Any] = {"metric": name, **level}
-            values, mean, truth = found.values[:, :, m], found.mean[:, m], full.mean[:, m]
-            rows.append(at | _ranking(one, mean, truth) | _power(values, bootstrap))
-            means += [at | {"run": run, "mean": x} for run, x in zip(names, mean, strict=True)]
+            best = _best(one, full.mean[:, m], top_n)
+            mean, truth = found.mean[best, m], full.mean[best, m]
+            power = _power(found.values[best, :, m], bootstrap)
+            rows.append(at | _ranking(one, mean, truth) | power)
+            means += [at | {"run": names[i], "mean": found.mean[i, m]} for i in best]
         if progress is not None:
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
@@ -363,6 +371,12 @@ def _check_percents(percents: Sequence[int]) -> list[int]:
 def _count(labels: np.ndarray) -> dict[str, int]:
     relevant = int(np.count_nonzero(labels > 0))
     return {"relevant": relevant, "other": len(labels) - relevant}
+
+
+def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:
+    """Numbers of the `top_n` systems of the best means, in the order of the systems."""
+    descending = -mean if metric.greater_is_better else mean
+    return np.sort(np.argsort(descending, kind="stable")[:top_n])
 
 
 def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, float]:

@@ -258,6 +258,23 @@ class TestRobustness:
         assert (full["power"], half["power"]) == (0, 1)
         assert half["mean"] == 0.5
 
+    @pytest.mark.parametrize("metric", ["gap", "error@5"])
+    def test_the_best_systems(self, metric):
+        """As if the others were not there; which are best is decided on all judgments."""
+        qrels, runs = collection()
+        options = {"percents": [100, 30], "n_repeats": 2, "n_resamples": 50}
+        truth = trec.evaluate(qrels, runs, [metric]).mean[metric]
+        best = truth.sort_values(ascending=metric == "error@5").index[:3]
+        found = robustness(qrels, runs, metric, top_n=3, **options)
+        alone = [run for run in runs if run.name in best]
+        expected = robustness(qrels, alone, metric, **options)
+        pd.testing.assert_frame_equal(found.table, expected.table)
+        pd.testing.assert_frame_equal(found.means, expected.means)
+        everything = robustness(qrels, runs, metric, top_n=99, **options)
+        assert everything.means["run"].nunique() == len(runs)
+        with pytest.raises(ValueError, match="top_n=1 leaves no ranking"):
+            robustness(qrels, runs, metric, top_n=1)
+
     def test_levels_and_repeats(self):
         qrels, runs = collection(3)
         lines = []

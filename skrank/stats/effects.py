@@ -155,7 +155,7 @@ def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarr
     infinite = np.isinf(t)
     limit, t = t, np.where(infinite, 0.0, t)
     found = nctdtrinc(freedom, level, t)
-    for _ in range(3):  # Newton's steps: what scipy finds is good to seven digits
-        slope = (nctdtr(freedom, found + 1e-5, t) - nctdtr(freedom, found - 1e-5, t)) / 2e-5
+    slope = (nctdtr(freedom, found + 1e-5, t) - nctdtr(freedom, found - 1e-5, t)) / 2e-5
+    for _ in range(2):  # Newton's steps: what scipy finds is good to seven digits
         found = found - (nctdtr(freedom, found, t) - level) / slope
     return np.where(infinite, limit, found)
