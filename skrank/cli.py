@@ -123,7 +123,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     shown.add_argument(
         "--intervals",
         action="store_true",
-        help="show one row per run and metric: the mean with its 95%% bootstrap interval",
+        help="show one row per run and metric: the mean with its 95%% interval",
     )
     shown.add_argument(
         "--compare",
