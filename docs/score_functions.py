@@ -16,6 +16,7 @@ import textwrap
 from pathlib import Path
 
 import skrank.metrics
+from skrank._engine.counts import CountMetric
 from skrank._engine.sets import SetMetric
 from skrank.metrics import Metric, registered
 
@@ -66,6 +67,10 @@ def family(cls: type[Metric]) -> str:
     """The engine's module for metrics of this kind."""
     if issubclass(cls, SetMetric):
         return "sets"
+    if issubclass(cls, CountMetric):
+        return "counts"
+    if cls.strict:
+        return "strict"
     tables = inspect.signature(cls.tables).return_annotation
     return str(tables).removesuffix("Tables").lower()
 

@@ -40,7 +40,7 @@ class Metric(ABC):
     average : {"macro", "geometric"}
         Mean over queries: arithmetic, or geometric with values raised to at least 1e-5, as
         trec_eval's gm_map. Set metrics also have "micro": documents of all queries are counted
-        together.
+        together. Counts have "sum", which is their default, and "macro".
     """
 
     # the class of weighted sums of metrics, itself a metric, which `Mixture` puts here

@@ -135,7 +135,7 @@ class Plan:
         return np.where(self.empty, 0.0, mass) if self.metric.empty == "skip" else mass
 
     def average(self, values: np.ndarray, mass: np.ndarray) -> float:
-        """Mean of the values of weight above 0, arithmetic or geometric as the metric says."""
+        """Mean (or sum) of the values of weight above 0, as the metric says."""
         counted = mass != 0
         values, mass = values[counted], mass[counted]
         if len(mass) == 0:
@@ -145,6 +145,8 @@ class Plan:
                 stacklevel=5,
             )
             return float("nan")
+        if self.metric.average == "sum":
+            return float(mass @ values)
         if self.metric.average == "geometric":
             return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
         return float(mass @ values / mass.sum())

@@ -68,3 +68,32 @@ class StrictTables(Tables):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The number of relevant documents."""
         return judgments.totals(self.found)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanTables(Tables):
+    """The mean of metrics of one list that count the same documents as relevant.
+
+    Parameters
+    ----------
+    parts : tuple of StrictTables
+    """
+
+    parts: tuple[StrictTables, ...]
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes of relevant documents."""
+        return self.parts[0].relevant
+
+    def repeated(self, n_lists: int) -> MeanTables:
+        """The tables of the first query, for `n_lists` lists."""
+        return MeanTables(tuple(part.repeated(n_lists) for part in self.parts))
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        return np.mean([part.values(ranked, inverse) for part in self.parts], axis=0)
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The number of relevant documents."""
+        return self.parts[0].ideals(judgments)

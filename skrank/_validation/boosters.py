@@ -223,7 +223,7 @@ def not_a_dmatrix(what: str) -> TypeError:
 def check_arithmetic(metrics: Iterable[Any]) -> None:
     """Metrics whose sums over parts of the queries add up."""
     for metric in metrics:
-        if metric.average == "geometric":
+        if metric.average in ("geometric", "sum"):
             raise ValueError(
                 f"{metric} cannot be summed over the workers of distributed training: evaluate it "
                 "afterwards, on all predictions."

@@ -251,6 +251,8 @@ def mean_intervals(
             found = bootstrap_interval(values[names], method=interval, **how)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])
+        sums = [name for name in names if metric(name).average == "sum"]
+        bounds[sums] *= weights[sums].sum()
         for name in names:
             bounds[name] = bounds[name].clip(*_range(metric(name)))
     return bounds.loc["low"], bounds.loc["high"]

@@ -26,10 +26,18 @@ from skrank.metrics._functions import error_at_k_score as error_at_k_score
 from skrank.metrics._functions import f_beta_at_k_score as f_beta_at_k_score
 from skrank.metrics._functions import gap_score as gap_score
 from skrank.metrics._functions import infap_score as infap_score
+from skrank.metrics._functions import (
+    interpolated_average_precision_score as interpolated_average_precision_score,
+)
 from skrank.metrics._functions import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics._functions import judged_at_k_score as judged_at_k_score
 from skrank.metrics._functions import ndcg_score as ndcg_score
 from skrank.metrics._functions import nerr_score as nerr_score
+from skrank.metrics._functions import num_nonrel_judged_ret_score as num_nonrel_judged_ret_score
+from skrank.metrics._functions import num_q_score as num_q_score
+from skrank.metrics._functions import num_rel_ret_score as num_rel_ret_score
+from skrank.metrics._functions import num_rel_score as num_rel_score
+from skrank.metrics._functions import num_ret_score as num_ret_score
 from skrank.metrics._functions import pfound_score as pfound_score
 from skrank.metrics._functions import precision_at_k_score as precision_at_k_score
 from skrank.metrics._functions import q_measure_score as q_measure_score
@@ -38,8 +46,13 @@ from skrank.metrics._functions import rbp_residual_score as rbp_residual_score
 from skrank.metrics._functions import rbp_score as rbp_score
 from skrank.metrics._functions import recall_at_k_score as recall_at_k_score
 from skrank.metrics._functions import reciprocal_rank_score as reciprocal_rank_score
+from skrank.metrics._functions import relative_precision_at_k_score as relative_precision_at_k_score
 from skrank.metrics._functions import rpref_score as rpref_score
+from skrank.metrics._functions import (
+    set_average_precision_at_k_score as set_average_precision_at_k_score,
+)
 from skrank.metrics._functions import success_at_k_score as success_at_k_score
+from skrank.metrics._functions import utility_at_k_score as utility_at_k_score
 from skrank.metrics.accuracy import Accuracy as Accuracy
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.bpref import BPref as BPref
@@ -49,12 +62,18 @@ from skrank.metrics.err import ERR as ERR
 from skrank.metrics.error import Error as Error
 from skrank.metrics.f_beta import FBeta as FBeta
 from skrank.metrics.gap import GAP as GAP
+from skrank.metrics.iap import InterpolatedAP as InterpolatedAP
 from skrank.metrics.infap import InfAP as InfAP
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
 from skrank.metrics.judged import Judged as Judged
 from skrank.metrics.mixture import Mixture as Mixture
 from skrank.metrics.ndcg import NDCG as NDCG
 from skrank.metrics.nerr import NERR as NERR
+from skrank.metrics.num_nonrel_judged_ret import NumNonrelevantRetrieved as NumNonrelevantRetrieved
+from skrank.metrics.num_q import NumQueries as NumQueries
+from skrank.metrics.num_rel import NumRelevant as NumRelevant
+from skrank.metrics.num_rel_ret import NumRelevantRetrieved as NumRelevantRetrieved
+from skrank.metrics.num_ret import NumRetrieved as NumRetrieved
 from skrank.metrics.pfound import PFound as PFound
 from skrank.metrics.precision import Precision as Precision
 from skrank.metrics.q import QMeasure as QMeasure
@@ -62,6 +81,9 @@ from skrank.metrics.r_precision import RPrecision as RPrecision
 from skrank.metrics.rbp import RBP as RBP
 from skrank.metrics.rbp_residual import RBPResidual as RBPResidual
 from skrank.metrics.recall import Recall as Recall
+from skrank.metrics.relative_precision import RelativePrecision as RelativePrecision
 from skrank.metrics.rpref import RPref as RPref
 from skrank.metrics.rr import RR as RR
+from skrank.metrics.set_ap import SetAP as SetAP
 from skrank.metrics.success import Success as Success
+from skrank.metrics.utility import Utility as Utility

@@ -11,9 +11,7 @@ import numpy as np
 from skrank._engine.judgments import judge
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
-from skrank.metrics.iprec import InterpolatedPrecision
-
-ELEVEN_LEVELS = np.arange(11) / 10
+from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +151,7 @@ def eleven_point_curve(
     points = []
     for level in ELEVEN_LEVELS:
         metric = InterpolatedPrecision(
-            recall=float(level), rel=rel, condensed=condensed, empty=empty, ties=ties
+            recall=level, rel=rel, condensed=condensed, empty=empty, ties=ties
         )
         plan = metric.bind(judgments)
         points.append(plan.mean(ranking, plan.values(ranking)))

@@ -13,6 +13,9 @@ from skrank._engine.names import register
 from skrank._engine.strict import StrictTables
 from skrank._engine.tables import Scale
 
+ELEVEN_LEVELS = tuple(tenth / 10 for tenth in range(11))
+ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
+
 
 @register("iprec", function="interpolated_precision_score")
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +28,10 @@ class InterpolatedPrecision(Metric):
         Recall level in [0, 1].
     rel : float
         Lowest label of a relevant document.
+    rounding : {"up", "trec_eval9", "trec_eval10"}
+        How many of R relevant documents reach a level: recall R rounded up, as the level says;
+        rounded down after .9 is added, as trec_eval does up to version 9; or rounded to the nearest
+        whole number, as version 10 does, which may report a level that was not reached.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
         where documents of different labels tie, ``ties="average"`` is an error. Range [0, 1].
@@ -48,11 +55,14 @@ class InterpolatedPrecision(Metric):
 
     recall: float = 0.5
     rel: float = 1.0
+    rounding: str = "up"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(
-            recall=check.check_number("recall", self.recall, 0, 1), rel=check.check_rel(self.rel)
+            recall=check.check_number("recall", self.recall, 0, 1),
+            rel=check.check_rel(self.rel),
+            rounding=check.check_choice("rounding", self.rounding, ROUNDINGS),
         )
         check.refuse_cutoff("iprec", self.k, "precision@k")
 
@@ -65,6 +75,14 @@ class InterpolatedPrecision(Metric):
         """The number of relevant documents that makes the level."""
         found = scale.labels >= self.rel
         relevant = scale.totals(found)
-        # 0.1 * 30 is above 3 in floating point, and would ask for a fourth document
-        needed = np.ceil(self.recall * relevant - 1e-9).astype(np.int64)
+        needed = _whole(self.recall * relevant, self.rounding).astype(np.int64)
         return StrictTables("iprec", "interpolated", found, scale.unjudged, needed)
+
+
+def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:
+    """Whole numbers of documents that reach a level of recall."""
+    if rounding == "trec_eval9":
+        return np.floor(documents + 0.9)
+    if rounding == "trec_eval10":
+        return np.floor(documents + 0.5)
+    return np.ceil(documents - 1e-9)  # 0.1 * 30 is above 3, and would ask for a fourth document

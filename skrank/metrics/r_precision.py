@@ -10,26 +10,28 @@ from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Scale
+from skrank._engine.tables import Line, Lists, Scale
 
 
 @register("r_precision")
 @dataclass(frozen=True, kw_only=True)
 class RPrecision(Metric):
-    """Precision at R, the number of the query's relevant documents.
+    """Precision at R, the number of the query's relevant documents, or at a multiple of R.
 
     Parameters
     ----------
+    multiple : float
+        The cut-off is this times R, rounded down after .9 is added, as trec_eval does.
     rel : float
         Lowest label of a relevant document.
     k : None
-        The cut-off is R; any other is an error.
+        The cut-off follows from R; any other is an error.
     condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
     References
     ----------
-    ROMIP 2010, appendix A, R-precision; trec_eval, Rprec.
+    ROMIP 2010, appendix A, R-precision; trec_eval, Rprec and Rprec_mult.
 
     Examples
     --------
@@ -38,23 +40,28 @@ class RPrecision(Metric):
     0.5
     """
 
+    multiple: float = 1.0
     rel: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
+        multiple = check.check_number("multiple", self.multiple, 0, 1e6, open_low=True)
+        self._set(multiple=multiple, rel=check.check_rel(self.rel))
         check.refuse_cutoff("r_precision", self.k, "precision@k")
 
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """R relevant documents in the first R ranks."""
-        return None
+    def _cutoff(self, relevant: np.ndarray) -> np.ndarray:
+        """Ranks that count for queries with so many relevant documents."""
+        return np.floor(self.multiple * relevant + 0.9)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Ones, then zeros: each query enters so that R ones are left."""
+        """Ones, then zeros: each query enters so that as many ones are left as ranks count."""
         found = scale.labels >= self.rel
-        relevant = scale.totals(found).astype(np.int64)
+        ranks = np.minimum(self._cutoff(scale.totals(found)), scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
         worth = found.astype(np.float64)
         ideal = (worth, np.ones(scale.longest))
-        return QuadraticTables(worth, steps, offset=scale.longest - relevant, ideal=ideal)
+        return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
+
+    def line(self, lists: Lists) -> Line:
+        """Relevant documents shown, of the ranks that count."""
+        return Line(divisor=self._cutoff(lists.relevant))

@@ -31,6 +31,9 @@ class RBP(Metric):
     max_grade : int, optional
         Highest grade of the collection, whose gain is the unit. Default: the highest label of the
         data that the metric meets.
+    rel : float, optional
+        Lowest label of a relevant document, which gains 1 where others gain 0. Default: documents
+        gain as `gain` says.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1); an ideal list scores less than 1.
 
@@ -55,6 +58,7 @@ class RBP(Metric):
     p: float = 0.8
     gain: Gain = "linear"
     max_grade: int | None = None
+    rel: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,19 +66,28 @@ class RBP(Metric):
             p=check.check_persistence(self.p),
             gain=check_gain(self.gain),
             max_grade=check.check_max_grade(self.max_grade),
+            rel=None if self.rel is None else check.check_rel(self.rel),
         )
+        if self.rel is not None and (self.gain != "linear" or self.max_grade is not None):
+            raise ValueError(
+                "rel says that documents are relevant or not, and gain and max_grade how much: "
+                "give rbp one or the other."
+            )
 
     @property
     def needs_scale(self) -> bool:
         """The gain of the highest grade is the unit."""
-        return self.max_grade is None
+        return self.max_grade is None and self.rel is None
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Share of the highest gain per label, geometric weights per rank."""
+        weights = persistence_weights(self.p, scale.longest, k)
+        if self.rel is not None:
+            return QuadraticTables((scale.labels >= self.rel).astype(np.float64), weights)
         check.check_grades(scale.labels, scale.max_grade, str(self))
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
         share = gain_per_code(self.gain, scale.labels) / top
-        return QuadraticTables(share, persistence_weights(self.p, scale.longest, k))
+        return QuadraticTables(share, weights)
 
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:

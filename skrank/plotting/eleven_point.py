@@ -10,8 +10,8 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
 from skrank._engine.ranking import Ranking
-from skrank.metrics._curves import ELEVEN_LEVELS, eleven_point_curve
-from skrank.metrics.iprec import InterpolatedPrecision
+from skrank.metrics._curves import eleven_point_curve
+from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 
 if TYPE_CHECKING:
@@ -157,4 +157,4 @@ class ElevenPointDisplay(CurveDisplay):
         return float(np.mean(self.precision))
 
     def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
-        return ELEVEN_LEVELS, self.precision, self.average_precision, {"marker": "o"}
+        return np.array(ELEVEN_LEVELS), self.precision, self.average_precision, {"marker": "o"}

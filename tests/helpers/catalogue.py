@@ -1,4 +1,4 @@
-"""Every metric at odd parameter points, each beside its literal definition; and lists to rank.
+"""Every metric at odd parameter points, each beside its literal definition.
 
 A point is one line: the name that users type, the definition in reference.py, and the parameters of
 the definition. test_completeness.py fails for a registered metric that has no point here.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,9 @@ import pytest
 
 import skrank
 from tests.helpers import reference as ref
+from tests.helpers.lists import SPECIAL as SPECIAL
+from tests.helpers.lists import Lists as Lists
+from tests.helpers.lists import lists as lists
 
 # definitions that reference.py leaves to its caller
 # ------------------------------------------------------------------------------------------------
@@ -170,11 +173,13 @@ def mix(*parts: tuple[float, Point]) -> MixturePoint:
 
 
 # no closed form for the mean over the orders of ties
-STRICT = ("iprec", "infap")
+STRICT = ("iprec", "iap", "infap")
 
 USERS = (0.2, 0.5, 0.3)
+NINE, TEN = {"rounding": "trec_eval9"}, {"rounding": "trec_eval10"}
 GAINS = [0, 1, 3, 10]
 MAPPING = {0: 0, 1: 0.5, 2: 0.5, 3: 4}
+WEIGHTS = (1, 0, 0, 1)
 CHANCES = {0: 0, 1: 0.2, 2: 0.4, 3: 1}
 
 CATALOGUE = [
@@ -228,6 +233,16 @@ CATALOGUE = [
     at("success(rel=2)@1", ref.success, rel=2, k=1),
     at("r_precision", ref.r_precision),
     at("r_precision(rel=2)", ref.r_precision, rel=2),
+    at("r_precision(multiple=0.35)", ref.r_precision_multiple, multiple=0.35),
+    at("r_precision(multiple=1.6,rel=2)", ref.r_precision_multiple, multiple=1.6, rel=2),
+    at("set_ap", ref.set_ap),
+    at("set_ap(rel=2)@3", ref.set_ap, rel=2, k=3),
+    at("relative_precision", ref.relative_precision),
+    at("relative_precision@2", ref.relative_precision, k=2),
+    at("relative_precision(rel=2)@4", ref.relative_precision, rel=2, k=4),
+    at("utility", ref.utility),
+    at("utility(weights=[2,-1,-0.5,0.25])@3", ref.utility, weights=(2, -1, -0.5, 0.25), k=3),
+    at("utility(weights=[1,0,0,1],n_documents=9)", ref.utility, weights=WEIGHTS, n_documents=9),
     at("accuracy", ref.accuracy),
     at("accuracy@3", ref.accuracy, k=3),
     at("error@3", ref.error, k=3),
@@ -254,6 +269,8 @@ CATALOGUE = [
     at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3),
     at("rbp(p=0.95,gain=exp2,max_grade=4)", ref.rbp, p=0.95, gain="exp2", max_grade=4),
     at("rbp(p=0)", ref.rbp, p=0),
+    at("rbp(rel=2)", ref.rbp_binary, rel=2),
+    at("rbp(p=0.5,rel=1)@3", ref.rbp_binary, p=0.5, k=3, rel=1),
     at("rbp_residual", rbp_residual),
     at("rbp_residual(p=0.5)@2", rbp_residual, p=0.5, k=2),
     at("q", ref.q),
@@ -272,8 +289,23 @@ CATALOGUE = [
     at("iprec(recall=0.5)", ref.iprec, recall_level=0.5),
     at("iprec(recall=0,rel=2)", ref.iprec, recall_level=0, rel=2),
     at("iprec(recall=0.7)", ref.iprec, recall_level=0.7),
+    at("iprec(recall=0.3,rounding=trec_eval9)", ref.iprec_rounded, recall_level=0.3, **NINE),
+    at("iprec(recall=0.3,rounding=trec_eval10)", ref.iprec_rounded, recall_level=0.3, **TEN),
+    at("iap", ref.iap),
+    at("iap(levels=[0.25,0.75],rel=2)", ref.iap, levels=(0.25, 0.75), rel=2),
+    at("iap(levels=[0.3],rounding=trec_eval9)", ref.iap_rounded, levels=[0.3], **NINE),
+    at("iap(levels=[0.3,1],rounding=trec_eval10)", ref.iap_rounded, levels=[0.3, 1], **TEN),
     at("infap", ref.infap),
     at("infap(rel=2)", ref.infap, rel=2),
+    at("num_q", ref.num_q),
+    at("num_ret", ref.num_ret),
+    at("num_ret@2", ref.num_ret, k=2),
+    at("num_rel", ref.num_rel),
+    at("num_rel(rel=2)", ref.num_rel, rel=2),
+    at("num_rel_ret", ref.num_rel_ret),
+    at("num_rel_ret(rel=2)@2", ref.num_rel_ret, rel=2, k=2),
+    at("num_nonrel_judged_ret", ref.num_nonrel_judged_ret),
+    at("num_nonrel_judged_ret(rel=2)@3", ref.num_nonrel_judged_ret, rel=2, k=3),
     at("judged", judged),
     at("judged@3", judged, k=3),
 ]
@@ -305,83 +337,6 @@ def trainable(point: Point) -> bool:
 
 
 every_objective = pytest.mark.parametrize("point", [*filter(trainable, CATALOGUE)], ids=repr)
-
-
-# lists
-# ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """Labels, scores and query of each row."""
-
-    relevance: np.ndarray
-    scores: np.ndarray
-    groups: np.ndarray
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        return iter((self.relevance, self.scores, self.groups))
-
-    @property
-    def max_grade(self) -> int:
-        return max(1, math.ceil(np.nanmax(self.relevance, initial=0)))
-
-    @property
-    def ids(self) -> list:
-        return list(dict.fromkeys(self.groups.tolist()))
-
-    def queries(self) -> Iterator[tuple[list[float], list[float | None]]]:
-        """Scores and labels of each query in row order, queries in order of first row."""
-        for query in self.ids:
-            rows = self.groups == query
-            yield self.scores[rows].tolist(), ref.from_array(self.relevance[rows])
-
-    def reordered(self, rows: np.ndarray) -> Lists:
-        return Lists(self.relevance[rows], self.scores[rows], self.groups[rows])
-
-
-SPECIAL = {  # labels and scores of queries that are easily forgotten
-    "one": ([3], [0.5]),
-    "one zero": ([0], [0.5]),
-    "one unjudged": ([np.nan], [0.5]),
-    "tied": ([0, 1, 3, 0], [2, 2, 2, 2]),
-    "irrelevant": ([0, 0, 0], [3, 1, 2]),
-    "nothing retrieved": ([2, 0, 1], [-np.inf] * 3),
-    "no relevant retrieved": ([2, 0, np.nan], [-np.inf, 1, 2]),
-    "unjudged first": ([np.nan, np.nan, 1, 2], [4, 3, 2, 1]),
-    "unjudged tied": ([np.nan, 2, np.nan, 0], [1, 1, 1, 0]),
-}
-
-
-def lists(
-    seed: int,
-    *,
-    n_queries: int = 8,
-    longest: int = 6,
-    grades: int = 3,
-    unjudged: float = 0.15,
-    missing: float = 0.15,
-    levels: int | None = None,
-    special: bool = True,
-    scattered: bool = True,
-) -> Lists:
-    """Random ragged queries; with `levels`, scores take so many values, so that many are tied."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, longest + 1, n_queries)
-    n = int(sizes.sum())
-    relevance = rng.integers(0, grades + 1, n).astype(float)
-    relevance[0] = grades
-    relevance[1:][rng.random(n - 1) < unjudged] = np.nan
-    scores = rng.normal(size=n) if levels is None else rng.integers(0, levels, n).astype(float)
-    scores[rng.random(n) < missing] = -np.inf
-    groups = np.repeat([f"q{i}" for i in range(n_queries)], sizes).astype(object)
-    if special:
-        relevance = np.concatenate([relevance, *(labels for labels, _ in SPECIAL.values())])
-        scores = np.concatenate([scores, *(values for _, values in SPECIAL.values())])
-        names = [np.full(len(labels), name, object) for name, (labels, _) in SPECIAL.items()]
-        groups = np.concatenate([groups, *names])
-    made = Lists(relevance, scores, groups)
-    return made.reordered(rng.permutation(len(groups))) if scattered else made
 
 
 def literal_values(how: Callable, point: Point, data: Lists, *more: Any) -> np.ndarray:

@@ -119,7 +119,7 @@ def test_functions_pass_every_parameter_on(point):
         {"empty": 0},
         {"ties": "worst"},
         {"condensed": True},
-        {"average": "geometric"},
+        {"average": point.metric.averages[-1]},
     ):
         one = dataclasses.replace(point.settled, **changes)
         given = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}

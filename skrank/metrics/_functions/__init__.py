@@ -7,6 +7,11 @@ from skrank.metrics._functions.cascade import nerr_score as nerr_score
 from skrank.metrics._functions.cascade import pfound_score as pfound_score
 from skrank.metrics._functions.cascade import reciprocal_rank_score as reciprocal_rank_score
 from skrank.metrics._functions.cascade import success_at_k_score as success_at_k_score
+from skrank.metrics._functions.counts import num_nonrel_judged_ret_score as num_nonrel_judged_ret_score
+from skrank.metrics._functions.counts import num_q_score as num_q_score
+from skrank.metrics._functions.counts import num_rel_score as num_rel_score
+from skrank.metrics._functions.counts import num_rel_ret_score as num_rel_ret_score
+from skrank.metrics._functions.counts import num_ret_score as num_ret_score
 from skrank.metrics._functions.preference import bpref_score as bpref_score
 from skrank.metrics._functions.preference import rpref_score as rpref_score
 from skrank.metrics._functions.quadratic import average_precision_score as average_precision_score
@@ -24,5 +29,9 @@ from skrank.metrics._functions.sets import f_beta_at_k_score as f_beta_at_k_scor
 from skrank.metrics._functions.sets import judged_at_k_score as judged_at_k_score
 from skrank.metrics._functions.sets import precision_at_k_score as precision_at_k_score
 from skrank.metrics._functions.sets import recall_at_k_score as recall_at_k_score
+from skrank.metrics._functions.sets import relative_precision_at_k_score as relative_precision_at_k_score
+from skrank.metrics._functions.sets import set_average_precision_at_k_score as set_average_precision_at_k_score
+from skrank.metrics._functions.sets import utility_at_k_score as utility_at_k_score
+from skrank.metrics._functions.strict import interpolated_average_precision_score as interpolated_average_precision_score
 from skrank.metrics._functions.strict import infap_score as infap_score
 from skrank.metrics._functions.strict import interpolated_precision_score as interpolated_precision_score

@@ -231,8 +231,9 @@ def q_measure_score(
 
 def r_precision_score(
     relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
-    k: int | None = None, rel: float = 1.0, condensed: bool = False, empty: str | int = "skip",
-    ties: str = "average", average: str = "macro", sample_weight: ArrayLike | None = None
+    k: int | None = None, multiple: float = 1.0, rel: float = 1.0, condensed: bool = False,
+    empty: str | int = "skip", ties: str = "average", average: str = "macro",
+    sample_weight: ArrayLike | None = None
 ) -> float:
     """Precision at R: see `RPrecision`.
 
@@ -242,7 +243,7 @@ def r_precision_score(
         Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
     groups, sample_weight : array-like of shape (n_rows,), optional
         Query of each row, and weight of that query; see `Metric`.
-    k, rel, condensed, empty, ties, average
+    k, multiple, rel, condensed, empty, ties, average
         See `RPrecision`.
 
     Returns
@@ -257,7 +258,8 @@ def r_precision_score(
     0.5
     """
     metric = RPrecision(
-        k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average
+        k=k, multiple=multiple, rel=rel, condensed=condensed, empty=empty, ties=ties,
+        average=average
     )
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
 
@@ -265,8 +267,8 @@ def r_precision_score(
 def rbp_score(
     relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
     k: int | None = None, p: float = 0.8, gain: Gain = "linear", max_grade: int | None = None,
-    condensed: bool = False, empty: str | int = "skip", ties: str = "average",
-    average: str = "macro", sample_weight: ArrayLike | None = None
+    rel: float | None = None, condensed: bool = False, empty: str | int = "skip",
+    ties: str = "average", average: str = "macro", sample_weight: ArrayLike | None = None
 ) -> float:
     """Rank-biased precision: see `RBP`.
 
@@ -276,7 +278,7 @@ def rbp_score(
         Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
     groups, sample_weight : array-like of shape (n_rows,), optional
         Query of each row, and weight of that query; see `Metric`.
-    k, p, gain, max_grade, condensed, empty, ties, average
+    k, p, gain, max_grade, rel, condensed, empty, ties, average
         See `RBP`.
 
     Returns
@@ -291,8 +293,8 @@ def rbp_score(
     0.264
     """
     metric = RBP(
-        k=k, p=p, gain=gain, max_grade=max_grade, condensed=condensed, empty=empty, ties=ties,
-        average=average
+        k=k, p=p, gain=gain, max_grade=max_grade, rel=rel, condensed=condensed, empty=empty,
+        ties=ties, average=average
     )
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
 

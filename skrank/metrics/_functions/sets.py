@@ -3,6 +3,8 @@
 # fmt: off
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numpy.typing import ArrayLike
 
 from skrank.metrics.accuracy import Accuracy
@@ -11,6 +13,9 @@ from skrank.metrics.f_beta import FBeta
 from skrank.metrics.judged import Judged
 from skrank.metrics.precision import Precision
 from skrank.metrics.recall import Recall
+from skrank.metrics.relative_precision import RelativePrecision
+from skrank.metrics.set_ap import SetAP
+from skrank.metrics.utility import Utility
 
 
 def accuracy_at_k_score(
@@ -208,5 +213,106 @@ def recall_at_k_score(
     """
     metric = Recall(
         k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average
+    )
+    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
+
+
+def relative_precision_at_k_score(
+    relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
+    k: int | None = None, rel: float = 1.0, condensed: bool = False, empty: str | int = "skip",
+    ties: str = "average", average: str = "macro", sample_weight: ArrayLike | None = None
+) -> float:
+    """Precision over the highest precision possible: see `RelativePrecision`.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups, sample_weight : array-like of shape (n_rows,), optional
+        Query of each row, and weight of that query; see `Metric`.
+    k, rel, condensed, empty, ties, average
+        See `RelativePrecision`.
+
+    Returns
+    -------
+    float
+        Mean over queries.
+
+    Examples
+    --------
+    >>> from skrank.metrics import relative_precision_at_k_score
+    >>> relative_precision_at_k_score([2, 0, 1], [0.9, 0.5, 0.1], k=2)
+    0.5
+    """
+    metric = RelativePrecision(
+        k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average
+    )
+    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
+
+
+def set_average_precision_at_k_score(
+    relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
+    k: int | None = None, rel: float = 1.0, condensed: bool = False, empty: str | int = "skip",
+    ties: str = "average", average: str = "macro", sample_weight: ArrayLike | None = None
+) -> float:
+    """Average precision of a set: see `SetAP`.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups, sample_weight : array-like of shape (n_rows,), optional
+        Query of each row, and weight of that query; see `Metric`.
+    k, rel, condensed, empty, ties, average
+        See `SetAP`.
+
+    Returns
+    -------
+    float
+        Mean over queries.
+
+    Examples
+    --------
+    >>> from skrank.metrics import set_average_precision_at_k_score
+    >>> set_average_precision_at_k_score([2, 0, 1], [0.9, 0.5, 0.1], k=2)
+    0.25
+    """
+    metric = SetAP(
+        k=k, rel=rel, condensed=condensed, empty=empty, ties=ties, average=average
+    )
+    return metric(relevance, scores, groups=groups, sample_weight=sample_weight)
+
+
+def utility_at_k_score(
+    relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
+    k: int | None = None, rel: float = 1.0, weights: Sequence[float] = (1.0, -1.0, 0.0, 0.0),
+    n_documents: int | None = None, condensed: bool = False, empty: str | int = "skip",
+    ties: str = "average", average: str = "macro", sample_weight: ArrayLike | None = None
+) -> float:
+    """Weighted sum of the numbers of relevant and other documents: see `Utility`.
+
+    Parameters
+    ----------
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups, sample_weight : array-like of shape (n_rows,), optional
+        Query of each row, and weight of that query; see `Metric`.
+    k, rel, weights, n_documents, condensed, empty, ties, average
+        See `Utility`.
+
+    Returns
+    -------
+    float
+        Mean over queries.
+
+    Examples
+    --------
+    >>> from skrank.metrics import utility_at_k_score
+    >>> utility_at_k_score([2, 0, 1], [0.9, 0.5, 0.1], k=2)
+    0.0
+    """
+    metric = Utility(
+        k=k, rel=rel, weights=weights, n_documents=n_documents, condensed=condensed, empty=empty,
+        ties=ties, average=average
     )
     return metric(relevance, scores, groups=groups, sample_weight=sample_weight)

@@ -79,6 +79,19 @@ from tests.helpers.reference.orders import tie_bound as tie_bound
 from tests.helpers.reference.orders import tie_expectation as tie_expectation
 from tests.helpers.reference.orders import tie_orders as tie_orders
 from tests.helpers.reference.orders import tie_values as tie_values
+from tests.helpers.reference.trec import iap as iap
+from tests.helpers.reference.trec import iap_rounded as iap_rounded
+from tests.helpers.reference.trec import iprec_rounded as iprec_rounded
+from tests.helpers.reference.trec import num_nonrel_judged_ret as num_nonrel_judged_ret
+from tests.helpers.reference.trec import num_q as num_q
+from tests.helpers.reference.trec import num_rel as num_rel
+from tests.helpers.reference.trec import num_rel_ret as num_rel_ret
+from tests.helpers.reference.trec import num_ret as num_ret
+from tests.helpers.reference.trec import r_precision_multiple as r_precision_multiple
+from tests.helpers.reference.trec import rbp_binary as rbp_binary
+from tests.helpers.reference.trec import relative_precision as relative_precision
+from tests.helpers.reference.trec import set_ap as set_ap
+from tests.helpers.reference.trec import utility as utility
 
 METRICS = {
     "gap": gap,
@@ -104,4 +117,13 @@ METRICS = {
     "iprec": iprec,
     "judged": judged,
     "infap": infap,
+    "num_q": num_q,
+    "num_ret": num_ret,
+    "num_rel": num_rel,
+    "num_rel_ret": num_rel_ret,
+    "num_nonrel_judged_ret": num_nonrel_judged_ret,
+    "set_ap": set_ap,
+    "relative_precision": relative_precision,
+    "utility": utility,
+    "iap": iap,
 }

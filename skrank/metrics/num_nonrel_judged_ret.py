@@ -1,0 +1,45 @@
+"""The number of documents retrieved that were judged not relevant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank._engine.counts import RelevantCount
+from skrank._engine.names import register
+from skrank._engine.tables import Scale
+
+
+@register("num_nonrel_judged_ret")
+@dataclass(frozen=True, kw_only=True)
+class NumNonrelevantRetrieved(RelevantCount):
+    """Number of documents retrieved that were judged not relevant, down to the cut-off.
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    k, condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf); lower is better.
+
+    References
+    ----------
+    trec_eval, num_nonrel_judged_ret.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_nonrel_judged_ret")([1, 0, float("nan")], [0.9, 0.5, 0.1])
+    1.0
+    """
+
+    greater_is_better: ClassVar[bool] = False
+
+    def counted(self, scale: Scale) -> np.ndarray:
+        """Labels below `rel`."""
+        judged = np.arange(len(scale.labels)) < scale.unjudged
+        return judged & (scale.labels < self.rel)

@@ -1,0 +1,50 @@
+"""The number of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.counts import CountMetric
+from skrank._engine.names import register
+from skrank._engine.tables import Line, Lists, Scale
+
+
+@register("num_q")
+@dataclass(frozen=True, kw_only=True)
+class NumQueries(CountMetric):
+    """Number of queries that count in the means.
+
+    Parameters
+    ----------
+    k : None
+        There is no cut-off.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf); 1 for each query.
+
+    References
+    ----------
+    trec_eval, num_q.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_q")([1, 0, 1], [0.9, 0.5, 0.1], groups=["a", "a", "b"])
+    2.0
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.refuse_cutoff("num_q", self.k, "num_ret@k")
+
+    def counted(self, scale: Scale) -> np.ndarray:
+        """No document."""
+        return np.zeros(len(scale.labels), bool)
+
+    def line(self, lists: Lists) -> Line:
+        """One, whatever the list."""
+        return Line(slope=0.0, shift=1.0)

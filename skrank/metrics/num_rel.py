@@ -1,0 +1,46 @@
+"""The number of relevant documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skrank import _validation as check
+from skrank._engine.counts import RelevantCount
+from skrank._engine.names import register
+from skrank._engine.tables import Line, Lists
+
+
+@register("num_rel")
+@dataclass(frozen=True, kw_only=True)
+class NumRelevant(RelevantCount):
+    """Number of relevant documents, retrieved or not.
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    k : None
+        There is no cut-off.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf).
+
+    References
+    ----------
+    trec_eval, num_rel.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_rel")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    2.0
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.refuse_cutoff("num_rel", self.k, "num_rel_ret@k")
+
+    def line(self, lists: Lists) -> Line:
+        """The relevant documents of the query."""
+        return Line(slope=0.0, shift=lists.relevant)

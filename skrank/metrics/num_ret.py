@@ -1,0 +1,43 @@
+"""The number of documents retrieved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank._engine.counts import CountMetric
+from skrank._engine.names import register
+from skrank._engine.tables import Line, Lists, Scale
+
+
+@register("num_ret")
+@dataclass(frozen=True, kw_only=True)
+class NumRetrieved(CountMetric):
+    """Number of documents retrieved, down to the cut-off.
+
+    Parameters
+    ----------
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    k, condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf).
+
+    References
+    ----------
+    trec_eval, num_ret.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_ret")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    2.0
+    """
+
+    def counted(self, scale: Scale) -> np.ndarray:
+        """No document: the length of the list says it."""
+        return np.zeros(len(scale.labels), bool)
+
+    def line(self, lists: Lists) -> Line:
+        """The length of the list."""
+        return Line(slope=0.0, shift=lists.shown)

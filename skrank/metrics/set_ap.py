@@ -1,0 +1,53 @@
+"""Average precision of a set: precision times recall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from skrank._engine.names import register
+from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.sets import RelevantSet
+from skrank._engine.tables import Line, Lists, Scale
+
+
+@register("set_ap", "set_map", function="set_average_precision_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class SetAP(RelevantSet):
+    """Average precision of a set: precision times recall.
+
+    It is AP where each relevant document shown has the precision of the whole set. With a cut-off
+    the set is the first k documents retrieved.
+
+    Parameters
+    ----------
+    rel : float
+        Lowest label of a relevant document.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    trec_eval, set_map (with the cut-off as ``-M``).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("set_ap@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    0.25
+    """
+
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The square of the number of hits: each by itself, and twice each pair."""
+        single = super().tables(scale, k)
+        pairs = PairWorth(2.0 * single.u, single.gain, single.gain, np.multiply)
+        ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
+        return replace(single, pairs=pairs, ideal=ideal)
+
+    def line(self, lists: Lists) -> Line:
+        """Of all pairs of a document shown and a relevant document."""
+        return Line(divisor=lists.shown * lists.relevant)

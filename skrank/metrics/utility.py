@@ -1,0 +1,72 @@
+"""Utility: what the documents shown and not shown are worth together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skrank import _validation as check
+from skrank._engine.names import register
+from skrank._engine.sets import RelevantSet
+from skrank._engine.tables import Line, Lists
+
+
+@register("utility", function="utility_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Utility(RelevantSet):
+    """Weighted sum of the numbers of relevant and other documents, shown and not shown.
+
+    Parameters
+    ----------
+    weights : sequence of four floats
+        Of a relevant document shown, another one shown, a relevant one that is not shown, and
+        another one that is not shown.
+    n_documents : int, optional
+        Size of the collection, which the last weight counts by. Default: the documents of the query
+        that are known, retrieved or judged.
+    rel : float
+        Lowest label of a relevant document.
+    k, condensed, empty, ties, average
+        See `Metric`; defined for every query. Range (-inf, inf).
+
+    References
+    ----------
+    D. Hull, The TREC-6 Filtering Track, 1997. trec_eval, utility.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("utility(weights=[2,-1,0,0])")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    1.0
+    """
+
+    value_range: ClassVar[str] = "(-inf, inf)"
+    averages: ClassVar[tuple[str, ...]] = ("macro",)
+    needs_relevant: ClassVar[bool] = False
+
+    weights: Sequence[float] = (1.0, -1.0, 0.0, 0.0)
+    n_documents: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(weights=check.check_numbers("weights", self.weights))
+        if len(self.weights) != 4:
+            raise ValueError(
+                f"weights={list(self.weights)} are {len(self.weights)} numbers instead of four: of "
+                "relevant and other documents shown, and of relevant and others not shown."
+            )
+        if self.n_documents is not None:
+            self._set(
+                n_documents=check.check_count(
+                    "n_documents", self.n_documents, "the number of documents of the collection"
+                )
+            )
+
+    def line(self, lists: Lists) -> Line:
+        """Linear in the number of relevant documents shown."""
+        hit, miss, lost, rest = self.weights
+        size = lists.total if self.n_documents is None else self.n_documents
+        others = size - lists.shown - lists.relevant
+        shift = miss * lists.shown + lost * lists.relevant + rest * others
+        return Line(slope=hit - miss - lost + rest, shift=shift)
