@@ -1,4 +1,4 @@
-"""The command line: ``skrank evaluate QRELS RUN...``."""
+"""The command line: ``skrank evaluate QRELS RUN...`` and ``skrank active COMMAND``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import skrank
 from skrank import trec
+from skrank.active._commands import add_commands
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics import Metric, metric
 from skrank.trec._measure import MISSING_CHOICES
@@ -67,13 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.compare and len(arguments.runs) < 2:
+    if arguments.run is _evaluate and arguments.compare and len(arguments.runs) < 2:
         parser.error("--compare needs at least two runs.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning  # type: ignore[assignment]
-            print(_evaluate(arguments), flush=True)
+            text = arguments.run(arguments)
+            print(text, end="\n" if text else "", flush=True)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
@@ -100,6 +102,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_arguments(evaluate)
+    evaluate.set_defaults(run=_evaluate)
+    add_commands(commands)
     return parser
 
 

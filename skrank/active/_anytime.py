@@ -143,7 +143,7 @@ def wealth(game: Game, candidates: np.ndarray) -> np.ndarray:
 def sequence(game: Game, confidence: float) -> tuple[float, float]:
     """The interval after these draws of the confidence sequence."""
     rich = math.log(2 / (1 - confidence))
-    return _lower(game, rich), -_lower(game.mirrored(), rich)
+    return _lower(game, rich), 0.0 - _lower(game.mirrored(), rich)
 
 
 def certainty_so_far(game: Game) -> float:

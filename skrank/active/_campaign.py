@@ -110,10 +110,7 @@ class Campaign:
 
     @property
     def labels(self) -> np.ndarray:
-        """All labels per row of the pool's arrays, told or there before; NaN where there is none.
-
-        Another campaign on the same rows can start from them.
-        """
+        """Label of each row, told or there before; NaN where there is none."""
         setup = self._setup
         out = np.full(setup.n_rows, np.nan)
         out[setup.pool.rows] = setup.given
@@ -209,6 +206,10 @@ class Campaign:
                 "tell(..., replace=True) takes the new labels."
             )
         self._record(number, new)
+
+    def items_of(self, query: Hashable) -> list[Hashable]:
+        """The items to label of a query that was asked."""
+        return self._request(self._find(query)).items.tolist()
 
     def _record(self, query: int, labels: np.ndarray) -> None:
         self._values[:, query] = self._evaluate(query, labels)
@@ -354,9 +355,8 @@ class Campaign:
         Parameters
         ----------
         path : str or path
-            The file; by custom its name ends in ``.npz``. It holds all that is needed to go on, in
-            plain arrays, without pickled objects. A symbolic link is followed, and permissions of
-            an older file are kept.
+            The file; by custom its name ends in ``.npz``. It holds plain arrays, and nothing
+            pickled. A symbolic link is followed, and permissions of an older file are kept.
         """
         with _saving:
             labels = dict(self._labels)  # first: other threads may ask and tell meanwhile
@@ -374,7 +374,7 @@ class Campaign:
         Returns
         -------
         campaign
-            Of the class whose `load` is called.
+            Of the class whose `load` is called; ``Campaign.load`` takes any.
 
         Raises
         ------
@@ -386,9 +386,10 @@ class Campaign:
     @classmethod
     def _resume(cls, state: _state.State) -> Self:
         """The campaign of a state: what was asked and told is asked and told again."""
-        if state.kind != cls.__name__:
+        kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
+        if state.kind not in kinds:
             raise ValueError(f"it holds an {state.kind}: use {state.kind}.load.")
-        campaign = cls.__new__(cls)
+        campaign = cls.__new__(kinds[state.kind])
         campaign._begin(state.setup, state.budget)
         for query in state.asked:
             campaign._ask(query)

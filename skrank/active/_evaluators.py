@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -234,7 +235,7 @@ class ActiveComparator(Campaign):
 
     def __init__(
         self,
-        scores: Mapping[object, ArrayLike] | Sequence[ArrayLike],
+        scores: Mapping[Any, ArrayLike] | Sequence[ArrayLike],
         groups: ArrayLike | None = None,
         *,
         metric: str | Metric,
@@ -370,7 +371,7 @@ class ActiveComparator(Campaign):
 
 
 def _named(
-    scores: Mapping[object, ArrayLike] | Sequence[ArrayLike],
+    scores: Mapping[Any, ArrayLike] | Sequence[ArrayLike],
 ) -> tuple[tuple[str, ...], list[ArrayLike]]:
     """Names and scores of the rankers to compare."""
     if isinstance(scores, Mapping):

@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar
@@ -44,6 +44,23 @@ def write(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(path: str | PathLike[str]) -> Iterator[None]:
+    """Keep other processes of this kind off a file while it is read, changed and replaced."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    while True:
+        with open(path, "rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
+                yield
+                return
+        # It was replaced while we waited, and the lock is on the old one.
 
 
 def _own(name: str) -> str:

@@ -7,11 +7,13 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_active_campaign import answer, data, evaluator
 
+import skrank
 from skrank.active import ActiveEvaluator, _files
 
 
@@ -172,7 +174,8 @@ _files.write(sys.argv[1], {"a": np.arange(3)})
 
 
 def test_what_a_killed_save_left_goes_with_the_next(saved):
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(saved)], check=False)
+    ours = os.environ | {"PYTHONPATH": str(Path(skrank.__file__).parents[1])}
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(saved)], env=ours, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert len(list(saved.parent.iterdir())) == 2  # nobody could clean up
     ours = saved.with_name(f"{_files._own(saved.name)}{os.getpid()}-00000000.part")

@@ -1,0 +1,201 @@
+"""Do the intervals of active campaigns hold what they promise?
+
+Usage: python benchmarks/active_coverage.py [--campaigns 2000] [--tables intervals,sequences,...]
+
+A pool of 600 synthetic queries, skewed costs, label models from right to wrong, budgets of 5 to 40
+average queries, and a share of the queries that counts (has a relevant document) of 1 to 0.1.
+"""
+
+import argparse
+from itertools import combinations
+
+import numpy as np
+
+import skrank
+from skrank.active import estimate, label_moments, sampling_distribution, simulate
+from skrank.active._anytime import repeated_game, single_game, wealth
+from skrank.active._decision import decide
+from skrank.active._draws import Draws, first_draws
+from skrank.active._weighing import Known, certainty, repeated_mean, t_interval
+from skrank.datasets import make_ranking
+
+N_QUERIES = 600
+BUDGETS = np.array([5.0, 10.0, 20.0, 40.0])
+SHARES = (1.0, 0.5, 0.25, 0.1)
+MODELS = ("uniform", "right", "noisy", "wrong")
+
+
+def pool(share, seed=0):
+    """Labels, scores of two rankers, queries and costs; only a share of the queries counts."""
+    data = make_ranking(N_QUERIES, n_docs=(5, 60), random_state=seed)
+    random = np.random.default_rng(seed)
+    relevance = data.relevance.copy()
+    relevance[(random.random(N_QUERIES) > share)[data.qid]] = 0
+    change = np.exp(1.5 * random.standard_normal(N_QUERIES) - 1.5)[data.qid]
+    scores = [data.X[:, :4].sum(axis=1)]
+    scores.append(scores[0] + change * random.standard_normal(len(relevance)))
+    costs = np.bincount(data.qid) * np.exp(random.standard_normal(N_QUERIES))
+    return relevance, scores, data.qid, costs / costs.mean()
+
+
+def beliefs(name, relevance, seed=0):
+    random = np.random.default_rng(seed)
+    truth = np.eye(5)[relevance]
+    return {
+        "uniform": np.full(truth.shape, 0.2),
+        "right": 0.9 * truth + 0.02,
+        "noisy": 0.5 * truth + 0.5 * random.dirichlet(np.ones(5), len(truth)),
+        "wrong": (0.8 * truth + 0.04)[:, ::-1],
+    }[name]
+
+
+def world(task, metric, share, model):
+    """Values per query, moments, costs."""
+    relevance, scores, qid, costs = pool(share)
+    measure = skrank.metric(metric)
+    other = scores[1] if task == "compare" else None
+    moments = label_moments(
+        measure, scores[0], qid, other=other, label_model=beliefs(model, relevance), n_draws=60
+    )
+    values = [measure.per_query(relevance, s, groups=qid).to_numpy() for s in scores]
+    value = values[0] if other is None else values[0] - values[1]
+    return value, moments, costs
+
+
+def cell(runs):
+    cells = [
+        f"{c:.3f} ({t:.2f})" if t > 0.02 else f"   -  ({t:.2f})"
+        for c, t in zip(runs.covered(), runs.told(), strict=True)
+    ]
+    return "".join(f"{text:>15}" for text in cells)
+
+
+def intervals(n_campaigns):
+    print("Coverage of 95 % intervals, and in brackets the share of campaigns that state one")
+    print(f"{'':46}" + "".join(f"{f'budget {b:.0f}':>15}" for b in BUDGETS))
+    for task, metric in (
+        ("evaluate", "ndcg@10"),
+        ("compare", "ndcg@10"),
+        ("evaluate", "dcg(empty=0)@10"),
+    ):
+        for model in MODELS:
+            for share in SHARES if "empty" not in metric else (1.0,):
+                value, moments, costs = world(task, metric, share, model)
+                q = sampling_distribution(moments, costs=costs)
+                runs = simulate(value, q, BUDGETS, costs=costs, n_campaigns=n_campaigns)
+                name = f"{task} {metric}, {model}, {share:.0%} count"
+                print(f"{name:<46}{cell(runs)}", flush=True)
+
+
+def estimators(n_campaigns):
+    print("Estimators, 'noisy' label model: root mean square error (of the paper's = 1), coverage")
+    print(f"{'':46}" + "".join(f"{f'budget {b:.0f}':>15}" for b in BUDGETS))
+    for task in ("evaluate", "compare"):
+        value, moments, costs = world(task, "dcg(empty=0)@10", 1.0, "noisy")
+        q = sampling_distribution(moments, costs=costs)
+        errors = {}
+        for estimator in ("importance", "assisted", "lure"):
+            runs = simulate(
+                value, q, BUDGETS, costs=costs, estimator=estimator, moments=moments,
+                n_campaigns=n_campaigns,
+            )  # fmt: skip
+            errors[estimator] = runs.error()[0]
+            ratio = errors[estimator] / errors["importance"]
+            cells = [f"{r:.2f}, {c:.3f}" for r, c in zip(ratio, runs.covered(), strict=True)]
+            print(f"{task + ', ' + estimator:<46}" + "".join(f"{c:>15}" for c in cells), flush=True)
+
+
+def sequences(n_campaigns):
+    print("Optional stopping: share of campaigns that exclude the truth at some time, 95 %")
+    print(f"{'':34}{'t, watched':>14}{'sequence':>12}{'without repl.':>15}")
+    looks = np.unique(np.geomspace(3, 200, 25).astype(int))
+    for model in MODELS:
+        for share in (1.0, 0.25):
+            value, moments, costs = world("compare", "ndcg@10", share, model)
+            q = sampling_distribution(moments, costs=costs)
+            p = np.full(N_QUERIES, 1 / N_QUERIES)
+            bounds = np.full(N_QUERIES, -1.0), np.ones(N_QUERIES)
+            truth, misled = np.nanmean(value), np.zeros(3)
+            for seed in range(n_campaigns):
+                draws = Draws(q, seed).first(200)
+                for look in looks:
+                    mean = repeated_mean(value[draws[:look]], (p / q)[draws[:look]])
+                    low, high = t_interval(mean, 0.95)
+                    if not low <= truth <= high:
+                        misled[0] += 1
+                        break
+                for way, make in ((1, repeated_game), (2, single_game)):
+                    drawn = draws if way == 1 else first_draws(draws)
+                    game = make(value, drawn, p, q, bounds, share < 1, Known())
+                    misled[way] += max(
+                        wealth(game, np.array([truth]))[0],
+                        wealth(game.mirrored(), np.array([-truth]))[0],
+                    ) >= np.log(2 / 0.05)
+            name = f"{model}, {share:.0%} count"
+            print(
+                f"{name:<34}" + "{:>14.3f}{:>12.3f}{:>15.3f}".format(*misled / n_campaigns),
+                flush=True,
+            )
+
+
+def budgets(n_campaigns):
+    print("Small budgets, in draws of average cost: campaigns that end before the first label,")
+    print("and bias of the others in standard deviations of one campaign")
+    value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, "noisy")
+    for name, q in (
+        ("active", sampling_distribution(moments, costs=costs)),
+        ("passive", np.full(N_QUERIES, 1 / N_QUERIES)),
+    ):
+        for factor in (0.25, 0.5, 1, 2, 3, 5, 10, 20):
+            runs = simulate(value, q, [factor * (q @ costs)], costs=costs, n_campaigns=n_campaigns)
+            found = runs.values[~np.isnan(runs.values)]
+            bias = (found.mean() - runs.truth) / found.std()
+            nothing = np.isnan(runs.values).mean()
+            print(
+                f"{name:<10}{factor:>6g} draws: nothing {nothing:>6.1%}, bias {bias:>6.2f}",
+                flush=True,
+            )
+
+
+def winners(n_campaigns):
+    print("Best of m, 95 %: share of campaigns of 40 draws that name a wrong winner")
+    random = np.random.default_rng(0)
+    for m in (2, 3, 5):
+        for gap, name in ((0.0, "all tie"), (0.05, "two tie, the others are behind")):
+            wrong = 0
+            for _ in range(n_campaigns):
+                loss = (
+                    random.standard_normal((m, 40))
+                    + np.where(np.arange(m) < 2, gap, -gap)[:, None] * 4
+                )
+                means = loss.mean(axis=1).tolist()
+                pairs = {}
+                for a, b in combinations(range(m), 2):
+                    d = loss[a] - loss[b]
+                    pairs[a, b] = estimate(d), certainty(repeated_mean(d, np.ones(40)))
+                found = decide(
+                    tuple(map(str, range(m))), means,
+                    lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)], 0.95,
+                )  # fmt: skip
+                wrong += found.better is not None
+            print(f"m = {m}, {name:<34}{wrong / n_campaigns:>8.3f}", flush=True)
+
+
+TABLES = {
+    "intervals": intervals, "estimators": estimators, "sequences": sequences,
+    "budgets": budgets, "winners": winners,
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--campaigns", type=int, default=2000)
+    parser.add_argument("--tables", default=",".join(TABLES))
+    options = parser.parse_args()
+    for name in options.tables.split(","):
+        TABLES[name](options.campaigns)
+        print()
+
+
+if __name__ == "__main__":
+    main()

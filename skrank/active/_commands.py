@@ -1,0 +1,333 @@
+"""``skrank active``: campaigns on the command line, so that people can label in any tool."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Hashable, Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from skrank._engine.groups import show
+from skrank.active._campaign import Campaign
+from skrank.active._estimate import Estimate
+from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
+from skrank.active._files import locked
+from skrank.active._weighing import ESTIMATORS
+
+Row: TypeAlias = dict[str, object]
+
+_RESERVED = ("query", "item", "label", "cost")
+_CHANCE = "p_"  # columns with the probability of a grade: p_0, p_1, ...
+_FORMATS = ("csv", "jsonl")
+
+_EXAMPLES = """\
+examples:
+  skrank active start campaign.npz pool.csv -m err@20 --max-grade 4 --budget 2000
+  skrank active next campaign.npz -n 5 > to-label.csv
+  skrank active tell campaign.npz labelled.csv
+  skrank active estimate campaign.npz
+  skrank active estimate campaign.npz --decision --anytime
+
+Tables are CSV with a header, or JSON Lines; - is standard input. The pool has the columns query and
+item and one column of scores per ranker, and may have label (labels that exist), cost, and p_0,
+p_1, ... (what is believed: the probability of each grade). Labels come back as query, item, label;
+a query without any label is left for later.
+"""
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``active`` and its commands to the command line."""
+    options: dict[str, Any] = {
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "epilog": _EXAMPLES,
+    }
+    active = commands.add_parser(
+        "active",
+        help="label the queries that tell most about rankers",
+        description="Say which queries to label, take the labels, and estimate from them.",
+        **options,
+    )
+    parts = active.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, run, arguments, text in (
+        ("start", _start, _start_arguments, "start a campaign on a pool of scored documents"),
+        ("next", _next, _next_arguments, "print the items to label next"),
+        ("tell", _tell, _tell_arguments, "record labels"),
+        ("estimate", _estimate, _estimate_arguments, "estimate from the labels so far"),
+    ):
+        parser = parts.add_parser(name, help=text, description=f"{text.capitalize()}.", **options)
+        parser.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
+        arguments(parser)
+        parser.set_defaults(run=run)
+
+
+# start
+
+
+def _start_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("pool", metavar="POOL", help="table: query, item, scores of one or more rankers")
+    add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
+    add("--max-grade", metavar="N", type=int, help="grades are 0 to N (default: from columns p_)")
+    add("--budget", type=float, metavar="COST", help="most that all labels may cost")
+    add("--mixing", type=float, default=0.05, help="part of the draws that ignores beliefs")
+    add("--random-state", type=int, metavar="SEED", help="the same seed, the same campaign")
+    add("--replace", action="store_true", help="replace a campaign that is there already")
+
+
+def _start(arguments: argparse.Namespace) -> str:
+    if Path(arguments.campaign).exists() and not arguments.replace:
+        raise ValueError(f"{arguments.campaign} is there already: --replace starts anew.")
+    rows = _read(arguments.pool, ("query", "item"))
+    columns = list(rows[0])
+    believed = sorted((name for name in columns if _is_chance(name)), key=_grade_of)
+    rankers = [name for name in columns if name not in (*_RESERVED, *believed)]
+    if not rankers:
+        raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
+    grades = [_grade_of(name) for name in believed] or None
+    if arguments.max_grade is not None:
+        grades = list(map(float, range(arguments.max_grade + 1)))
+    scores = {name: _numbers(rows, name) for name in rankers}
+    options: dict[str, Any] = {
+        "groups": [str(row["query"]) for row in rows],
+        "items": [str(row["item"]) for row in rows],
+        "metric": arguments.metric,
+        "label_model": _chances(rows, believed, grades) if believed else "uniform",
+        "grades": grades,
+        "labels": _numbers(rows, "label", missing=True) if "label" in columns else None,
+        "costs": _numbers(rows, "cost") if "cost" in columns else "items",
+        "budget": arguments.budget,
+        "mixing": arguments.mixing,
+        "random_state": arguments.random_state,
+    }
+    campaign: Campaign
+    if len(rankers) == 1:
+        campaign = ActiveEvaluator(scores[rankers[0]], **options)
+    else:
+        campaign = ActiveComparator(scores, **options)
+    campaign.save(arguments.campaign)
+    n = len(campaign.sampling)
+    return f"{n} queries, {len(rankers)} rankers: {', '.join(rankers)}"
+
+
+def _is_chance(name: str) -> bool:
+    return name.startswith(_CHANCE) and name.removeprefix(_CHANCE).replace(".", "", 1).isdecimal()
+
+
+def _grade_of(name: str) -> float:
+    return float(name.removeprefix(_CHANCE))
+
+
+def _chances(rows: list[Row], believed: list[str], grades: list[float] | None) -> np.ndarray:
+    """Probability of each grade per row; grades without a column have none."""
+    known = grades or []
+    out = np.zeros((len(rows), len(known)))
+    for name in believed:
+        if _grade_of(name) not in known:
+            raise ValueError(f"column {name} is of a grade beyond --max-grade.")
+        out[:, known.index(_grade_of(name))] = _numbers(rows, name)
+    return out
+
+
+# next and tell
+
+
+def _next_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="queries (default: 1)")
+    parser.add_argument("--format", choices=_FORMATS, default="csv", help="(default: csv)")
+
+
+def _next(arguments: argparse.Namespace) -> str:
+    with locked(arguments.campaign):
+        campaign = Campaign.load(arguments.campaign)
+        requests = campaign.ask(arguments.n)
+        campaign.save(arguments.campaign)
+    if not requests:
+        print("skrank: nothing is left to label within the budget.", file=sys.stderr)
+    rows = [
+        {"query": request.query, "item": item, "label": None}
+        for request in requests
+        for item in request.items.tolist()
+    ]
+    return _written(rows, arguments.format, ("query", "item", "label"))
+
+
+def _tell_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("labels", metavar="LABELS", help="table: query, item, label")
+    parser.add_argument("--replace", action="store_true", help="labels that were told before")
+
+
+def _tell(arguments: argparse.Namespace) -> str:
+    rows = _read(arguments.labels, ("query", "item", "label"))
+    with locked(arguments.campaign):
+        campaign = Campaign.load(arguments.campaign)
+        queries = {str(query): query for query in campaign.sampling.index}
+        told = 0
+        for name, labels in _by_query(rows).items():
+            query = queries.get(name, name)
+            campaign.tell(query, _named(campaign, query, labels), replace=arguments.replace)
+            told += 1
+        campaign.save(arguments.campaign)  # all of the file, or nothing
+    return f"{told} queries told, {len(campaign.waiting)} wait for labels"
+
+
+def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
+    """Labels by item, of the queries that have any."""
+    found: dict[str, dict[str, float]] = {}
+    for number, row in enumerate(rows, start=1):
+        query, item = str(row["query"]), str(row["item"])
+        if row["label"] in (None, ""):
+            continue
+        labels = found.setdefault(query, {})
+        if item in labels:
+            raise ValueError(f"row {number}: item {show(item)} of query {show(query)} comes twice.")
+        labels[item] = _number(row["label"], number, "label")
+    return found
+
+
+def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dict[Hashable, float]:
+    """Labels by the names that items have in the campaign, where they may be numbers."""
+    items = {str(item): item for item in campaign.items_of(query)}
+    return {items.get(item, item): label for item, label in labels.items()}
+
+
+# estimate
+
+
+def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--confidence", type=float, default=0.95, help="of intervals (default: 0.95)")
+    add("--estimator", choices=ESTIMATORS, default="importance", help="(default: importance)")
+    add("--anytime", action="store_true", help="intervals that may be watched")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--decision", action="store_true", help="which ranker is best")
+    shown.add_argument("--progress", action="store_true", help="the estimate after each query")
+    add("--format", choices=("table", *_FORMATS), default="table", help="(default: table)")
+
+
+def _estimate(arguments: argparse.Namespace) -> str:
+    campaign = Campaign.load(arguments.campaign)
+    way: dict[str, Any] = {"estimator": arguments.estimator, "anytime": arguments.anytime}
+    if arguments.progress:
+        frame = campaign.progress(arguments.confidence, **way)
+        rows = frame.to_dict("records")
+    elif arguments.decision:
+        if not isinstance(campaign, ActiveComparator):
+            raise ValueError("the campaign has one ranker: there is nothing to decide.")
+        found = campaign.decision(arguments.confidence, **way)
+        rows = [
+            {
+                "better": found.better,
+                "leader": found.leader,
+                "confidence": found.confidence,
+                "candidates": " ".join(found.candidates),
+            }
+        ]
+    else:
+        rows = [_row(name, one) for name, one in _estimates(campaign, arguments.confidence, way)]
+    return _written(rows, arguments.format, tuple(rows[0]))
+
+
+def _estimates(
+    campaign: Campaign, confidence: float, way: dict[str, Any]
+) -> Iterable[tuple[str, Estimate]]:
+    """Means of rankers, and the differences of all pairs of them."""
+    if isinstance(campaign, ActiveEvaluator):
+        yield "ranker", campaign.estimate(confidence, **way)
+    elif isinstance(campaign, ActiveComparator):
+        means = campaign.values(confidence, **way)
+        yield from means.items()
+        for pair in combinations(means, 2):
+            yield " - ".join(pair), campaign.estimate(confidence, between=pair, **way)
+
+
+def _row(name: str, found: Estimate) -> Row:
+    low, high = found.interval
+    return {
+        "of": name,
+        "value": found.value,
+        "standard_error": found.standard_error,
+        "low": low,
+        "high": high,
+        "n_draws": found.n_draws,
+        "n_counted": found.n_counted,
+        "n_queries": found.n_queries,
+        "cost": found.cost,
+        "caution": found.caution,
+    }
+
+
+# tables
+
+
+def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
+    """Rows of a CSV or JSON Lines file, all of them with these columns."""
+    with (
+        contextlib.nullcontext(sys.stdin)
+        if path == "-"
+        else open(path, encoding="utf-8-sig", newline="") as stream
+    ):
+        text = stream.read()
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows: list[Row] = []
+    if lines and lines[0].lstrip().startswith("{"):
+        for number, line in enumerate(lines, start=1):
+            try:
+                rows.append(dict(json.loads(line)))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {number} is no JSON object: {error}") from None
+    else:
+        rows.extend(csv.DictReader(io.StringIO(text), strict=True))
+    if not rows:
+        raise ValueError(f"{path} has no rows.")
+    for number, row in enumerate(rows, start=1):
+        missing = [name for name in columns if name not in row]
+        if missing or None in row:
+            fault = f"lacks {', '.join(missing)}" if missing else "has more fields than the header"
+            raise ValueError(f"{path}, row {number} {fault}.")
+    return rows
+
+
+def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:
+    return np.array(
+        [_number(row.get(column), n, column, missing) for n, row in enumerate(rows, start=1)]
+    )
+
+
+def _number(value: object, row: int, column: str, missing: bool = False) -> float:
+    if missing and value in (None, ""):
+        return math.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"row {row}: {column}={value!r} is no number.") from None
+
+
+def _written(rows: list[Row], form: str, columns: tuple[str, ...]) -> str:
+    if form == "table":
+        import pandas as pd
+
+        frame = pd.DataFrame(rows, columns=list(columns))
+        return frame.to_string(index=False, na_rep="", float_format="{:.4f}".format)
+    if form == "jsonl":
+        return "\n".join(json.dumps({k: _plain(v) for k, v in row.items()}) for row in rows)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().rstrip("\n")
+
+
+def _plain(value: object) -> object:
+    """What JSON can hold: it has neither NaN nor infinity, nor numpy's numbers."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
