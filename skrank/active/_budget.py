@@ -6,7 +6,7 @@ import warnings
 
 from skrank.active._setup import Setup
 
-_FEW_DRAWS = 3.0  # fewer are biased: cheap queries come first where a dear one ends the campaign
+_FEW_DRAWS = 5.0  # of average cost; below, one campaign in thirty or more ends with nothing
 _TOO_DEAR = 0.05  # share of draws that alone exceed the budget
 
 

@@ -59,6 +59,11 @@ class Campaign:
     # what a campaign is
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the rankers."""
+        return self._setup.names
+
+    @property
     def metric(self) -> Metric:
         """The metric, with ``empty=0`` if it is not normalised: then every query counts."""
         return self._setup.form.metric

@@ -19,7 +19,7 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_FEW = 10  # draws, below which the t interval of values with a long tail covers too little
+FEW = 10  # draws, below which the t interval of values with a long tail covers too little
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Estimate:
             return "a single draw counts, which says nothing of the error"
         if math.isinf(self.interval[0]):
             return "the values of all draws are alike, which says nothing of the error"
-        if self.n_counted < _FEW:
+        if self.n_counted < FEW:
             return f"only {self.n_counted} draws count: a long tail of the values may be unseen"
         return None
 

@@ -7,6 +7,7 @@ get the same `ax`. matplotlib is imported when something is drawn: ``pip install
 from skrank.plotting.agreement import MetricScatterDisplay as MetricScatterDisplay
 from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
 from skrank.plotting.asl import ASLCurveDisplay as ASLCurveDisplay
+from skrank.plotting.campaign import CampaignDisplay as CampaignDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
 from skrank.plotting.eleven_point import ElevenPointDisplay as ElevenPointDisplay
 from skrank.plotting.graded import GradedPrecisionRecallDisplay as GradedPrecisionRecallDisplay

@@ -304,6 +304,7 @@ def test_active_campaigns_beat_passive_ones_as_predicted(world):
     assert (active / passive) ** 2 == pytest.approx(ratio, rel=0.35)
 
 
+@pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
 def test_simulation_runs_campaigns_as_the_evaluator_does():
     data = make_ranking(60, n_docs=(2, 12), random_state=2)
     scores = data.X[:, 0]

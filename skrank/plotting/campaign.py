@@ -1,0 +1,148 @@
+"""How the estimate of a labelling campaign settles as labels come in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skrank.plotting._display import Display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+
+    from skrank.active import Campaign
+
+
+class CampaignDisplay(Display):
+    """The estimate of a campaign against what the labels cost, in a band of its intervals.
+
+    Of two or more rankers, the difference of the first two is shown, and where it is 0.
+
+    Parameters
+    ----------
+    progress : DataFrame
+        Of ``progress`` of an `ActiveEvaluator` or `ActiveComparator`.
+    budget : float, optional
+        Most that labels may cost: drawn as a vertical line.
+    label : str, optional
+        What is estimated, for the axis.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The estimate.
+    band_ : matplotlib collection
+        The intervals, where they have bounds.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.active import ActiveEvaluator
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.plotting import CampaignDisplay
+    >>> data = make_ranking(100, random_state=0)
+    >>> campaign = ActiveEvaluator(
+    ...     data.X[:, 0], data.qid, metric="err", grades=range(5), budget=300, random_state=0
+    ... )
+    >>> for request in campaign.ask(100):
+    ...     campaign.tell(request, data.relevance[request.rows])
+    >>> display = CampaignDisplay.from_campaign(campaign, anytime=True)
+    >>> bool(display.line_.get_ydata()[-1] == campaign.estimate().value)
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    band_: FillBetweenPolyCollection
+
+    def __init__(
+        self, progress: pd.DataFrame, *, budget: float | None = None, label: str | None = None
+    ) -> None:
+        self.progress = progress
+        self.budget = budget
+        self.label = label
+
+    @classmethod
+    def from_campaign(
+        cls,
+        campaign: Campaign,
+        confidence: float = 0.95,
+        *,
+        estimator: str = "importance",
+        anytime: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a campaign as it stands.
+
+        Parameters
+        ----------
+        campaign : ActiveEvaluator or ActiveComparator
+            With at least the first query labelled.
+        confidence, estimator, anytime
+            As of ``campaign.estimate``.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        CampaignDisplay
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to estimate from yet.
+        """
+        progress = campaign.progress(confidence, estimator=estimator, anytime=anytime)
+        names = campaign.names
+        label = str(campaign.metric)
+        if len(names) > 1:
+            label = f"{label}: {names[0]} less {names[1]}"
+        return cls(progress, budget=campaign.budget, label=label).plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the campaign.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        CampaignDisplay
+            The display itself.
+        """
+        ax = self._open(ax)
+        cost, value = self.progress["cost"].to_numpy(), self.progress["value"].to_numpy()
+        low, high = self.progress["low"].to_numpy(), self.progress["high"].to_numpy()
+        bounded = np.isfinite(low) & np.isfinite(high)
+        (self.line_,) = ax.plot(cost, value, **{"drawstyle": "steps-post", **kwargs})
+        self.band_ = ax.fill_between(
+            cost, low, high, where=bounded, step="post", color=self.line_.get_color(), alpha=0.2
+        )
+        shown = np.concatenate([value, low[bounded], high[bounded]])
+        shown = shown[np.isfinite(shown)]
+        if len(shown) and shown.min() < 0 < shown.max():
+            ax.axhline(0, color="grey", linewidth=1)
+        if self.budget is not None:
+            ax.axvline(self.budget, color="grey", linestyle=":", linewidth=1)
+        ax.set(xlabel="cost of the labels", ylabel=self.label or "estimate", xlim=(0, None))
+        self._limit(ax, value, low[bounded], high[bounded])
+        return self
+
+    def _limit(self, ax: Axes, value: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+        """Show the later half of the intervals in full: the first ones may be huge."""
+        later = slice(len(low) // 2, None)
+        shown = np.concatenate([value[np.isfinite(value)], low[later], high[later]])
+        if len(shown):
+            margin = 0.05 * (shown.max() - shown.min()) or 0.1
+            ax.set_ylim(shown.min() - margin, shown.max() + margin)

@@ -1,0 +1,217 @@
+"""More than two rankers, labels that exist already, and budgets that are too small."""
+
+import copy
+import dataclasses
+import itertools
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from test_active_campaign import SCORES, answer, comparator, data, evaluator, run
+
+import skrank
+from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, simulate
+from skrank.active._decision import decide
+from skrank.active._estimate import estimate
+from skrank.active._weighing import certainty, repeated_mean
+from skrank.plotting import CampaignDisplay
+
+THREE = SCORES | {"truth": data.relevance + 0.0}
+
+# more than two
+
+
+def test_the_best_of_three_is_found_and_named():
+    campaign = comparator(scores=THREE, metric="ndcg", n_label_draws=20)
+    answer(campaign, campaign.ask(25))
+    found = campaign.decision()
+    assert (found.better, found.leader, found.candidates) == ("truth", "truth", ("truth",))
+    assert found.difference.interval[0] > 0
+    rivals = [campaign.estimate(between=("truth", name)) for name in SCORES]
+    assert found.difference in rivals
+    complete = run(campaign)
+    means = [skrank.metric("ndcg")(data.relevance, s, groups=data.qid) for s in THREE.values()]
+    assert complete.value == pytest.approx(means[0] - means[1])
+    assert campaign.estimate(between=("new", "truth")).value == pytest.approx(means[1] - means[2])
+    assert campaign.decision().confidence == 1
+    assert [e.value for e in campaign.values().values()] == pytest.approx(means)
+
+
+def test_pairs_are_named_and_must_exist():
+    campaign = comparator(scores=list(THREE.values()))
+    assert campaign.names == ("ranker 1", "ranker 2", "ranker 3")
+    with pytest.raises(ValueError, match="did you mean 'ranker "):
+        campaign.estimate(between=("ranker", "ranker 2"))
+    with pytest.raises(ValueError, match="one ranker twice"):
+        campaign.estimate(between=("ranker 2", "ranker 2"))
+
+
+def test_queries_where_any_two_rankers_differ_are_drawn():
+    """Not only those of the first two: copies of them leave q to the third."""
+    twice = {"a": SCORES["old"], "b": SCORES["old"] + 0.0, "c": SCORES["new"]}
+    pair = comparator(scores={"a": SCORES["old"], "c": SCORES["new"]}, center=0.0)
+    np.testing.assert_allclose(
+        comparator(scores=twice, center=0.0).sampling.probability, pair.sampling.probability
+    )
+    assert 0 < comparator(scores=THREE).predicted_cost_ratio < 1
+
+
+@pytest.mark.parametrize("n_rankers", [2, 3, 5])
+def test_a_winner_among_equals_is_named_at_most_as_often_as_allowed(n_rankers):
+    random = np.random.default_rng(n_rankers)
+    named = 0
+    for _ in range(800):
+        loss = random.standard_normal((n_rankers, 30))
+        pairs = {}
+        for a, b in itertools.combinations(range(n_rankers), 2):
+            difference = loss[a] - loss[b]
+            sure = certainty(repeated_mean(difference, np.ones(30)))
+            pairs[a, b] = estimate(difference), sure
+        found = decide(
+            tuple("abcde"[:n_rankers]),
+            loss.mean(axis=1).tolist(),
+            lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)],
+            0.95,
+        )
+        named += found.better is not None
+        if found.better is not None:
+            assert found.confidence >= 0.95 - 1e-12
+            assert found.candidates == (found.better,)
+    assert named / 800 < 0.073  # three standard errors above 0.05
+
+
+# labels that exist
+
+
+def known_labels(queries):
+    return np.where(np.isin(data.qid, queries), data.relevance, np.nan)
+
+
+@pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])
+def test_labels_that_exist_are_neither_asked_for_nor_lost(estimator):
+    labels = known_labels(np.arange(20))
+    campaign = evaluator(metric="ndcg", labels=labels, n_label_draws=30)
+    assert (campaign.sampling.probability[:20] == 0).all()
+    assert (campaign.sampling.cost[:20] == 0).all()
+    requests = campaign.ask(100)
+    assert {request.query for request in requests} == set(range(20, 60))
+    answer(campaign, requests[:12])
+    part = campaign.estimate(estimator=estimator)
+    low, high = campaign.estimate(estimator=estimator, anytime=True).interval
+    truth = skrank.metric("ndcg")(data.relevance, SCORES["old"], groups=data.qid)
+    assert low <= truth <= high
+    assert abs(part.value - truth) < 4 * part.standard_error
+    answer(campaign, requests[12:])
+    assert campaign.estimate(estimator=estimator).value == pytest.approx(truth)
+
+
+def test_intervals_with_known_queries_cover():
+    covered = told = 0
+    labels = known_labels(np.arange(0, 60, 2))
+    truth = skrank.metric("ndcg")(data.relevance, SCORES["old"], groups=data.qid)
+    start = evaluator(metric="ndcg", labels=labels, n_label_draws=5)
+    for seed in range(300):
+        campaign = copy.copy(start)
+        campaign._begin(dataclasses.replace(start._setup, seed=seed), None)
+        answer(campaign, campaign.ask(10))
+        for estimator in ("importance", "lure"):
+            low, high = campaign.estimate(estimator=estimator).interval
+            covered += low <= truth <= high
+            told += 1
+    assert 0.93 < covered / told < 0.985  # a third of 30 is drawn: repeats make some room
+
+
+def test_single_labels_that_exist_are_not_asked_for_again():
+    labels = np.where(np.arange(len(data.qid)) % 2, data.relevance, np.nan)
+    campaign = evaluator(labels=labels, costs=np.full(len(data.qid), 2.0))
+    requests = campaign.ask(100)
+    assert all((request.rows % 2 == 0).all() for request in requests)
+    assert all(request.cost == 2 * len(request) for request in requests)
+    answer(campaign, requests)
+    exact = skrank.metric("dcg", empty=0)(data.relevance, SCORES["old"], groups=data.qid)
+    assert campaign.estimate().value == pytest.approx(exact)
+    np.testing.assert_array_equal(campaign.labels, data.relevance)
+
+
+def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
+    first = evaluator(budget=150)
+    run(first)
+    second = ActiveEvaluator(
+        SCORES["new"], data.qid, metric="err", grades=range(5), labels=first.labels, random_state=1
+    )
+    told = [query for query in range(60) if not np.isnan(first.labels[data.qid == query]).any()]
+    assert not second.sampling.probability[told].any()
+    answer(second, second.ask(5))
+    second.save(tmp_path / "second.npz")
+    again = ActiveEvaluator.load(tmp_path / "second.npz")
+    assert again.estimate() == second.estimate()
+    np.testing.assert_array_equal(again.labels, second.labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1.0], "labels has 1 entries"),
+        (np.full(len(data.qid), 7.0), "label 7 of row 0 is none of the grades"),
+        (data.relevance, "nothing to ask"),
+    ],
+)
+def test_labels_that_cannot_be_taken_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        evaluator(labels=labels)
+
+
+# small budgets
+
+
+def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
+    with pytest.warns(BudgetWarning, match=r"budget=12 is small: a draw costs .* on average"):
+        evaluator(budget=12)
+    dear = dict.fromkeys(range(60), 1.0) | dict.fromkeys(range(20), 50.0)
+    with pytest.warns(BudgetWarning, match="of them cost more than all of it"):
+        evaluator(budget=40, costs=dear, cost_aware=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluator(budget=60)
+
+
+@pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
+def test_estimate_says_when_nothing_was_affordable():
+    seeds = (evaluator(budget=4, random_state=seed) for seed in range(50))
+    campaign = next(one for one in seeds if one.next_query() is None)
+    with pytest.raises(ValueError, match=r"budget of 4 does not pay for query .* Raise campaign"):
+        campaign.estimate()
+    campaign.budget = 100
+    assert campaign.next_query() is not None
+
+
+def test_what_the_warning_is_for():
+    """Below a draw of average cost most campaigns say nothing, from the limit on few do."""
+    costs = np.exp(1.5 * np.random.default_rng(0).standard_normal(400))
+    options = {"costs": costs, "n_campaigns": 500}
+    for factor, low, high in ((0.2, 0.2, 1.0), (5.0, 0.0, 0.08)):
+        runs = simulate(costs, np.ones(400), [factor * costs.mean()], **options)
+        assert low <= np.isnan(runs.values).mean() <= high
+
+
+# progress
+
+
+def test_display_shows_the_campaign():
+    campaign = ActiveComparator(
+        SCORES, data.qid, metric="err", grades=range(5), budget=200, random_state=0
+    )
+    answer(campaign, campaign.ask(15))
+    display = CampaignDisplay.from_campaign(campaign, color="red")
+    assert display.line_.get_ydata()[-1] == campaign.estimate().value
+    assert display.line_.get_xdata()[-1] == campaign.cost
+    assert display.line_.get_color() == "red"
+    assert display.ax_.get_ylabel() == "err(empty=0): old less new"
+    low, high = display.ax_.get_ylim()
+    assert low < campaign.estimate().interval[0] < campaign.estimate().interval[1] < high
+    again = display.plot(display.ax_)
+    assert again.ax_ is display.ax_
+    plt.close(display.figure_)
+    with pytest.raises(ValueError, match="nothing to estimate from yet"):
+        CampaignDisplay.from_campaign(evaluator())
