@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
+from skrank import _validation as check
+from skrank.active._draws import fits
 from skrank.active._setup import Setup
 
 _FEW_DRAWS = 5.0  # of average cost; below, one campaign in thirty or more ends with nothing
@@ -12,6 +16,17 @@ _TOO_DEAR = 0.05  # share of draws that alone exceed the budget
 
 class BudgetWarning(UserWarning):
     """The budget is small against what a typical query costs."""
+
+
+def checked_budget(setup: Setup, budget: float | None) -> float | None:
+    """A budget that pays for the cheapest query at least; None is no limit."""
+    if budget is None:
+        return None
+    budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
+    cheapest = float(setup.design.costs[setup.design.q > 0].min())
+    if not fits(cheapest, budget):
+        raise ValueError(f"budget={budget:g} pays for no query: the cheapest costs {cheapest:g}.")
+    return budget
 
 
 def warn_of_small_budget(setup: Setup, budget: float | None) -> None:

@@ -17,6 +17,7 @@ from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.active import _state
+from skrank.active._budget import checked_budget
 from skrank.active._draws import Draws, first_draws, fits
 from skrank.active._estimate import Estimate
 from skrank.active._judging import Contest, Way, exact, judge, steps
@@ -75,15 +76,7 @@ class Campaign:
 
     @budget.setter
     def budget(self, budget: float | None) -> None:
-        if budget is not None:
-            budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
-            design = self._setup.design
-            cheapest = float(design.costs[design.q > 0].min())
-            if not fits(cheapest, budget):
-                raise ValueError(
-                    f"budget={budget:g} pays for no query: the cheapest costs {cheapest:g}."
-                )
-        self._budget = budget
+        self._budget = checked_budget(self._setup, budget)
 
     @property
     def method(self) -> str:
