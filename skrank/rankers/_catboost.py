@@ -30,6 +30,7 @@ def fit_catboost(
             valid.X,
             valid.y,
             cat_features=params.get("cat_features") or estimator.get_params().get("cat_features"),
+            baseline=valid.start,
             **_rows(valid, ranks, "weight"),
         )
         params["early_stopping_rounds"] = task.rounds
@@ -37,7 +38,7 @@ def fit_catboost(
             followed = _named_metric(next(iter(task.metrics)))
             followed.follow(valid, HeldOut(valid, task.metrics))
             estimator.set_params(eval_metric=followed)
-    params |= _rows(train, ranks, "sample_weight")
+    params |= _rows(train, ranks, "sample_weight") | {"baseline": train.start}
     estimator.fit(train.X, train.y, **params)
     evals = {} if valid is None else dict(estimator.get_evals_result().get(VALIDATION, {}))
     if followed is not None:
@@ -117,6 +118,9 @@ def _named_metric(name: str) -> _FollowedMetric:
     return type(name, (_FollowedMetric,), {})()
 
 
-RANKER = Backend(partial(fit_catboost, ranks=True), "iterations", ranks=True, takes_metrics=True)
-REGRESSOR = Backend(fit_catboost, "iterations", takes_metrics=True)
+RANKER = Backend(
+    partial(fit_catboost, ranks=True), "iterations", ranks=True, takes_metrics=True,
+    takes_start=True,
+)  # fmt: skip
+REGRESSOR = Backend(fit_catboost, "iterations", takes_metrics=True, takes_start=True)
 CLASSIFIER = Backend(fit_catboost, "iterations")

@@ -40,6 +40,7 @@ def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> N
             "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
             "regressors of LightGBM, XGBoost and CatBoost."
         )
+    check_start(ranker, backend)
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or none.")
     if ranker.validation_fraction is not None:
@@ -59,6 +60,23 @@ def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> N
         check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
     if ranker.max_queries is not None:
         check.check_count("max_queries", ranker.max_queries, "training queries to use")
+
+
+def check_start(ranker: Any, backend: Backend) -> None:
+    """An `init` that the estimator can start from, and its scale."""
+    if ranker.init_scale is not None:
+        check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
+    if ranker.init is None:
+        return
+    if isinstance(ranker.init, str):
+        check.check_choice("init", ranker.init, ("linear",))
+    elif not hasattr(ranker.init, "fit"):
+        raise ValueError(f'init={ranker.init!r} is no estimator: give one, "linear" or None.')
+    if not backend.takes_start:
+        raise ValueError(
+            f"{type(ranker.estimator).__name__} cannot start from the scores of init="
+            f"{ranker.init!r}: rankers and regressors of LightGBM, XGBoost and CatBoost can."
+        )
 
 
 def _check_patience(estimator: Any) -> None:

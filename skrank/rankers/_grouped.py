@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import RegressorTags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -23,7 +23,8 @@ from skrank.objectives import Objective, as_objective
 from skrank.rankers._backends import backend_of
 from skrank.rankers._checks import check_fit_params, check_lists, check_parameters
 from skrank.rankers._rows import Part, Rows, features
-from skrank.rankers._training import VALIDATION, Backend, Fitted, Task
+from skrank.rankers._start import Boosting, scores_of
+from skrank.rankers._training import VALIDATION, Backend, Task
 from skrank.scoring import scorer
 
 _OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
@@ -59,6 +60,14 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     refit : bool, default=False
         After early stopping on held-out queries, train on all queries for as many rounds as were
         best.
+    init : estimator or "linear", optional
+        A ranker or regressor whose scores boosting starts from, trained on the same rows. "linear":
+        a `skrank.LinearRanker` on the metric of `objective`, or on GAP if that has none. For
+        rankers and regressors of LightGBM, XGBoost and CatBoost. Default: boosting starts from
+        equal scores.
+    init_scale : float or None, default=1.0
+        Standard deviation inside queries to which the scores of `init` are brought; the larger, the
+        more trees it takes to correct them. None: scores as they are.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
         out, or take them for not relevant.
@@ -74,9 +83,15 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator_ : fitted estimator
     best_iteration_ : int or None
-        Rounds that predictions use; None for an estimator without rounds.
+        Rounds that predictions use; None for an estimator without rounds. With `init`, 0 if no
+        round was better than the start on held-out queries.
+    init_ : fitted estimator or None
+        What boosting started from.
+    init_factor_ : float
+        What the scores of `init_` are multiplied by; 0 where they are constant inside queries.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap@10"]``: values per round, where there is validation.
+        ``evals_result_["validation"]["gap@10"]``: values per round, where there is validation; with
+        `init`, that of the start first.
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
@@ -128,6 +143,8 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         validation_fraction: float | None = None,
         early_stopping_rounds: int | None = 50,
         refit: bool = False,
+        init: Any = None,
+        init_scale: float | None = 1.0,
         unjudged: str = "raise",
         max_queries: int | None = None,
         random_state: Any = None,
@@ -138,6 +155,8 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.refit = refit
+        self.init = init
+        self.init_scale = init_scale
         self.unjudged = unjudged
         self.max_queries = max_queries
         self.random_state = random_state
@@ -213,13 +232,15 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
         self.max_grade_ = highest_grade(labels.astype(np.float64))
         task = self._task(backend)
-        fitted = self._train(backend, rows.part(train), valid, task)
+        setting = Boosting(self.estimator, backend, self.init, self.init_scale, task)
+        fitted = setting.train(rows.part(train), valid)
         if self.refit and train is not None and held_out is not None:
             whole = rows.part(np.append(train, held_out))
-            again = self._train(backend, whole, None, task, fitted.best_iteration)
+            again = setting.train(whole, None, fitted.best_iteration)
             fitted = replace(again, evals=fitted.evals)
         self.estimator_ = fitted.estimator
         self.best_iteration_ = fitted.best_iteration
+        self.init_, self.init_factor_ = fitted.init, fitted.init_factor
         evals = {name: list(map(float, values)) for name, values in fitted.evals.items()}
         self.evals_result_ = {VALIDATION: evals} if evals else {}
         self._trained_on = trained_on
@@ -235,10 +256,14 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows,)
-            In the order of the rows. The expected grade, if the estimator is a classifier.
+            In the order of the rows. The expected grade, if the estimator is a classifier. With
+            `init`, the sum of what it scores and what the rounds add.
         """
         X = self._checked(X)
-        return predicted_scores(self.estimator_, X)
+        if self.init_ is None:
+            return predicted_scores(self.estimator_, X)
+        start = scores_of(self.init_, self.init_factor_, X)
+        return start if self.best_iteration_ == 0 else start + predicted_scores(self.estimator_, X)
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """Measure the ranking of rows.
@@ -360,18 +385,3 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     def _has_own_metric(self) -> bool:
         params = self.estimator.get_params(deep=False)
         return any(params.get(name) for name in ("metric", "metrics", "eval_metric"))
-
-    def _train(
-        self,
-        backend: Backend,
-        train: Part,
-        valid: Part | None,
-        task: Task,
-        rounds: int | None = None,
-    ) -> Fitted:
-        estimator = clone(self.estimator)
-        if rounds is not None and backend.rounds is not None:
-            estimator.set_params(**{backend.rounds: rounds})
-            if "early_stopping_rounds" in estimator.get_params(deep=False):
-                estimator.set_params(early_stopping_rounds=None)
-        return backend.fit(estimator, train, valid, task, dict(train.params))

@@ -30,6 +30,8 @@ def fit_lightgbm(
     if ranks:
         params["group"] = train.queries.sizes
         check.query_weights(train.weights, train.queries)
+    if train.start is not None:
+        params["init_score"] = train.start
     if valid is not None:
         params |= _validation(estimator, valid, task, params, ranks)
     estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
@@ -50,6 +52,8 @@ def _validation(
         added["eval_group"] = [valid.queries.sizes]
     if valid.weights is not None:
         added["eval_sample_weight"] = [valid.weights]
+    if valid.start is not None:
+        added["eval_init_score"] = [valid.start]
     if task.metrics:
         added["eval_metric"] = HeldOut(valid, task.metrics)
     if task.rounds is not None:
@@ -60,6 +64,6 @@ def _validation(
     return added
 
 
-RANKER = Backend(partial(fit_lightgbm, ranks=True), "n_estimators", True, True, True)
-REGRESSOR = Backend(fit_lightgbm, "n_estimators", takes_metrics=True)
+RANKER = Backend(partial(fit_lightgbm, ranks=True), "n_estimators", True, True, True, True)
+REGRESSOR = Backend(fit_lightgbm, "n_estimators", takes_metrics=True, takes_start=True)
 CLASSIFIER = Backend(fit_lightgbm, "n_estimators")

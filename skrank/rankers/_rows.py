@@ -25,6 +25,8 @@ class Part:
     weights : ndarray of shape (n_rows,) or None
     params : further parameters of `fit`, those with an entry per row in the order of the rows
     known : Queries or None
+    start : ndarray of shape (n_rows,) or None
+        Scores that boosting starts from.
     """
 
     X: Any
@@ -32,6 +34,7 @@ class Part:
     weights: np.ndarray | None = None
     params: dict[str, Any] = field(default_factory=dict)
     known: Queries | None = None
+    start: np.ndarray | None = None
 
     @property
     def queries(self) -> Queries:

@@ -41,11 +41,16 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted estimator, the rounds that its predictions use, and its values per round."""
+    """A fitted estimator, the rounds that its predictions use, and its values per round.
+
+    Its scores come on top of those of `init`, if there is one, times `init_factor`.
+    """
 
     estimator: Any
     best_iteration: int | None = None
     evals: Mapping[str, list[float]] = field(default_factory=dict)
+    init: Any = None
+    init_factor: float = 0.0
 
 
 # An estimator, the rows to train on, those to validate on, the task, and further parameters for the
@@ -68,6 +73,8 @@ class Backend:
         It can train on an Objective.
     takes_metrics : bool
         Its early stopping can follow a Metric.
+    takes_start : bool
+        It can start from given scores.
     """
 
     fit: Fit
@@ -75,6 +82,7 @@ class Backend:
     ranks: bool = False
     trains_objective: bool = False
     takes_metrics: bool = False
+    takes_start: bool = False
 
 
 class HeldOut:

@@ -28,6 +28,8 @@ def fit_xgboost(
             "to the index, X.set_index('qid'), or drop it and use skrank.with_groups(y, qid)."
         )
     params.setdefault("verbose", False)
+    if train.start is not None:
+        estimator.set_params(base_score=0.0)  # predictions are what the rounds add to the start
     if task.objective is None and (valid is None or not task.metrics):
         evals = _fit_itself(estimator, train, valid, task, params, ranks)
     else:
@@ -55,12 +57,14 @@ def _fit_itself(
             "eval_metric, a metric of skrank, to GroupedRanker."
         )
     params["sample_weight"] = train.query_weights if ranks else train.weights
+    params["base_margin"] = train.start
     if ranks:
         params["group"] = train.queries.sizes
     if valid is not None:
         params["eval_set"] = [(valid.X, valid.y)]
         weights = valid.query_weights if ranks else valid.weights
         params["sample_weight_eval_set"] = None if weights is None else [weights]
+        params["base_margin_eval_set"] = None if valid.start is None else [valid.start]
         if ranks:
             params["eval_group"] = [valid.queries.sizes]
         estimator.set_params(early_stopping_rounds=task.rounds)
@@ -120,6 +124,7 @@ def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> 
         "label": part.y,
         "group": part.queries.sizes if grouped else None,
         "weight": part.query_weights if grouped else part.weights,
+        "base_margin": part.start,
         "missing": estimator.missing,
         "feature_types": estimator.feature_types,
         "feature_weights": getattr(estimator, "feature_weights", None),
@@ -132,6 +137,6 @@ def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> 
     return xgboost.DMatrix(**fields)
 
 
-RANKER = Backend(partial(fit_xgboost, ranks=True), "n_estimators", True, True, True)
-REGRESSOR = Backend(fit_xgboost, "n_estimators", takes_metrics=True)
+RANKER = Backend(partial(fit_xgboost, ranks=True), "n_estimators", True, True, True, True)
+REGRESSOR = Backend(fit_xgboost, "n_estimators", takes_metrics=True, takes_start=True)
 CLASSIFIER = Backend(fit_xgboost, "n_estimators")

@@ -1,0 +1,218 @@
+"""GroupedRanker(init=...): boosting that starts from the scores of another ranker."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import catboost
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+import skrank
+from skrank import GroupedRanker, LinearRanker
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+LGBM = lightgbm.LGBMRanker(n_estimators=20, num_leaves=4, verbosity=-1, n_jobs=1)
+XGB = xgboost.XGBRanker(n_estimators=20, max_depth=2, n_jobs=1)
+CAT = catboost.CatBoostRanker(
+    iterations=20, depth=2, verbose=False, allow_writing_files=False, thread_count=1
+)
+ESTIMATORS = {
+    "lightgbm gap": (LGBM, {"objective": "gap"}),
+    "lightgbm": (LGBM, {}),
+    "xgboost gap": (XGB, {"objective": "gap"}),
+    "xgboost": (XGB, {}),
+    "catboost": (CAT, {}),
+}
+every = pytest.mark.parametrize(("estimator", "options"), ESTIMATORS.values(), ids=ESTIMATORS)
+STOP = {"validation_fraction": 0.3, "eval_metric": "ndcg@5", "random_state": 0}
+NDCG = skrank.metric("ndcg@5")
+
+
+class First(BaseEstimator):
+    """Scores rows by a feature, as good or bad as it is."""
+
+    def __init__(self, factor=1.0, column=0):
+        self.factor = factor
+        self.column = column
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return self.factor * X[:, self.column]
+
+
+def fit(estimator, init, **options):
+    return GroupedRanker(estimator, init=init, **options).fit(X, Y)
+
+
+def inside(scores):
+    """Scores less the mean of their query."""
+    return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
+
+
+@every
+def test_predictions_add_both(estimator, options):
+    model = fit(estimator, First(), **options)
+    start = model.init_factor_ * X[:, 0]
+    assert np.std(inside(start)) == pytest.approx(1)
+    rounds = model.estimator_.predict(X)
+    assert_allclose(model.predict(X), start + rounds)
+    assert np.std(inside(rounds)) > 0.01
+
+
+@every
+def test_rounds_are_trained_on_what_the_start_leaves(estimator, options):
+    """From scores that are right already there is less to learn than from scores of 0."""
+    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
+
+    def spread(init, scale):
+        model = GroupedRanker(estimator, init=init, init_scale=scale, **options).fit(known, Y)
+        return np.std(inside(model.estimator_.predict(known)))
+
+    assert spread(First(column=6), 30.0) < 0.7 * spread(None, 1.0)
+
+
+@every
+def test_a_constant_start_changes_no_model(estimator, options):
+    """Constant everywhere, or inside queries."""
+    alone = fit(estimator, None, **options)
+    table = np.column_stack([X, QID])
+    beside = GroupedRanker(estimator, **options).fit(table, Y)
+    for model, other, features in (
+        (fit(estimator, DummyRegressor(), **options), alone, X),
+        (GroupedRanker(estimator, init=First(column=6), **options).fit(table, Y), beside, table),
+    ):
+        assert model.init_factor_ == 0
+        assert_array_equal(model.predict(features), other.predict(features))
+
+
+@every
+def test_scale(estimator, options):
+    small, large = (fit(estimator, First(), init_scale=scale, **options) for scale in (0.5, 4))
+    assert large.init_factor_ == pytest.approx(8 * small.init_factor_)
+    raw = fit(estimator, First(3.0), init_scale=None, **options)
+    assert raw.init_factor_ == 1
+    assert_array_equal(
+        fit(estimator, First(256.0), **options).predict(X),
+        fit(estimator, First(), **options).predict(X),
+    )
+
+
+def test_linear_is_a_linear_ranker_on_the_metric_of_the_objective():
+    model = fit(LGBM, "linear", objective="ndcg")
+    by_hand = LinearRanker("ndcg").fit(X, Y)
+    assert isinstance(model.init_, LinearRanker)
+    assert_allclose(model.init_.coef_, by_hand.coef_)
+    assert fit(LGBM, "linear").init_.objective == "gap"
+    assert fit(LGBM, "linear", objective=skrank.Softmax()).init_.objective == "gap"
+
+
+@pytest.mark.parametrize("init", [Ridge(), LinearRanker("ap"), GroupedRanker(LGBM)], ids=str)
+def test_any_estimator_may_be_the_start(init):
+    model = fit(XGB, init, objective="gap")
+    assert_allclose(
+        model.predict(X), model.init_factor_ * model.init_.predict(X) + model.estimator_.predict(X)
+    )
+    assert not hasattr(init, "coef_")
+    assert not hasattr(init, "estimator_")
+
+
+# early stopping -----------------------------------------------------------------------------------
+
+
+@every
+def test_the_start_is_round_0(estimator, options):
+    model = fit(estimator, "linear", **options, **STOP)
+    values = model.evals_result_["validation"]["ndcg@5"]
+    assert model.best_iteration_ == int(np.argmax(values))
+    held_out = [
+        NDCG(LABELS[rows], model.init_.predict(X[rows]), groups=QID[rows])
+        for rows in [held_out_rows(model)]
+    ]
+    assert values[0] == pytest.approx(held_out[0])
+
+
+def held_out_rows(model):
+    """Rows of the queries that early stopping is measured on."""
+    seen = {}
+
+    class Noting(First):
+        def fit(self, X, y):
+            seen["rows"] = {row.tobytes() for row in np.ascontiguousarray(X)}
+            return super().fit(X, y)
+
+    clone(model).set_params(init=Noting()).fit(X, Y)
+    return np.array([row.tobytes() not in seen["rows"] for row in X])
+
+
+@every
+def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
+    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
+    init = First(column=6)
+    for refit in (False, True):
+        model = GroupedRanker(estimator, init=init, refit=refit, **options, **STOP).fit(known, Y)
+        assert model.best_iteration_ == 0
+        assert model.evals_result_["validation"]["ndcg@5"][0] == 1
+        assert_array_equal(model.predict(known), model.init_factor_ * known[:, 6])
+        if estimator is not CAT:  # whose own needs the rows again
+            assert len(model.feature_importances_) == 7
+
+
+# in scikit-learn ----------------------------------------------------------------------------------
+
+
+@every
+def test_pickles_and_clones(estimator, options):
+    model = fit(estimator, "linear", **options, **STOP)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert_array_equal(other.predict(X), model.predict(X))
+    assert_array_equal(clone(model).fit(X, Y).predict(X), model.predict(X))
+
+
+def test_searches_over_the_start():
+    ranker = GroupedRanker(LGBM, objective="gap", init=LinearRanker())
+    grid = {"init__alpha": [1e-3, 100.0], "init_scale": [0.1, 3.0]}
+    cv = skrank.QueryKFold(3)
+    found = GridSearchCV(ranker, grid, scoring=skrank.scorer("gap"), cv=cv).fit(X, Y)
+    assert len(set(found.cv_results_["mean_test_score"])) == 4
+    scores = cross_validate(found.best_estimator_, X, Y, cv=cv, scoring=skrank.scorer("gap"))
+    assert scores["test_score"].mean() == pytest.approx(found.best_score_)
+
+
+def test_regressors_may_start_too():
+    target = LABELS + 0.0
+    for estimator in (
+        lightgbm.LGBMRegressor(n_estimators=20, verbosity=-1, n_jobs=1),
+        xgboost.XGBRegressor(n_estimators=20, n_jobs=1),
+    ):
+        model = GroupedRanker(estimator, init=Ridge(), init_scale=None).fit(X, target)
+        error = np.mean((model.predict(X) - target) ** 2)
+        assert error < 0.7 * np.mean((Ridge().fit(X, target).predict(X) - target) ** 2)
+
+
+def test_refusals():
+    hist = HistGradientBoostingRegressor()
+    for estimator in (hist, Ridge(), lightgbm.LGBMClassifier(verbosity=-1)):
+        with pytest.raises(ValueError, match=f"{type(estimator).__name__} cannot start from"):
+            fit(estimator, "linear")
+    with pytest.raises(ValueError, match="init='line' is not a choice"):
+        fit(LGBM, "line")
+    with pytest.raises(ValueError, match="init=3 is no estimator"):
+        fit(LGBM, 3)
+    with pytest.raises(ValueError, match="init_scale=0 must be"):
+        fit(LGBM, "linear", init_scale=0)
