@@ -77,13 +77,12 @@ def cell(runs):
 
 
 def intervals(n_campaigns):
-    print("Coverage of 95 % intervals, and in brackets the share of campaigns that state one")
-    print(f"{'':46}" + "".join(f"{f'budget {b:.0f}':>15}" for b in BUDGETS))
-    for task, metric in (
-        ("evaluate", "ndcg@10"),
-        ("compare", "ndcg@10"),
-        ("evaluate", "dcg(empty=0)@10"),
-    ):
+    print("Coverage of 95 % intervals with bounds, and in brackets the share of campaigns that")
+    print(f"state one; then the same of intervals without a caution ({FEW} draws and more count)")
+    heads = "".join(f"{budget:>13.0f}" for budget in BUDGETS)
+    print(f"{'budget in average queries':<40}{heads}  {heads}")
+    tasks = ("evaluate", "ndcg@10"), ("compare", "ndcg@10"), ("evaluate", "dcg(empty=0)@10")
+    for task, metric in tasks:
         for model in MODELS:
             for share in SHARES if "empty" not in metric else (1.0,):
                 value, moments, costs = world(task, metric, share, model)

@@ -8,12 +8,16 @@ pool. Many simulated campaigns per method give the error of the estimate at seve
 
 passive               queries drawn uniformly
 passive, no repeats   the same without replacement, as one would do by hand
+passive, assisted     drawn uniformly, what the label model expects is taken into account
 active                drawn from the optimal distribution
-active, any label     the same, without a label model: all labels equally probable
-active, any cost      the same, as if all queries cost the same
+active, no repeats    the same without replacement (LURE)
+active, assisted      the same with replacement, what the label model expects taken into account
+active, any label     active without a label model: all labels equally probable
+active, any cost      active as if all queries cost the same
 
 A budget of 1 pays for one average query. "saved" is the part of the largest budget that a method
-can do without and still be as accurate as passive draws with all of it.
+can do without and still be as accurate as passive draws with all of it. Of comparisons, the model
+selection error is shown, too: how often the worse ranker is taken for the better one.
 """
 
 import argparse
@@ -31,7 +35,8 @@ from skrank.datasets import load_letor, make_ranking
 
 METRICS = ("dcg", "err")
 METHODS = (
-    "passive", "passive, no repeats", "active", "active, any label", "active, any cost",
+    "passive", "passive, no repeats", "passive, assisted", "active", "active, no repeats",
+    "active, assisted", "active, any label", "active, any cost",
 )  # fmt: skip
 EVALUATIONS = ("evaluate forest", "evaluate logit")
 
@@ -162,16 +167,24 @@ def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, s
     if hasattr(metric, "max_grade"):
         metric = skrank.metric(metric, max_grade=int(grades[-1]))
     designs = design(name, scores, labels, pool, grades, pool[3] / mean_cost, metric)
-    sampling = designs["active"].sampling
+    sampling, moments = designs["active"].sampling, designs["active"].moments
     values, costs = values_and_costs(scores, pool, metric, sampling)
-    ways = {"passive": np.full(len(values), 1 / len(values))}
-    ways |= {way: d.sampling.probability.to_numpy() for way, d in designs.items()}
+    uniform = np.full(len(values), 1 / len(values))
+    optimal = sampling.probability.to_numpy()
+    ways = {
+        "passive": (uniform, "importance"),
+        "passive, assisted": (uniform, "assisted"),
+        "active, no repeats": (optimal, "lure"),
+        "active, assisted": (optimal, "assisted"),
+    }
+    ways |= {way: (d.sampling.probability.to_numpy(), "importance") for way, d in designs.items()}
     estimates = {
         way: simulate(
-            values, q, budgets, costs=costs, n_campaigns=n_campaigns, random_state=seed
+            values, q, budgets, costs=costs, estimator=estimator, moments=moments,
+            n_campaigns=n_campaigns, random_state=seed,
         ).values
-        for way, q in ways.items()
-    }
+        for way, (q, estimator) in ways.items()
+    }  # fmt: skip
     estimates["passive, no repeats"] = without_repeats(values, costs, budgets, n_campaigns, seed)
     return values.mean(), estimates, designs["active"].predicted_cost_ratio
 
@@ -202,15 +215,16 @@ def report(task, metric, budgets, place, results, ratios):
     print(f"\n{task}, {metric.upper()}: truth {np.mean(truths):.4g}", end="")
     print(f"; the label model predicted to save {1 - np.mean(ratios):.0%}")
     shown = slice(0, place + 1)
-    print(
-        f"  {'mean error at budget':<22}" + "".join(f"{b:>16.0f}" for b in budgets[shown]), end=""
-    )
-    print("   saved" + ("" if task in EVALUATIONS else "   wrong winner"))
-    for way, (error, deviation, wrong) in found.items():
+    heads = "".join(f"{b:>16.0f}" for b in budgets[shown])
+    print(f"  {'mean error at budget':<22}{heads}   saved")
+    for way, (error, deviation, _) in found.items():
         cells = [f"{e:>9.4f} ±{d:.4f}" for e, d in zip(error[shown], deviation[shown], strict=True)]
         part = saved(budgets, error, found["passive"][0], place)
-        end = "" if task in EVALUATIONS else f"{wrong[place]:>14.1%}"
-        print(f"  {way:<22}" + "".join(cells) + f"{part:>8.0%}" + end, flush=True)
+        print(f"  {way:<22}" + "".join(cells) + f"{part:>8.0%}", flush=True)
+    if task not in EVALUATIONS:
+        print(f"  {'selection error':<22}{heads}")
+        for way, (_, _, wrong) in found.items():
+            print(f"  {way:<22}" + "".join(f"{share:>16.1%}" for share in wrong[shown]), flush=True)
     return found
 
 

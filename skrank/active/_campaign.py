@@ -21,7 +21,7 @@ from skrank.active._budget import checked_budget
 from skrank.active._draws import Draws, first_draws, fits
 from skrank.active._estimate import Estimate
 from skrank.active._judging import Contest, Way, exact, judge, steps
-from skrank.active._moments import evaluate
+from skrank.active._moments import Moments, evaluate
 from skrank.active._requests import Request, labels_of
 from skrank.active._sampling import budget_ratio
 from skrank.active._setup import Setup
@@ -57,8 +57,6 @@ class Campaign:
         for query in np.flatnonzero(setup.is_known).tolist():
             self._values[:, query] = self._evaluate(query, np.empty(0))
 
-    # what a campaign is
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the rankers."""
@@ -81,7 +79,12 @@ class Campaign:
     @property
     def method(self) -> str:
         """How moments were computed: "exact", "delta" or "monte-carlo"."""
-        return self._setup.design.moments.method
+        return self.moments.method
+
+    @property
+    def moments(self) -> Moments:
+        """What the label model expects of each query, for `simulate`."""
+        return self._setup.design.moments
 
     @property
     def predicted_cost_ratio(self) -> float:
@@ -145,7 +148,7 @@ class Campaign:
 
     def next_query(self) -> Request | None:
         """The next query to label; None when the budget is exhausted or the pool is labelled."""
-        return next(iter(self.ask(1)), None)
+        return next(iter(self.ask()), None)
 
     def _draw(self) -> bool:
         """Ask one new query; False when there is none, or it does not fit the budget.

@@ -1,6 +1,6 @@
 """How often intervals hold the truth, and tests find what is not there.
 
-    python benchmarks/coverage.py [--repeats 4000] [--resamples 1000]
+    python benchmarks/interval_coverage.py [--repeats 4000] [--resamples 1000]
 
 Values of 5 to 50 queries are drawn from five kinds of distributions, many times over. The first
 table shows how often intervals of 95 % of the mean hold the true mean; the others, how often tests
