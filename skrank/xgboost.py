@@ -32,7 +32,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives.position import PositionObjective
+from skrank.objectives._positions import PositionObjective
 
 
 def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:

@@ -17,8 +17,9 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
+from skrank.objectives._positions import BoundPositionObjective, PositionBias
+from skrank.objectives._training import Training
 from skrank.objectives.base import BoundObjective, Objective
-from skrank.objectives.position import BoundPositionObjective, PositionBias
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,7 @@ class GradientCallable:
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
         self.max_grade = max_grade  # of the collection, where it is known
-        self._bound: PerDataSet[BoundObjective] = PerDataSet()
+        self._bound: PerDataSet[tuple[BoundObjective, Training]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
         self._lock = threading.Lock()  # what is bound has room for one call at a time
         self._learned: dict[str, PositionBias] = {}  # shared with deep copies
@@ -180,20 +181,23 @@ class GradientCallable:
     def _gradient(self, data: Supplied, scores: Any, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature in the float32 of boosters."""
 
-        def bind(data: Supplied) -> BoundObjective:
+        def bind(data: Supplied) -> tuple[BoundObjective, Training]:
             judgments, weights, max_grade = judge(data)
             given = {} if data.positions is None else {"positions": data.positions}
-            return self.objective.bind(judgments, weights, max_grade=max_grade, **given)
+            bound = self.objective.bind(judgments, weights, max_grade=max_grade, **given)
+            return bound, Training(judgments.queries)
 
         data = data.at_least(self.max_grade)
         vector = check.as_vector("scores", scores, len(data.labels))
         grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
         with self._lock:
-            bound = self._bound.get(data, bind)
-            bound.round = 0  # boosters do not say when a training starts: no call knows of others
+            bound, training = self._bound.get(data, bind)
+            if training.begins(vector):
+                bound.round = 0
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
                 self._learned["bias"] = bound.position_bias
+        check.check_gradients(grad, hess, self.objective)
         return grad, hess
 
     @property

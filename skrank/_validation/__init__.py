@@ -28,7 +28,9 @@ from skrank._validation.data import check_few_labels as check_few_labels
 from skrank._validation.data import check_finite_scores as check_finite_scores
 from skrank._validation.data import check_frequencies as check_frequencies
 from skrank._validation.data import check_grades as check_grades
+from skrank._validation.data import check_gradients as check_gradients
 from skrank._validation.data import check_labels as check_labels
+from skrank._validation.data import check_learnable as check_learnable
 from skrank._validation.data import check_positions as check_positions
 from skrank._validation.data import check_probabilities as check_probabilities
 from skrank._validation.data import check_rows_shown as check_rows_shown

@@ -292,3 +292,26 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
     if len(bad):
         raise bad_label(float(labels[bad[0]]), int(bad[0]))
     return labels
+
+
+def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
+    """Normalisers of queries: one over the best value must be a number."""
+    bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
+    if len(bad):
+        raise ValueError(
+            f"the best value of {metric} for query {queries.name(int(bad[0]))} is too near to 0 to "
+            "divide by: rescale the labels or gains."
+        )
+
+
+def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> None:
+    """Gradients must be numbers."""
+    for values in (grad, hess):
+        with np.errstate(all="ignore"):
+            suspicious = not np.isfinite(values.sum())  # one fast pass; a sum may overflow alone
+        if suspicious and not np.isfinite(values).all():
+            raise ValueError(
+                f"{objective} has gradients beyond the range of {values.dtype}: scale down the "
+                "weights, the gains of labels or the slope of the objective, or train on a metric "
+                "that is normalised, such as ndcg for dcg."
+            )

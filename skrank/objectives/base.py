@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-import zlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
-from skrank.metrics import Metric
-
-if TYPE_CHECKING:
-    from skrank.objectives.mixture import ObjectiveMixture
-
-_SEEDING_SCORES = 10_000  # enough to tell one round's scores from another's
 
 
 class BoundObjective(Protocol):
@@ -36,16 +30,16 @@ class BoundLoss(BoundObjective, Protocol):
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
 
 
-def seed_of_round(random_state: int, number: int, scores: np.ndarray) -> int:
-    """Seed of the draws of a round; by the scores too, for callers that count no rounds."""
-    drawn = np.ascontiguousarray(scores[:: 1 + len(scores) // _SEEDING_SCORES])
-    return (random_state * 2**32 + zlib.crc32(drawn.data) + number) % 2**63
+def seed_of_round(random_state: int, number: int) -> int:
+    """Seed of the draws of a round; not by the scores, of which a last place would change all."""
+    return (random_state * 2**32 + number) % 2**63
 
 
 @dataclasses.dataclass(frozen=True)
 class Objective(ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
+    mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
 
@@ -93,6 +87,7 @@ class Objective(ABC):
         vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         self.bind(judgments, weights).gradient(vector, grad, hess)
+        check.check_gradients(grad, hess, self)
         return queries.scatter(grad), queries.scatter(hess)
 
     @property
@@ -112,60 +107,16 @@ class Objective(ABC):
         """The weights and objectives whose sum this is: itself, but for a mixture."""
         return ((1.0, self),)
 
-    def __mul__(self, weight: float) -> ObjectiveMixture:
+    def __mul__(self, weight: float) -> Objective:
         """The objective times a weight above 0, to be added to others: see `ObjectiveMixture`."""
-        from skrank.objectives.mixture import ObjectiveMixture
-
         if not isinstance(weight, numbers.Real):
             return NotImplemented
-        return ObjectiveMixture(((weight, self),))
+        return Objective.mixture(((weight, self),))
 
     __rmul__ = __mul__
 
-    def __add__(self, other: Objective) -> ObjectiveMixture:
+    def __add__(self, other: Objective) -> Objective:
         """The sum of two objectives: see `ObjectiveMixture`."""
-        from skrank.objectives.mixture import ObjectiveMixture
-
         if not isinstance(other, Objective):
             return NotImplemented
-        return ObjectiveMixture(((1.0, self), (1.0, other)))
-
-
-def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
-    """An Objective from a metric name, a Metric (both: LambdaRank on it) or an Objective.
-
-    Parameters
-    ----------
-    objective : str, Metric or Objective
-    **options
-        Options of LambdaRank, when `objective` is a metric.
-
-    Returns
-    -------
-    Objective
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown, or given together with an Objective.
-
-    Examples
-    --------
-    >>> from skrank.objectives import as_objective
-    >>> as_objective("ndcg@10", truncation_level=30).truncation_level
-    30
-    """
-    from skrank.objectives.lambdarank import LambdaRank
-
-    if isinstance(objective, Objective):
-        if options:
-            raise ValueError(
-                f"options {sorted(options)} belong to the objective: write "
-                f"dataclasses.replace(objective, {next(iter(options))}=...)."
-            )
-        return objective
-    known = [field.name for field in dataclasses.fields(LambdaRank) if field.name != "metric"]
-    for name in options:
-        if name not in known:
-            raise check.unknown_name("option of LambdaRank", name, known)
-    return LambdaRank(objective, **options)  # type: ignore[arg-type]
+        return Objective.mixture(((1.0, self), (1.0, other)))

@@ -9,14 +9,14 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Bound, Gradients
-from skrank.objectives.lambdarank import BoundLambdaRank, LambdaRank
+from skrank._kernels.arguments import Bound, Gradients, Lists, Pairs
+from skrank.objectives._pairs import PairObjective, PairRounds
 
 WEIGHTS = ("ndcg_loss2++", "ndcg_loss2")
 
 
 @dataclass(frozen=True)
-class LambdaLoss(LambdaRank):
+class LambdaLoss(PairObjective):
     r"""LambdaLoss on nDCG or DCG.
 
     A pair of documents whose gains differ, the better with score s_i, the worse with s_j, costs
@@ -91,41 +91,31 @@ class LambdaLoss(LambdaRank):
         weights: np.ndarray | None = None,
         *,
         max_grade: int | None = None,
-    ) -> BoundLambdaLoss:
+    ) -> PairRounds:
         """The objective on judgments, with one weight per query."""
-        return BoundLambdaLoss(self, judgments, weights, max_grade)
-
-
-class BoundLambdaLoss(BoundLambdaRank):
-    """LambdaLoss on one data set: tables by rank and by distance, besides those of LambdaRank."""
-
-    def __init__(
-        self,
-        objective: LambdaLoss,
-        judgments: Judgments,
-        weights: np.ndarray | None,
-        max_grade: int | None,
-    ) -> None:
-        super().__init__(objective, judgments, weights, max_grade)
-        metric = objective.metric
-        longest = int(judgments.queries.sizes.max())
-        discount = metric.discount_at(np.arange(1.0, longest + 1))
+        plan = self.metric.bind(judgments, max_grade=max_grade)
+        longest, k = plan.scale.longest, self.metric.k
+        discount = self.metric.discount_at(np.arange(1.0, longest + 1))
         assert discount is not None
-        swaps, bound = (1.0, objective.mu) if objective.weights == "ndcg_loss2++" else (0.0, 1.0)
+        swaps, bound = (1.0, self.mu) if self.weights == "ndcg_loss2++" else (0.0, 1.0)
         fall = swaps * discount
-        fall[longest if metric.k is None else metric.k :] = 0.0
-        stretch, even = _below_the_cutoff(discount, metric.k)
-        gain = metric.bind(judgments, max_grade=max_grade).tables.gain  # type: ignore[attr-defined]
-        self.codes = judgments.codes
-        self.form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        fall[longest if k is None else k :] = 0.0
+        stretch, even = _below_the_cutoff(discount, k)
+        gain = plan.tables.gain  # type: ignore[attr-defined]
+        form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        return PairRounds(self, plan, weights, judgments.codes, _BoundingPairs(form))
 
-    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Gradient and curvature in the present order."""
+
+@dataclass(frozen=True, eq=False)
+class _BoundingPairs:
+    """Pulls of all pairs of documents."""
+
+    form: Bound
+
+    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
         from skrank._kernels import lambdaloss
 
-        lists, pairs = self._lists(self.codes, scores), self._pairs(sum_norm, grad)
-        out = Gradients(grad, hess, self.totals)
-        run_chunks(lambdaloss.lambdas, self.indptr, lists, self.form, pairs, out)
+        run_chunks(lambdaloss.lambdas, indptr, lists, self.form, pairs, out)
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank.objectives.base import BoundObjective, Objective, as_objective
+from skrank.objectives._as_objective import as_objective
+from skrank.objectives.base import BoundObjective, Objective
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
@@ -97,6 +98,9 @@ class ObjectiveMixture(Objective):
                 for weight, one in self.parts
             ]
         )
+
+
+Objective.mixture = ObjectiveMixture
 
 
 class BoundObjectiveMixture:

@@ -109,7 +109,7 @@ class BoundSoftmax:
 
         check.check_finite_scores(scores, self.judgments.queries)
         noisy, seed = self.objective.random_gains, self.objective.random_state
-        seed = seed_of_round(seed, self.round, scores) if noisy else 0
+        seed = seed_of_round(seed, self.round) if noisy else 0
         self.round += 1
         losses = np.empty(len(self.weight))
         run_chunks(

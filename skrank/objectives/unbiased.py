@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Clicks, Gradients
-from skrank.objectives.lambdarank import BoundLambdaRank, LambdaRank
-from skrank.objectives.position import (
+from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
+from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
     PositionObjective,
     Shown,
+    check_max_position,
 )
 
 _UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
 
 
 @dataclass(frozen=True)
-class UnbiasedLambdaRank(PositionObjective, LambdaRank):
+class UnbiasedLambdaRank(PairObjective, PositionObjective):
     r"""LambdaRank for clicks, whose chance depends on the position of the document.
 
     With t+ the chance of a click at a position and t- that of none, both as ratios to those at the
@@ -84,16 +85,18 @@ class UnbiasedLambdaRank(PositionObjective, LambdaRank):
     True
     """
 
+    takes_positions: ClassVar[bool] = True
     _: KW_ONLY
     norm: bool = False
     bias_norm: float = 0.0
+    max_position: int | None = None
 
     def __post_init__(self) -> None:
-        PositionObjective.__post_init__(self)
-        LambdaRank.__post_init__(self)
+        super().__post_init__()
         check.check_choice("pairs", self.pairs, ("all",))
         norm = check.check_number("bias_norm", self.bias_norm, 0, 1e6)
         object.__setattr__(self, "bias_norm", norm)
+        object.__setattr__(self, "max_position", check_max_position(self.max_position))
 
     def bind(
         self,
@@ -104,35 +107,60 @@ class UnbiasedLambdaRank(PositionObjective, LambdaRank):
         positions: Any = None,
     ) -> BoundUnbiasedLambdaRank:
         """The objective on judgments, with one weight per query and one position per row."""
-        shown = Shown(judgments.queries, positions, self.max_position)
-        return BoundUnbiasedLambdaRank(self, judgments, weights, max_grade, shown)
-
-
-class BoundUnbiasedLambdaRank(BoundPositionObjective, BoundLambdaRank):
-    """LambdaRank on one data set, and the ratios of its positions."""
-
-    objective: UnbiasedLambdaRank
-
-    def __init__(
-        self,
-        objective: UnbiasedLambdaRank,
-        judgments: Judgments,
-        weights: np.ndarray | None,
-        max_grade: int | None,
-        shown: Shown,
-    ) -> None:
-        from skrank._kernels import quadratic_lambdas
-
-        BoundLambdaRank.__init__(self, objective, judgments, weights, max_grade)
-        if self.kernels.gradients is not quadratic_lambdas.lambdas:
+        plan = self.metric.bind(judgments, max_grade=max_grade)
+        kernels = plan.tables.lambda_kernels(judgments)
+        if not isinstance(kernels.form, QuadraticSwaps):
             raise ValueError(
-                f"UnbiasedLambdaRank has no pair weights for {objective.metric}: use "
-                f"skrank.AdditivePositionBias({str(objective.metric)!r}), which takes any metric."
+                f"UnbiasedLambdaRank has no pair weights for {self.metric}: use "
+                f"skrank.AdditivePositionBias({str(self.metric)!r}), which takes any metric."
             )
+        shown = Shown(judgments.queries, positions, self.max_position)
+        pull = _DebiasedPairs(kernels.form, shown)
+        rounds = PairRounds(self, plan, weights, kernels.codes, pull)
+        return BoundUnbiasedLambdaRank(rounds, pull, shown, self.bias_norm)
+
+
+class _DebiasedPairs:
+    """Pulls of all pairs of documents by the ratios of their positions, and what they cost."""
+
+    def __init__(self, form: QuadraticSwaps, shown: Shown) -> None:
+        self.form = form
         self.shown = shown
         self.position_bias = PositionBias(shown.values, clicked=1.0, skipped=1.0)
-        counted = np.where(self.inverse != 0, self.weight, 0.0)
-        self.mass = shown.sums(np.repeat(counted, judgments.queries.sizes))
+        self.costs = np.zeros((2, len(shown.values)))
+
+    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
+        from skrank._kernels import debiased
+
+        ratios = self.position_bias.estimates.values()
+        factors = [_inverse(one)[self.shown.codes] for one in ratios]
+        costs = np.empty((2, len(lists.scores)))
+        clicks = Clicks(*factors, *costs)
+        run_chunks(debiased.lambdas, indptr, lists, self.form, pairs, clicks, out)
+        self.costs += [self.shown.sums(one) for one in costs]
+
+
+class BoundUnbiasedLambdaRank(BoundPositionObjective):
+    """LambdaRank on one data set, and the ratios of its positions."""
+
+    def __init__(
+        self, rounds: PairRounds, pull: _DebiasedPairs, shown: Shown, bias_norm: float
+    ) -> None:
+        super().__init__(shown, pull.position_bias)
+        self.rounds = rounds
+        self.pull = pull
+        self.bias_norm = bias_norm
+        counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
+        self.mass = shown.sums(np.repeat(counted, rounds.queries.sizes))
+
+    @property
+    def round(self) -> int:
+        """Number of rounds."""
+        return self.rounds.round
+
+    @round.setter
+    def round(self, number: int) -> None:
+        self.rounds.round = number
 
     def restart(self) -> None:
         """All positions alike."""
@@ -141,28 +169,17 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective, BoundLambdaRank):
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` by the ratios, and take new ones from the costs."""
-        self.costs = np.zeros((2, len(self.shown.values)))
-        BoundLambdaRank.gradient(self, scores, grad, hess)
-        for ratios, costs in zip(self.position_bias.estimates.values(), self.costs, strict=True):
+        self.pull.costs[:] = 0
+        self.rounds.gradient(scores, grad, hess)
+        estimates = self.position_bias.estimates.values()
+        for ratios, costs in zip(estimates, self.pull.costs, strict=True):
             self._learn(ratios, costs)
-
-    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Gradient and curvature in the present order; adds to the costs of the positions."""
-        from skrank._kernels import debiased
-
-        kernels, ratios = self.kernels, self.position_bias.estimates.values()
-        factors = [_inverse(one)[self.shown.codes] for one in ratios]
-        costs = np.empty((2, len(scores)))
-        lists, pairs = self._lists(kernels.codes, scores), self._pairs(sum_norm, grad)
-        clicks, out = Clicks(*factors, *costs), Gradients(grad, hess, self.totals)
-        run_chunks(debiased.lambdas, self.indptr, lists, kernels.form, pairs, clicks, out)
-        self.costs += [self.shown.sums(one) for one in costs]
 
     def _learn(self, ratios: np.ndarray, costs: np.ndarray) -> None:
         """New ratios from the cost of each position; the old ones where the first has none."""
         means = np.divide(costs, self.mass, out=np.zeros_like(costs), where=self.mass > 0)
         if means[0] > _UNSEEN:
-            ratios[:] = (means / means[0]) ** (1 / (1 + self.objective.bias_norm))
+            ratios[:] = (means / means[0]) ** (1 / (1 + self.bias_norm))
 
 
 def _inverse(ratios: np.ndarray) -> np.ndarray:

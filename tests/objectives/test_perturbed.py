@@ -12,7 +12,7 @@ from skrank._engine import threads as _parallel
 from skrank._engine.judgments import judge
 from skrank._engine.plan import Plan
 from skrank._kernels import ranking
-from skrank.objectives.lambdarank import _SEED_STEP
+from skrank.objectives._pairs import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, every_objective, lists
 
@@ -64,7 +64,7 @@ def expected(point, data, objective, *, seed=None):
     norms = {"score_norm": objective.score_norm, "sum_norm": objective.sum_norm}
     norms = {name: objective.norm if value is None else value for name, value in norms.items()}
     n_orders = objective.perturbations or 1
-    seeds = [((seed or 0) + k * _SEED_STEP) % 2**63 for k in range(n_orders)]
+    seeds = [((seed or 0) + k * SEED_STEP) % 2**63 for k in range(n_orders)]
     drawn = [shift * noise(one, len(data.scores)) for one in seeds]
     for query, (_, labels) in zip(data.ids, data.queries(), strict=True):
         rows = np.flatnonzero(data.groups == query)
@@ -125,7 +125,7 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
     judgments = judge(data.relevance, data.groups)
     bound = objective.bind(judgments)
     for _ in range(2):
-        seed = bound._seed(data.scores)
+        seed = bound.seed
         grad, hess = np.empty((2, len(data.scores)))
         bound.gradient(data.scores, grad, hess)
         close((grad, hess), expected(point_of(name), data, objective, seed=seed))
@@ -145,7 +145,7 @@ def test_perturbed_scores_of_any_range(name, pairs, spread):
     data = wide(spread)
     objective = LambdaRank(name, perturbations=2, temperature=spread, pairs=pairs)
     bound = objective.bind(judge(data.relevance, data.groups))
-    seed = bound._seed(data.scores)
+    seed = bound.seed
     grad, hess = np.empty((2, len(data.scores)))
     bound.gradient(data.scores, grad, hess)
     close((grad, hess), expected(point_of(name), data, objective, seed=seed), 1e-9)
@@ -170,8 +170,8 @@ def test_rounds_on_equal_scores_share_no_order():
     bound = LambdaRank("gap", perturbations=3).bind(judge(data.relevance, data.groups))
     seen = []
     for _ in range(3):
-        seed = bound._seed(data.scores)
-        seen += [(seed + k * _SEED_STEP) % 2**63 for k in range(3)]
+        seed = bound.seed
+        seen += [(seed + k * SEED_STEP) % 2**63 for k in range(3)]
         bound.gradient(data.scores, *np.empty((2, len(data.scores))))
     assert len(set(seen)) == len(seen)
 

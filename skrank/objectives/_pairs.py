@@ -1,0 +1,208 @@
+"""What objectives share that are sums over pairs of documents: options, and rounds of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.order import rank_scores
+from skrank._engine.plan import Plan
+from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Gradients, Lists, Pairs
+from skrank.metrics import Metric, metric
+from skrank.objectives.base import Objective, seed_of_round
+
+TIE_ORDERS = ("random", "stable")
+PAIRS = ("all", "adjacent")
+SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
+# Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
+_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
+
+# Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
+Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
+
+
+@dataclass(frozen=True)
+class PairObjective(Objective):
+    """An objective of pairs of documents that a metric weighs; `LambdaRank` tells its options."""
+
+    metric: Metric
+    _: KW_ONLY
+    sigmoid: float = 1.0
+    truncation_level: int | None = None
+    norm: bool = True
+    score_norm: bool | None = None
+    sum_norm: bool | None = None
+    perturbations: int | None = None
+    temperature: float = 1.0
+    pairs: str = "all"
+    tie_order: str = "random"
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        level, orders = self.truncation_level, self.perturbations
+        if level is not None:
+            level = check.check_count("truncation_level", level, "the rank that pairs must reach")
+        if orders is not None:
+            orders = check.check_count("perturbations", orders, "the number of orders")
+        chosen = metric(self.metric)
+        if chosen.untrainable:
+            raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
+        if chosen.condensed:
+            raise ValueError(
+                f"{chosen} cannot be trained on: drop the training rows without a label."
+            )
+        normalised = {
+            "metric": chosen,
+            "sigmoid": check.check_number("sigmoid", self.sigmoid, 0, 1e6, open_low=True),
+            "truncation_level": level,
+            "norm": check.check_flag("norm", self.norm),
+            "score_norm": _switch("score_norm", self.score_norm),
+            "sum_norm": _switch("sum_norm", self.sum_norm),
+            "perturbations": orders,
+            "temperature": check.check_number(
+                "temperature", self.temperature, 0, 1e6, open_low=True
+            ),
+            "pairs": check.check_choice("pairs", self.pairs, PAIRS),
+            "tie_order": check.check_choice("tie_order", self.tie_order, TIE_ORDERS),
+            "random_state": check.check_seed("random_state", self.random_state),
+        }
+        for name, value in normalised.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the best value: no pair looks deeper than k and the truncation level."""
+        if self.metric.ideal_cutoff == 0:
+            return 0
+        levels = (self.metric.k, self.truncation_level)
+        return min((level for level in levels if level is not None), default=None)
+
+
+def _switch(name: str, value: bool | None) -> bool | None:
+    return None if value is None else check.check_flag(name, value)
+
+
+class PairRounds:
+    """Rounds of gradients on one data set: normalisers, last round's order, number of rounds.
+
+    Parameters
+    ----------
+    objective : PairObjective
+    plan : Plan
+        Its metric on the data set.
+    weights : ndarray (n_queries,), optional
+    codes : ndarray (n_rows,)
+        What `pull` reads for the label of a row.
+    pull : function of (indptr, lists, pairs, gradients)
+        Fills the gradients from the pairs in an order.
+
+    Attributes
+    ----------
+    totals : float64 ndarray (n_queries,)
+        Of the last round: the sum of the gradients' sizes of each query, before weights and
+        `sum_norm`.
+    """
+
+    def __init__(
+        self,
+        objective: PairObjective,
+        plan: Plan,
+        weights: np.ndarray | None,
+        codes: np.ndarray,
+        pull: Pull,
+    ) -> None:
+        self.objective = objective
+        self.queries = plan.judgments.queries
+        self.indptr = plan.judgments.indptr
+        self.codes = codes
+        self.pull = pull
+        self.truncation = objective.truncation_level or plan.scale.longest
+        self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
+        check.check_learnable(self.inverse, plan.metric, self.queries)
+        self.weight = np.ones(len(self.queries)) if weights is None else weights
+        self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
+        self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
+        self.round = 0
+        self._make_room()
+
+    def _make_room(self) -> None:
+        n_rows, n_queries = self.queries.n_rows, len(self.queries)
+        self.order = np.empty(n_rows, np.int32)
+        self.tied = np.empty(n_rows, np.uint8)
+        self.retrieved = np.empty(n_queries, np.int64)
+        self.totals = np.empty(n_queries)
+        self.warm = False  # whether `order` holds that of an earlier round
+        self.busy = False  # whether a round has begun and not ended
+
+    @property
+    def seed(self) -> int:
+        """Seed of the present round."""
+        return seed_of_round(self.objective.random_state, self.round)
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        if self.busy:  # the last round was interrupted: what it has left is worth nothing
+            self._make_room()
+        self.busy = True
+        if self.objective.perturbations:
+            self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
+        else:
+            self._rank(scores, self.seed, warm=self.warm)
+            self._pull(scores, self.sum_norm, grad, hess)
+        self.warm = True
+        self.round += 1
+        self.busy = False
+
+    def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
+        """Order the scores; `warm` starts from the last order, if they still resemble it."""
+        from skrank._kernels import ranking
+
+        rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
+        lost = np.flatnonzero(self.retrieved != self.queries.sizes)
+        if len(lost):
+            query = self.queries.name(int(lost[0]))
+            raise ValueError(
+                f"a score of query {query} is -inf: gradients need finite scores. "
+                "Lower the learning rate, or drop the documents that were not retrieved."
+            )
+        if self.objective.tie_order == "random":
+            run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
+
+    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Gradient and curvature in the present order."""
+        lists = Lists(self.codes, self.order, scores, self.inverse, self.weight)
+        pairs = Pairs(
+            self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
+            _WIDEST[grad.dtype.type],
+        )  # fmt: skip
+        self.pull(self.indptr, lists, pairs, Gradients(grad, hess, self.totals))
+
+    def _perturbed_gradient(
+        self, scores: np.ndarray, n_orders: int, grad: np.ndarray, hess: np.ndarray
+    ) -> None:
+        """Means over the orders of noisy scores."""
+        from skrank._kernels import lambdarank, ranking
+
+        noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
+        totals = np.zeros_like(self.totals)
+        grad[:] = 0
+        hess[:] = 0
+        for number in range(n_orders):
+            seed = (self.seed + number * SEED_STEP) % 2**63
+            arguments = (scores, self.objective.temperature, seed, noisy)
+            run_chunks(ranking.add_noise, self.indptr, *arguments)
+            self._rank(noisy, seed, warm=False)
+            self._pull(scores, False, one_grad, one_hess)
+            grad += one_grad
+            hess += one_hess
+            totals += self.totals
+        grad /= n_orders
+        hess /= n_orders
+        self.totals = totals / n_orders
+        if self.sum_norm:
+            run_chunks(lambdarank.normalise, self.indptr, Gradients(grad, hess, self.totals))
