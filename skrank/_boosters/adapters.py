@@ -192,8 +192,7 @@ class GradientCallable:
         grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
         with self._lock:
             bound, training = self._bound.get(data, bind)
-            if training.begins(vector):
-                bound.round = 0
+            bound.round = training.round_of(vector)
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
                 self._learned["bias"] = bound.position_bias

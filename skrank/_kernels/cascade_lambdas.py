@@ -4,6 +4,7 @@ The upper documents of the pairs stand in a tile; each lower document sweeps it 
 carries every upper document's S and P on to the next rank.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ LANES = 16  # documents per SIMD step; tiles are padded to a multiple
 _STOP, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
 _FIELDS = OTHERS + 5
 
+_MOST_POWER = 1000  # of two, that fits double precision with room
 _NOBODY = 1e-30  # below, single precision would drag subnormal numbers along
 
 
@@ -25,7 +27,8 @@ class _Ranks(NamedTuple):
     score: np.ndarray  # less the midrange, in double precision
     e: np.ndarray
     rho: np.ndarray
-    alive: np.ndarray  # chance that a user gets there, over the best sum
+    share: np.ndarray  # rho times a power of two near to one over the best sum: see `_walk`
+    alive: np.ndarray  # chance that a user gets there, times the rest of one over the best sum
     phi: np.ndarray  # as given, in the precision of pairs
     place: np.ndarray  # 0, 1, 2, ...
     pull: np.ndarray
@@ -37,21 +40,21 @@ def _make(longest, form, grad):
     """Room for queries of up to `longest` documents."""
     return _Ranks(
         np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-        np.empty(longest, grad.dtype), form.phi.astype(grad.dtype),
+        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype), form.phi.astype(grad.dtype),
         np.arange(FIELD).astype(grad.dtype), np.empty(longest, grad.dtype),
         np.empty(longest, grad.dtype),
     )  # fmt: skip
 
 
 @njit(**tiles.fast)
-def _sweep(tile, blocks, rank, rho, phi, e, score, norm):
+def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
     """All pairs of one document with the documents of a tile that rank above it."""
     zero, one = norm.zero, norm.one
     grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
         above = tile[t + RANK] < rank
-        lead = tile[t + _STOP] - rho
+        lead = tile[t + _STOP] - share
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero) if above else zero
@@ -73,7 +76,7 @@ def _sweep(tile, blocks, rank, rho, phi, e, score, norm):
 
 
 @njit(**tiles.options)
-def _sweep_wide(tile, scores, rho, phi, score, sigma, norm):
+def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
     """The same for score ranges whose exponentials overflow: one exponential per pair.
 
     Scores, of the documents above only, come in double precision: next to an outlier, single
@@ -83,11 +86,11 @@ def _sweep_wide(tile, scores, rho, phi, score, sigma, norm):
     grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(len(scores))):
         t = np.uint64(lane)
-        lead = tile[t + _STOP] - rho
+        lead = tile[t + _STOP] - share
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero)
-        gap = scores[lane] - score if lead > zero else score - scores[lane]
+        gap = tiles.gap(scores[lane], score) if lead > zero else tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * (1.0 - wrong)
@@ -109,7 +112,7 @@ def _load(tile, low, size, held):
     tiles.load(tile, EXP, held.e, low, size, end, 1)
     tiles.load(tile, SCORE, held.score, low, size, end, 0)
     tiles.load(tile, RANK, held.place, 0, size, end, np.inf)
-    tiles.load(tile, _STOP, held.rho, low, size, end, 0)
+    tiles.load(tile, _STOP, held.share, low, size, end, 0)
     tiles.load(tile, _ALIVE, held.alive, low, size, end, 0)
     tiles.load(tile, _PHI, held.phi, low, size, end, 0)
     tiles.fill(tile, _SUM, end, 0)
@@ -121,19 +124,19 @@ def _load(tile, low, size, held):
 @njit(**tiles.options, forceinline=True)
 def _meet(tile, low, size, n, held, wide, sigma, norm, total):
     """All pairs of the documents of a tile with those below them; adds to `total`."""
-    score, rho, phi, e = held.score, held.rho, held.phi, held.e
+    score, rho, share, phi, e = held.score, held.rho, held.share, held.phi, held.e
     pull, curve = held.pull, held.curve
     real = e.dtype.type
     for r in range(low + 1, n):
         above = min(r - low, size)
         if wide:
             g, h, s = _sweep_wide(
-                tile, score[low : low + above], rho[r], phi[r], score[r], sigma, norm
+                tile, score[low : low + above], rho[r], share[r], phi[r], score[r], sigma, norm
             )
         else:
             blocks = (above + LANES - 1) // LANES
             g, h, s = _sweep(
-                tile, blocks, real(r - low), rho[r], phi[r], e[r], real(score[r]), norm
+                tile, blocks, real(r - low), rho[r], share[r], phi[r], e[r], real(score[r]), norm
             )
         pull[r] += g
         curve[r] += h
@@ -143,14 +146,21 @@ def _meet(tile, low, size, n, held, wide, sigma, norm, total):
 
 @njit(**tiles.options, forceinline=True)
 def _walk(held, q, start, position, lists, stop, middle):
-    """Note the documents by rank. Returns how many a user sees with a chance worth counting."""
+    """Note the documents by rank. Returns how many a user sees with a chance worth counting.
+
+    One over the best sum is as large as rho is small: a power of two goes from the one to the
+    other, exactly, so that neither leaves the range of single precision.
+    """
     score, rho, alive, pull, curve = held.score, held.rho, held.alive, held.pull, held.curve
-    scores, codes = lists.scores, lists.codes
+    share, scores, codes = held.share, lists.scores, lists.codes
+    _, power = math.frexp(lists.inverse[q])
+    unit = math.ldexp(1.0, min(power, _MOST_POWER))
     passing, reached = lists.inverse[q], 0
     for r in range(len(position)):
         row = start + position[r]
         chance = stop[codes[row]]
-        score[r], rho[r], alive[r] = scores[row] - middle, chance, passing
+        score[r], rho[r], alive[r] = scores[row] - middle, chance, passing / unit
+        share[r] = chance * unit
         pull[r], curve[r] = 0, 0
         reached += passing > _NOBODY
         passing *= 1.0 - chance

@@ -103,7 +103,7 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, no
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
         delta = max(delta, norm.zero) if other < limit else norm.zero
-        gap = score - scores[lane]
+        gap = tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         weight = delta / (norm.base + norm.slope * abs(gap))
         pull = weight * click * tile[t + _SKIP] * wrong

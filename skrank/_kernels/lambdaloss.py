@@ -97,7 +97,7 @@ def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm)
         ordered = lead > norm.zero
         apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (fall - tile[t + _FALL] + apart)
-        gap = score - scores[i]
+        gap = tiles.gap(score, scores[i])
         wrong = tiles.wrong(sigma, gap if ordered else -gap)
         pull = weight * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * (1.0 - wrong)

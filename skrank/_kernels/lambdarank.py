@@ -43,7 +43,7 @@ def neighbours(first, last, indptr, lists, lead, pairs, out):
                 continue
             upper, lower = order[start + r], order[start + r + 1]
             better, worse = (lower, upper) if delta > 0 else (upper, lower)
-            ahead = mine[better] - mine[worse]
+            ahead = tiles.gap(mine[better], mine[worse])
             wrong = tiles.wrong(pairs.sigma, ahead)
             force = abs(delta) * wrong / (base + slope * abs(ahead))
             pull[better] -= force

@@ -69,7 +69,7 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
         delta = max(delta, norm.zero) if other < limit else norm.zero
-        gap = score - scores[lane]
+        gap = tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * (1.0 - wrong)

@@ -94,12 +94,15 @@ def _normal_single(y):
 def _theta(scores, middle, sigma, relative):
     """Standard deviation of the difference of two scores."""
     if relative:
+        # in units of a power of two, so that squares fit and nothing is rounded by it
+        _, power = math.frexp(scores.max() - middle)
+        unit = math.ldexp(1.0, min(power, 1000))
         total, squares = 0.0, 0.0
         for score in scores:
-            total += score - middle
-            squares += (score - middle) ** 2
+            total += (score - middle) / unit
+            squares += ((score - middle) / unit) ** 2
         variance = squares / len(scores) - (total / len(scores)) ** 2
-        sigma *= max(math.sqrt(max(variance, 0.0)), _LEAST_SPREAD)
+        sigma *= max(math.sqrt(max(variance, 0.0)) * unit, _LEAST_SPREAD)
     return math.sqrt(2.0) * sigma
 
 

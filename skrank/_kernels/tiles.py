@@ -19,6 +19,8 @@ FIELD = CAPACITY + MOST_LANES  # fields lie this far apart: known to the compile
 EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))  # fields of every tile
 OTHERS = 5  # number of the first field that a kernel may give a meaning of its own
 
+WIDEST_GAP = 1e100  # of scores: differences beyond count as this one
+
 options = {"cache": True, "nogil": True, "error_model": "numpy"}
 fast = options | {"fastmath": True}
 
@@ -71,6 +73,12 @@ def exponentials(n, scores, sigma, e):
     for i in range(n):
         e[i] = sigma * scores[i]
         e[i] = np.exp(e[i])
+
+
+@njit(**options)
+def gap(score, other):
+    """How far one score is ahead of another, within what products of it can hold."""
+    return min(max(score - other, -WIDEST_GAP), WIDEST_GAP)
 
 
 @njit(**options)

@@ -36,6 +36,7 @@ from skrank._validation.data import check_probabilities as check_probabilities
 from skrank._validation.data import check_rows_shown as check_rows_shown
 from skrank._validation.data import check_same_index as check_same_index
 from skrank._validation.data import check_training_labels as check_training_labels
+from skrank._validation.data import check_training_weights as check_training_weights
 from skrank._validation.data import check_weights as check_weights
 from skrank._validation.data import look_up as look_up
 from skrank._validation.data import query_weights as query_weights

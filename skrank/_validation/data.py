@@ -23,6 +23,10 @@ class RowsByQuery(Protocol):
     def caller_row(self, row: int) -> int: ...
 
 
+MOST_TRAINING_LABEL = 1e100  # above, sums of labels might not fit
+HEAVIEST_QUERY = 1e15  # weight in training: curvatures of 1e18 are met, floats end at 3e38
+
+
 def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given."""
     try:
@@ -294,14 +298,34 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
     return labels
 
 
-def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
-    """Normalisers of queries: one over the best value must be a number."""
+def check_learnable(
+    inverse: np.ndarray, labels: np.ndarray, metric: object, queries: RowsByQuery
+) -> None:
+    """What gradients are multiplied by, one over the best value of each query: numbers."""
+    if labels.max() > MOST_TRAINING_LABEL:
+        raise ValueError(
+            f"the label {labels.max()} is too large to train on {metric}: no sum of such labels "
+            "fits. Scale the labels down."
+        )
     bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
     if len(bad):
         raise ValueError(
             f"the best value of {metric} for query {queries.name(int(bad[0]))} is too near to 0 to "
-            "divide by: rescale the labels or gains."
+            "divide by: scale the labels or their gains up."
         )
+
+
+def check_training_weights(weights: np.ndarray | None, queries: RowsByQuery) -> np.ndarray:
+    """Weights per query that gradients in single precision can bear; ones for None."""
+    if weights is None:
+        return np.ones(len(queries.indptr) - 1)
+    heavy = np.flatnonzero(weights > HEAVIEST_QUERY)
+    if len(heavy):
+        raise ValueError(
+            f"weight of query {queries.name(int(heavy[0]))} is {weights[heavy[0]]}: gradients in "
+            f"single precision bear no more than {HEAVIEST_QUERY:g}. Scale the weights down."
+        )
+    return weights
 
 
 def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> None:

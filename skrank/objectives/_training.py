@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 
 import numpy as np
@@ -22,6 +23,14 @@ class Training:
     def __init__(self, queries: Queries) -> None:
         self._indptr = queries.indptr
         self._first: tuple[bytes, int] | None = None
+        self._rounds: dict[int, int] = {}  # seen by each thread: two may train at once
+
+    def round_of(self, scores: np.ndarray) -> int:
+        """The number of the round, from 0, that has these scores in the training of this thread."""
+        thread = threading.get_ident()
+        number = 0 if self.begins(scores) else self._rounds.get(thread, 0)
+        self._rounds[thread] = number + 1
+        return number
 
     def begins(self, scores: np.ndarray) -> bool:
         """Whether these are the scores of a first round."""

@@ -100,7 +100,7 @@ class BoundSoftmax:
         self.objective = objective
         self.judgments = judgments
         self.gain = gain_per_code(objective.gain, judgments.labels)
-        self.weight = np.ones(len(judgments.queries)) if weights is None else weights
+        self.weight = check.check_training_weights(weights, judgments.queries)
         self.round = 0
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:

@@ -189,12 +189,17 @@ class BoundSoftRank:
         self.queries = judgments.queries
         self.indptr = judgments.indptr
         self.codes = judgments.codes
-        self.gain = plan.tables.gain  # type: ignore[attr-defined]
+        gain: np.ndarray = plan.tables.gain  # type: ignore[attr-defined]
+        # by a power of two, which rounds nothing: gains fit single precision then
+        unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
+        self.gain = gain / unit
         self.discount = plan.tables.u  # type: ignore[attr-defined]
         self.shift = chosen.smooth.shift or 0.0 if chosen.smooth else 0.0
-        self.inverse = plan.inverse * plan.slope()
+        with np.errstate(over="ignore"):
+            self.inverse = plan.inverse * plan.slope() * unit
+        check.check_learnable(self.inverse, judgments.labels, chosen, self.queries)
         self.empty = plan.empty
-        self.weight = np.ones(len(self.queries)) if weights is None else weights
+        self.weight = check.check_training_weights(weights, self.queries)
         self.round = 0
 
     def values(self, scores: np.ndarray) -> np.ndarray:

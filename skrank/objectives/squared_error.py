@@ -127,7 +127,7 @@ class BoundSquaredError:
         self.target = target
         self.centered = centered
         self.judgments = judgments
-        self.weight = np.ones(len(judgments.queries)) if weights is None else weights
+        self.weight = check.check_training_weights(weights, judgments.queries)
         self.round = 0
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:

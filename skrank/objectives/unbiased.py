@@ -176,9 +176,9 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
             self._learn(ratios, costs)
 
     def _learn(self, ratios: np.ndarray, costs: np.ndarray) -> None:
-        """New ratios from the cost of each position; the old ones where the first has none."""
+        """New ratios from the costs of positions; the old ones where costs are none or endless."""
         means = np.divide(costs, self.mass, out=np.zeros_like(costs), where=self.mass > 0)
-        if means[0] > _UNSEEN:
+        if means[0] > _UNSEEN and np.isfinite(means).all():
             ratios[:] = (means / means[0]) ** (1 / (1 + self.bias_norm))
 
 

@@ -97,7 +97,6 @@ def circle_in(graph):
     return None
 
 
-@pytest.mark.xfail(reason="objectives and active still do", strict=False)
 def test_no_files_import_each_other():
     """Imports inside functions and for types included."""
     assert circle_in(GRAPH) is None
