@@ -77,8 +77,7 @@ class Pairs:
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
         # systems that lack the same queries: mostly all of them
-        self._masks, pattern = np.unique(present, axis=0, return_inverse=True)
-        self._pattern = pattern.ravel()  # numpy 2.0 gave it a second dimension
+        self._masks, self._pattern = unique_rows(present)
         counts = self._masks.astype(np.int64)
         self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]
         self.n_dropped = len(matrix) - self.n_queries
@@ -127,6 +126,13 @@ class Pairs:
             for row, values in zip(out, function(block.z, block.weights), strict=True):
                 row[block.pairs] = values
         return out
+
+
+def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that differ, and which of them each row is: without the sorting of numpy.unique."""
+    numbers: dict[bytes, int] = {}
+    codes = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
+    return rows[np.unique(codes, return_index=True)[1]], codes
 
 
 def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.ndarray:

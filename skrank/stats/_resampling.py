@@ -19,6 +19,7 @@ from skrank.stats._moments import student_t, variance_divisor
 # so that many blocks share the cost of the loop also where queries are few.
 _CELLS = 2**20
 _ROWS = 1024
+_MOST_DRAWN = 15  # queries, whose 77 million draws nobody waits for; numbers of more are huge
 
 
 @functools.cache
@@ -94,9 +95,8 @@ class Resamples:
     def orders(self) -> np.ndarray | None:
         """What each draw counts if all are there, else None: all count the same."""
         n = self.n_queries
-        if math.comb(2 * n - 1, n) > self.n_resamples:
-            return None
-        return every_count(n)[1]
+        few = n <= _MOST_DRAWN and math.comb(2 * n - 1, n) <= self.n_resamples
+        return every_count(n)[1] if few else None
 
     def __len__(self) -> int:
         return self.n_resamples if self.orders is None else len(self.orders)
@@ -124,29 +124,46 @@ class Resamples:
         place = np.minimum(np.array(at), values.shape[1] - 1)
         return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)
 
+    def means(self, z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Mean of each row in each draw, of shape (rows, draws)."""
+        means = np.empty((len(z), len(self)))
+        with one_thread():
+            for drawn, counts in self.blocks():
+                means[:, drawn] = _weighted_mean(z, weights, counts)
+        return means
+
     def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 
         What varies by no more than rounding has an error of exactly 0.
         """
-        means, squares, errors = np.empty((3, len(z), len(self)))
-        w = np.ones(self.n_queries) if weights is None else weights
+        means, errors = np.empty((2, len(z), len(self)))
+        squares = None if weights is None else weights**2
         with one_thread():
             for drawn, counts in self.blocks():
-                first, second, third = (counts @ w**power for power in (1, 2, 3))
-                mean = np.matmul(z, (counts * (w / first[:, None])).T)
-                if weights is None:  # both sums of squares have one matrix of weights
-                    square = np.matmul(z**2, counts.T / self.n_queries)
-                    spread, divisor = square - mean**2, self.n_queries - 1.0
-                else:
-                    squared = (counts * (w**2 / second[:, None])).T
-                    square = np.matmul(z**2, squared)
-                    spread = square - mean * (2 * np.matmul(z, squared) - mean)
-                    divisor = first**2 * variance_divisor(first, second, third) / second**2
-                means[:, drawn], squares[:, drawn] = mean, square
-                errors[:, drawn] = spread / divisor
-                errors[:, drawn][spread <= 1e-12 * square] = 0
+                mean = means[:, drawn] = _weighted_mean(z, weights, counts)
+                square = _weighted_mean(z**2, squares, counts)
+                # by the squares of the weights; without weights it is the mean itself
+                other = mean if squares is None else _weighted_mean(z, squares, counts)
+                spread = square - mean * (2 * other - mean)
+                spread[spread <= 1e-12 * square] = 0
+                errors[:, drawn] = spread / _error_divisor(counts, weights)
         return means, errors
+
+
+def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
+    """Mean of each row in each draw, given how often each draw has each query."""
+    if weights is None:
+        return z @ counts.T / counts.shape[1]
+    return (z * weights) @ counts.T / (counts @ weights)
+
+
+def _error_divisor(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray | float:
+    """What a mean squared deviation, by squares of weights, is divided by for a squared error."""
+    if weights is None:
+        return counts.shape[1] - 1.0
+    first, second, third = (counts @ weights**power for power in (1, 2, 3))
+    return variance_divisor(first, second, third) * (first / second) ** 2
 
 
 def centred_draws(

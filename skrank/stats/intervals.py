@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
 from skrank.stats._moments import moments, student_t
+from skrank.stats._pairs import unique_rows
 from skrank.stats._resampling import Resamples, centred
 
 _FEWEST_DRAWN = 5  # queries, below which the few draws that there are say less than Student's t
@@ -167,14 +168,14 @@ def _percentile(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return draws.quantiles(draws.moments(z, w)[0], tails).T
+    return draws.quantiles(draws.means(z, w), tails).T
 
 
 def _bca(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
-    means = draws.moments(z, w)[0]
+    means = draws.means(z, w)
     observed = mean[:, None]
     below = (draws.share(means < observed) + draws.share(means <= observed)) / 2
     bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
@@ -236,7 +237,6 @@ def _intervals(
 
 def _alike(matrix: np.ndarray, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Queries (a mask), and the columns that use exactly these, with the same weights."""
-    effective = np.where(np.isnan(matrix), 0.0, weight)
-    patterns, columns = np.unique(effective.T, axis=0, return_inverse=True)
+    patterns, codes = unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
     for number, pattern in enumerate(patterns):
-        yield pattern > 0, np.flatnonzero(columns.ravel() == number)
+        yield pattern > 0, np.flatnonzero(codes == number)
