@@ -29,7 +29,7 @@ CORRECTION_CHOICES = {
     "max-t": "by the largest t of all; intervals hold together at {:g} %",
     "none": "not corrected; each interval holds by itself at {:g} %",
 }
-_MOST_LINES = 40  # of a table in a repr
+_MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middle
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,7 +246,7 @@ def compare_values(
     _check_correction(test, correction)
     alpha = check.check_share("alpha", alpha)
     _check_counts(per_query)
-    # one call for all metrics, whose columns stand side by side
+    # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
     how: dict[str, Any] = {"pairs": columns, "weights": weights}
     level = alpha / len(columns) if correction == "holm" else alpha

@@ -84,8 +84,8 @@ class CurveDisplay(Display, ABC):
     name: str | None
     n_queries: int
     n_empty: int
-    _measure: ClassVar[str]  # of the value in the legend
-    _axes: ClassVar[tuple[str, str]]  # names of recall and precision
+    _measure: ClassVar[str]  # what the value in the legend is called
+    _axes: ClassVar[tuple[str, str]]  # what recall and precision are called on the axes
 
     @abstractmethod
     def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
@@ -93,7 +93,7 @@ class CurveDisplay(Display, ABC):
 
     @classmethod
     def _trained(
-        cls, estimator: Any, y: Any, ids: np.ndarray, given: dict[str, Any]
+        cls, estimator: Any, y: ArrayLike, ids: np.ndarray, given: dict[str, Any]
     ) -> dict[str, Any]:
         """Parameters of `from_predictions`: the given ones, and what a fitted model knows."""
         return given
@@ -102,10 +102,10 @@ class CurveDisplay(Display, ABC):
     @abstractmethod
     def from_predictions(
         cls,
-        relevance: Any,
-        scores: Any,
+        relevance: ArrayLike,
+        scores: ArrayLike,
         *,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -116,10 +116,10 @@ class CurveDisplay(Display, ABC):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         response_method: str = "auto",
         name: str | None = None,
         **kwargs: Any,
@@ -245,7 +245,7 @@ def count_queries(relevant: np.ndarray) -> tuple[int, int]:
     return n_queries, len(relevant) - n_queries
 
 
-def draw_lots(relevance: Any, scores: Any, ids: np.ndarray) -> tuple[np.ndarray, ...]:
+def draw_lots(relevance: ArrayLike, scores: ArrayLike, ids: np.ndarray) -> tuple[np.ndarray, ...]:
     """The rows in a random order, the same in every call: a stable sort then orders ties by lot."""
     order = np.random.default_rng(0).permutation(len(ids))
     return np.asarray(relevance)[order], np.asarray(scores)[order], ids[order]
@@ -258,8 +258,8 @@ def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) ->
     """
     from matplotlib.transforms import Bbox
 
-    figure = ax.figure.figure  # of a subfigure, the figure that it is part of
-    figure.draw_without_rendering()  # decides how large the axes are
+    figure = ax.figure.figure  # also where the axes belong to a subfigure
+    figure.draw_without_rendering()  # which decides how large the axes are
     pixels = ax.transData.transform(np.column_stack([x, y]))
     frame = ax.get_window_extent()
     taken = [Bbox.from_bounds(px - 3, py - 3, 6, 6) for px, py in pixels]

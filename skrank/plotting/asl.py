@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank.plotting._display import LinesDisplay, choose
 from skrank.stats import DiscriminativePower, discriminative_power
 
@@ -73,7 +74,7 @@ class ASLCurveDisplay(LinesDisplay):
         *,
         alpha: float = 0.05,
         n_resamples: int = 1000,
-        random_state: Any = 0,
+        random_state: check.RandomState = 0,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank import metrics
@@ -68,8 +69,8 @@ class QueryComparisonDisplay(Display):
 
     def __init__(
         self,
-        values_a: Any,
-        values_b: Any,
+        values_a: ArrayLike,
+        values_b: ArrayLike,
         *,
         metric: str | Metric = "gap",
         names: Sequence[str] = ("a", "b"),
@@ -89,11 +90,11 @@ class QueryComparisonDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        relevance: Any,
-        scores_a: Any,
-        scores_b: Any,
+        relevance: ArrayLike,
+        scores_a: ArrayLike,
+        scores_b: ArrayLike,
         *,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         metric: str | Metric = "gap",
         names: Sequence[str] = ("a", "b"),
         max_grade: int | None = None,
@@ -235,7 +236,7 @@ class QueryComparisonDisplay(Display):
         difference = self.difference.sort_values(ascending=False, kind="stable")
         heights, edges = difference.to_numpy(), np.arange(len(difference) + 1) + 0.5
         up, down = (a, b) if self.metric.greater_is_better else (b, a)
-        # one polygon for all bars of a colour: a patch for each is slow for 30,000 queries
+        # one polygon for all bars of a colour, as one for each bar is slow for 30,000 queries
         corners = np.append(heights, 0.0)
         above: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{up} better", **style}
         below: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{down} better", **style}
@@ -271,13 +272,13 @@ class QueryComparisonDisplay(Display):
         return f"{text}; not defined on {self.n_empty} more" if self.n_empty else text
 
 
-def _check_names(names: Any) -> tuple[str, str]:
+def _check_names(names: Sequence[str]) -> tuple[str, str]:
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names={names!r} must be two different names, one per system.")
     return str(names[0]), str(names[1])
 
 
-def _values(plan: Plan, scores: Any, name: str) -> pd.Series:
+def _values(plan: Plan, scores: ArrayLike, name: str) -> pd.Series:
     """Value of each query of a plan; a message about scores names the system."""
     import pandas as pd
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
@@ -77,10 +78,10 @@ class ElevenPointDisplay(CurveDisplay):
     @classmethod
     def from_predictions(
         cls,
-        relevance: Any,
-        scores: Any,
+        relevance: ArrayLike,
+        scores: ArrayLike,
         *,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         rel: float = 1.0,
         condensed: bool = False,
         ties: str = "average",

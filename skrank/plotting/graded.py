@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
@@ -97,10 +98,10 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     @classmethod
     def from_predictions(
         cls,
-        relevance: Any,
-        scores: Any,
+        relevance: ArrayLike,
+        scores: ArrayLike,
         *,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         thresholds: Sequence[float] | None = None,
         max_grade: int | None = None,
         labels: str = "step",
@@ -188,7 +189,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
 
     @classmethod
     def _trained(
-        cls, estimator: Any, y: Any, ids: np.ndarray, given: dict[str, Any]
+        cls, estimator: Any, y: ArrayLike, ids: np.ndarray, given: dict[str, Any]
     ) -> dict[str, Any]:
         if given.get("thresholds") is not None or given.get("max_grade") is not None:
             return given

@@ -6,6 +6,7 @@ import numpy as np
 
 # Differences below this share of the largest score are rounding, not differences.
 ROUNDING = 1e-12
+EQUAL = 1 - 1e-9  # statistics whose ratio is above this are equal but for rounding
 
 
 def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

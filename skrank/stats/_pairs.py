@@ -76,7 +76,7 @@ class Pairs:
         sizes = np.abs(self._scores).max(axis=1, where=present, initial=0)
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        # systems that lack the same queries: mostly all of them
+        # systems that have the same queries are treated together: mostly that is all of them
         self._masks, self._pattern = unique_rows(present)
         counts = self._masks.astype(np.int64)
         self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]

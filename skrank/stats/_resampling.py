@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import student_t, variance_divisor
+from skrank.stats._moments import ROUNDING, student_t, variance_divisor
 
 # Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
 # so that many blocks share the cost of the loop also where queries are few.
 _CELLS = 2**20
 _ROWS = 1024
-_MOST_DRAWN = 15  # queries, whose 77 million draws nobody waits for; numbers of more are huge
+# Queries whose draws may all be visited: 77 million. For more, the number of draws is not computed,
+# as it has thousands of digits for thousands of queries.
+_MOST_DRAWN = 15
 
 
 @functools.cache
 def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: ten milliseconds
+    # made once: it takes ten milliseconds to look through all loaded libraries
+    return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -143,10 +146,10 @@ class Resamples:
             for drawn, counts in self.blocks():
                 mean = means[:, drawn] = _weighted_mean(z, weights, counts)
                 square = _weighted_mean(z**2, squares, counts)
-                # by the squares of the weights; without weights it is the mean itself
+                # the mean by squared weights, which is the mean itself if there are no weights
                 other = mean if squares is None else _weighted_mean(z, squares, counts)
                 spread = square - mean * (2 * other - mean)
-                spread[spread <= 1e-12 * square] = 0
+                spread[spread <= ROUNDING * square] = 0
                 errors[:, drawn] = spread / _error_divisor(counts, weights)
         return means, errors
 
@@ -202,5 +205,5 @@ def centred(z: np.ndarray, mean: np.ndarray) -> np.ndarray:
     Otherwise a resample of zeros could look like a constant difference, of infinite t.
     """
     shifted = z - mean[:, None]
-    shifted[np.abs(shifted) <= 1e-12 * np.abs(z).max(axis=1, keepdims=True)] = 0
+    shifted[np.abs(shifted) <= ROUNDING * np.abs(z).max(axis=1, keepdims=True)] = 0
     return shifted

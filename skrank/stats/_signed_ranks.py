@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.stats
 
+from skrank.stats._moments import ROUNDING
 from skrank.stats._resampling import every_flip
 
 ZERO_CHOICES = ("wilcox", "pratt", "zsplit")
-_MOST_EXACT = (
-    13  # queries whose signs are all visited where ranks are tied or weighted, as in scipy
-)
+# Queries whose signs are all visited where ranks are tied or weighted: as many as in scipy.
+_MOST_EXACT = 13
 
 
 def signed_rank_test(
@@ -91,8 +91,8 @@ def weighted_sign_test(signed: np.ndarray) -> np.ndarray:
 def flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:
     """Number of flips, given as 0 and 1, that leave the sum of a row at least as far from 0."""
     total = signed.sum(axis=1, keepdims=True)
-    bound = np.abs(total) - 1e-12 * np.abs(signed).sum(axis=1, keepdims=True)
-    # flipping what adds up to f leaves total - 2 f
+    bound = np.abs(total) - ROUNDING * np.abs(signed).sum(axis=1, keepdims=True)
+    # changing the sign of what adds up to f turns the total into total - 2 f
     low, high = (total - bound) / 2, (total + bound) / 2
     flipped = signed @ flips.T
     return np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)

@@ -158,7 +158,7 @@ def _distances(grades: np.ndarray, total: np.ndarray, level: str) -> np.ndarray:
     """Squared distances of labels, given how often each occurs."""
     if level == "nominal":
         return 1.0 - np.eye(len(grades))
-    if level == "ordinal":  # labels from one to the other, these two by half
+    if level == "ordinal":  # how many labels lie between both, these two counted by half
         middle = np.cumsum(total) - total / 2
         return np.subtract.outer(middle, middle) ** 2
     difference = np.subtract.outer(grades, grades) ** 2

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import power_sums, student_t, variance_divisor
+from skrank.stats._moments import EQUAL, ROUNDING, power_sums, student_t, variance_divisor
 from skrank.stats._pairs import Pairs
 from skrank.stats._resampling import centred, every_flip, one_thread, sign_flips
 
-_EQUAL = 1 - 1e-9  # statistics nearer than this are equal but for rounding
-_CELLS = 2**21  # of a block of resamples x queries x systems: 16 MB
+_CELLS = 2**21  # of a block of resamples x queries x systems, which then takes 16 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ def tukey_hsd(
     first, second = np.triu_indices(kept.shape[1], 1)
     mean = share @ kept
     difference = mean[first] - mean[second]
-    bound = np.abs(difference) - 1e-12 * np.abs(kept).max(initial=0)
+    bound = np.abs(difference) - ROUNDING * np.abs(kept).max(initial=0)
     with one_thread():
         spreads, exact = _spreads(kept, share, n_resamples, check.check_random_state(random_state))
     at_least = len(spreads) - np.searchsorted(spreads, bound, side="left")
@@ -146,7 +145,7 @@ def _spreads(
 ) -> tuple[np.ndarray, bool]:
     """Largest minus smallest mean of systems permuted inside queries, ascending; whether all."""
     n_queries, n_systems = scores.shape
-    # a permutation of all queries alike changes nothing: those of the first one can stay
+    # the same permutation on every query changes no spread, so that the first query can stay
     if (n_queries - 1) * math.lgamma(n_systems + 1) <= math.log(n_resamples) + 1e-9:
         orders = np.array(list(itertools.permutations(range(n_systems))))
         means = share[0] * scores[:1]
@@ -261,7 +260,7 @@ def max_t(
     mean, t, error = chosen.measure(
         lambda z, w: tuple(student_t(z, w)[place] for place in (0, 2, 1)), 3
     )
-    share = 1 - np.searchsorted(most, np.abs(t) * _EQUAL, side="left") / len(most)
+    share = 1 - np.searchsorted(most, np.abs(t) * EQUAL, side="left") / len(most)
     critical = _critical(most, alpha, n_resamples)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)
     return MaxT(
@@ -304,7 +303,7 @@ def _t_squares(z: np.ndarray, w: np.ndarray, signs: np.ndarray) -> np.ndarray:
     mean = signs @ (z * (w / first)).T
     square = z**2 @ w**2
     spread = square - mean * (2 * (signs @ (z * w**2).T) - mean * second)
-    spread[spread <= 1e-12 * square] = 0  # all the same with these signs
+    spread[spread <= ROUNDING * square] = 0  # all differences are the same with these signs
     error = spread / variance_divisor(first, second, third) * (second / first**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean == 0, 0.0, mean**2 / error)
@@ -315,4 +314,4 @@ def _critical(most: np.ndarray, alpha: float, n_resamples: int) -> float:
     share = (alpha * (1 + n_resamples) - 1) / n_resamples
     if share <= 0:
         return math.inf  # too few resamples for any p-value below alpha
-    return float(most[len(most) - math.ceil(share * len(most) - 1e-9)] / _EQUAL)
+    return float(most[len(most) - math.ceil(share * len(most) - 1e-9)] / EQUAL)

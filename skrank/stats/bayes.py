@@ -15,7 +15,7 @@ from skrank.stats._pairs import Pairs
 from skrank.stats._resampling import one_thread
 
 METHOD_CHOICES = ("t", "signed-rank")
-_CELLS = 2**20  # of a block of samples x queries: 8 MB
+_CELLS = 2**20  # of a block of samples x queries, which then takes 8 MB
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
-_MOST = 10**9  # queries: more than any collection has
+_MOST_QUERIES = 10**9  # more than any collection has
 
 
 def paired_t_power(
@@ -93,9 +93,10 @@ def queries_needed(
     enough = 2
     while _power(effect, enough, alpha) < power:
         enough *= 2
-        if enough > _MOST:
+        if enough > _MOST_QUERIES:
             raise ValueError(
-                f"difference / std = {effect:g} needs more than {_MOST} queries: it is too small."
+                f"difference / std = {effect:g} needs more than {_MOST_QUERIES} queries: it is too "
+                "small."
             )
     too_few = enough // 2
     while enough - too_few > 1:

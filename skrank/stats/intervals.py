@@ -16,7 +16,7 @@ from skrank.stats._moments import moments, student_t
 from skrank.stats._pairs import unique_rows
 from skrank.stats._resampling import Resamples, centred
 
-_FEWEST_DRAWN = 5  # queries, below which the few draws that there are say less than Student's t
+_FEWEST_DRAWN = 5  # queries: with fewer there are so few draws that bootstrap-t covers less than t
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def bootstrap_interval(
             return _t_bounds(z, w, confidence)
         mean, _ = moments(z, w)
         low, high = bounds(z, w, mean, Resamples(z.shape[1], n_resamples, seed), tails)
-        constant = np.ptp(z, axis=1) == 0  # else rounding would give it a width
+        constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
     return _intervals(values, weights, confidence, interval)

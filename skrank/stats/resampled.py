@@ -6,13 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import moments
+from skrank.stats._moments import EQUAL, moments
 from skrank.stats._pairs import Pairs
 from skrank.stats._resampling import Resamples, centred_draws, every_flip, one_thread, sign_flips
 from skrank.stats._signed_ranks import flip_counts, flip_shares
 from skrank.stats.paired import PairedTest, run_test
-
-_EQUAL = 1 - 1e-9  # statistics nearer than this are equal but for rounding
 
 
 def randomisation_test(
@@ -133,7 +131,7 @@ def paired_bootstrap(
 
 def achieved_level(t: np.ndarray, squares: np.ndarray, draws: Resamples) -> np.ndarray:
     """Share of draws, given the squares of their t, that are at least as far from 0 as `t`."""
-    return draws.share(squares >= _EQUAL * t[:, None] ** 2)
+    return draws.share(squares >= EQUAL * t[:, None] ** 2)
 
 
 def block_width(n_resamples: int) -> int:
