@@ -73,3 +73,4 @@ if __name__ == "__main__":
     PAGE.write_text(page())
     print(f"wrote {PAGE}")
     runpy.run_path(str(PAGE.with_name("scikit_learn.py")), run_name="__main__")
+    runpy.run_path(str(PAGE.with_name("peer_names.py")), run_name="__main__")

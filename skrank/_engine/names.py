@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from skrank import _validation as check
+from skrank._engine import peer_names
 from skrank._engine.metric import Metric
 
 _registry: dict[str, type[Metric]] = {}
@@ -50,7 +51,9 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     ----------
     name : str or Metric
         Name, parameters in brackets, cut-off behind @; or a sum of weights times such names, see
-        `Mixture`. A Metric is returned as it is.
+        `Mixture`. A Metric is returned as it is. Names of trec_eval, ir_measures and ranx are read
+        with their meaning: with a prefix, as in "trec_eval:map" or "ir_measures:nDCG@10", or where
+        only they spell so, as in "ndcg_cut_10".
     **parameters
         Parameters beyond those in the name; those of a sum go to each of its metrics.
 
@@ -81,6 +84,10 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     if not isinstance(name, str):
         raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
 
+    ours = peer_names.translate(name, _registry)
+    if ours is not None:
+        return metric(ours, **parameters)
+
     def named(base: str, inside: dict[str, Any]) -> Metric:
         if base not in _registry:
             raise check.unknown_name("metric", base, _registry)
@@ -90,6 +97,25 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
         return _build(_registry[base], inside | parameters)
 
     return read(name, named)
+
+
+def columns(name: str | Metric) -> dict[str, Metric]:
+    """Metrics by what reports call them, in order.
+
+    One, under its full name; or, under the names that another tool gives them, one or all of a
+    family such as "trec_eval:P".
+    """
+    if isinstance(name, str):
+        prefix, text = peer_names.split_prefix(name)
+        if prefix in ("trec_eval", "trec_eval10") or (not prefix and text not in _registry):
+            family = peer_names.expand(text) or []
+            if len(family) > 1:
+                colon = ":" * bool(prefix)
+                return {f"{prefix}{colon}{one}": metric(f"{prefix}{colon}{one}") for one in family}
+        if peer_names.translate(name, _registry) is not None:
+            return {name.strip(): metric(name)}
+    one = metric(name)
+    return {str(one): one}
 
 
 def _fields(instance: Metric) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
+from skrank._engine.names import columns
 from skrank._engine.plan import GEOMETRIC_FLOOR
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
@@ -183,7 +184,7 @@ def evaluate(
 
 
 def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
-    """Metrics by their full name, each once.
+    """Metrics by their full name, or by the name that another tool gives them, each once.
 
     Parameters
     ----------
@@ -200,10 +201,10 @@ def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
     """
     chosen: dict[str, Metric] = {}
     for item in metrics:
-        one = metric(item)
-        if str(one) in chosen:
-            raise ValueError(f"metric {str(one)!r} is given twice: each has one column.")
-        chosen[str(one)] = one
+        for name, one in columns(item).items():
+            if name in chosen:
+                raise ValueError(f"metric {name!r} is given twice: each has one column.")
+            chosen[name] = one
     if not chosen:
         raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
     return chosen

@@ -11,7 +11,7 @@ from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
 
-@register("relative_precision", "relative_p", function="relative_precision_at_k_score")
+@register("relative_precision", function="relative_precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class RelativePrecision(RelevantSet):
     """Precision over the highest precision possible: an ideal list scores 1 at every cut-off.

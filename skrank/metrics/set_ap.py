@@ -13,7 +13,7 @@ from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists, Scale
 
 
-@register("set_ap", "set_map", function="set_average_precision_at_k_score")
+@register("set_ap", function="set_average_precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class SetAP(RelevantSet):
     """Average precision of a set: precision times recall.

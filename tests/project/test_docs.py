@@ -11,7 +11,7 @@ from skrank.metrics import registered
 BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
 
 
-@pytest.mark.parametrize("name", ["build.py", "scikit_learn.py"])
+@pytest.mark.parametrize("name", ["build.py", "scikit_learn.py", "peer_names.py"])
 def test_pages_are_current(name):
     built = runpy.run_path(str(BUILD.with_name(name)))
     assert built["PAGE"].read_text() == built["page"](), "run python docs/build.py"

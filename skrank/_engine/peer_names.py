@@ -1,0 +1,388 @@
+"""Names that trec_eval, ir_measures and ranx give to metrics, read with exactly their meaning.
+
+A table per tool says what each of its names is here, or why it is refused. The names are texts, and
+so are ours: `skrank.metric` reads what `translate` returns.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_LEVELS = tuple(f"{tenth / 10:.2f}" for tenth in range(11))
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
+_GAIN = rf"\d+={_NUMBER}"
+_NUMBERS = rf"{_NUMBER}(?:,{_NUMBER})*"
+
+
+class Here(NamedTuple):
+    """What a name is here.
+
+    Attributes
+    ----------
+    name : str
+        Our name; ``{k}`` stands for the parameter of theirs.
+    usual : tuple
+        Parameters that a name without one stands for, each of them a metric.
+    all_at_once : bool
+        Whether several parameters make one metric, not one each.
+    note : str
+        Where the values may differ all the same.
+    """
+
+    name: str
+    usual: tuple[Any, ...] = ()
+    all_at_once: bool = False
+    note: str = ""
+
+
+class Refused(NamedTuple):
+    """Why a name is not read, and what comes nearest."""
+
+    reason: str
+    nearest: str = ""
+
+
+def _sorted_levels(text: str) -> str:
+    return "[" + ",".join(str(float(level)) for level in text.split(",")) + "]"
+
+
+_PREFERENCES = Refused("it measures preferences between documents, which are out of scope")
+_GROUPS = Refused("it averages over groups of assessors, which is out of scope", "map")
+_EXPERIMENTAL = Refused("trec_eval calls it experimental", "ndcg(gain=linear,empty=0)")
+
+TREC_EVAL: dict[str, Here | Refused] = {
+    "num_q": Here("num_q"),
+    "num_ret": Here("num_ret"),
+    "num_rel": Here("num_rel"),
+    "num_rel_ret": Here("num_rel_ret"),
+    "map": Here("ap(empty=0)"),
+    "gm_map": Here("ap(empty=0,average=geometric)"),
+    "Rprec": Here("r_precision(empty=0)"),
+    "bpref": Here("bpref(empty=0)"),
+    "recip_rank": Here("rr(empty=0)"),
+    "iprec_at_recall": Here("iprec(recall={k},rounding=trec_eval9,empty=0)", _LEVELS),
+    "P": Here("precision(empty=0)@{k}", CUTOFFS),
+    "recall": Here("recall(empty=0)@{k}", CUTOFFS),
+    "infAP": Here("infap(empty=0)"),
+    "gm_bpref": Here("bpref(empty=0,average=geometric)"),
+    "Rprec_mult": Here(
+        "r_precision(multiple={k},empty=0)", tuple(f"{fifth / 5:.2f}" for fifth in range(1, 11))
+    ),
+    "utility": Here("utility(weights={k})", ("1,-1,0,0",), all_at_once=True),
+    "11pt_avg": Here(
+        "iap(levels={k},rounding=trec_eval9,empty=0)", (",".join(_LEVELS),), all_at_once=True
+    ),
+    "ndcg": Here("ndcg(gain=linear,empty=0)"),
+    "ndcg_cut": Here("ndcg(gain=linear,empty=0)@{k}", CUTOFFS),
+    "map_cut": Here("ap(empty=0)@{k}", CUTOFFS),
+    "relative_P": Here("relative_precision(empty=0)@{k}", CUTOFFS),
+    "success": Here("success(empty=0)@{k}", (1, 5, 10)),
+    "set_P": Here("precision(empty=0)"),
+    "set_relative_P": Here("relative_precision(empty=0)"),
+    "set_recall": Here("recall(empty=0)"),
+    "set_map": Here("set_ap(empty=0)"),
+    "set_F": Here("f1(beta={k},empty=0)", ("1.0",), note="its parameter is the square of beta"),
+    "num_nonrel_judged_ret": Here("num_nonrel_judged_ret"),
+    "runid": Refused("it is a name, not a number: the report has it as its index"),
+    "relstring": Refused("it is a text, not a number"),
+    "binG": _EXPERIMENTAL,
+    "G": _EXPERIMENTAL,
+    "ndcg_rel": _EXPERIMENTAL,
+    "Rndcg": _EXPERIMENTAL,
+    "dcg": Refused("trec_eval prints it in debug builds only", "dcg(gain=linear,empty=0)"),
+    "ideal_dcg": Refused("it says nothing about a run", "dcg(gain=linear,empty=0)"),
+    "rbp": Refused("trec_eval 10 computes it from memory that it does not set", "rbp"),
+    "rbp_resid": Refused("trec_eval 10 leaves the tail below the list out", "rbp_residual"),
+    "unj": Refused("it is the share of k that was not judged", "judged@10"),
+    "yaap": Refused("it is AP of log odds with constants of its own", "ap(empty=0)"),
+    "map_avgjg": _GROUPS,
+    "P_avgjg": _GROUPS,
+    "Rprec_mult_avgjg": _GROUPS,
+    **{
+        f"prefs_{name}": _PREFERENCES
+        for name in (
+            "simp", "simp_ret", "simp_imp", "pair", "pair_ret", "pair_imp", "avgjg", "avgjg_ret",
+            "avgjg_imp", "avgjg_Rnonrel", "avgjg_Rnonrel_ret", "num_prefs_poss", "num_prefs_ful",
+            "num_prefs_ful_ret",
+        )
+    },
+}  # fmt: skip
+_OFFICIAL = (
+    "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+    "iprec_at_recall", "P",
+)  # fmt: skip
+_SETS = ("utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F")
+NICKNAMES = {
+    "official": _OFFICIAL,
+    "set": (*_OFFICIAL[:4], *_SETS),
+    "all_trec": tuple(name for name, here in TREC_EVAL.items() if isinstance(here, Here)),
+}
+
+_DIVERSITY = Refused("it measures diversity, which is out of scope")
+_CWL = Refused("it is a model of cwl_eval that is not here", "rbp(p=0.8,rel=1)")
+_TIES = "ir_measures orders ties by name, ascending, and takes labels below 0 for judgments"
+
+
+def _renamed(ours: str, note: str = "") -> Here:
+    return Here(ours, note=note)
+
+
+IR_MEASURES: dict[str, Here | Refused] = {
+    "AP": _renamed("ap"),
+    "MAP": _renamed("ap"),
+    "P": _renamed("precision"),
+    "Precision": _renamed("precision"),
+    "R": _renamed("recall"),
+    "Recall": _renamed("recall"),
+    "RR": _renamed("rr", "with a cut-off, ir_measures orders ties as the file does"),
+    "MRR": _renamed("rr", "with a cut-off, ir_measures orders ties as the file does"),
+    "Rprec": _renamed("r_precision"),
+    "RPrec": _renamed("r_precision"),
+    "Bpref": _renamed("bpref"),
+    "BPref": _renamed("bpref"),
+    "infAP": _renamed("infap"),
+    "Success": _renamed("success"),
+    "nDCG": _renamed("ndcg(gain=linear)"),
+    "NDCG": _renamed("ndcg(gain=linear)"),
+    "ERR": _renamed("err(max_grade=4)", "ir_measures rounds to five decimals"),
+    "RBP": _renamed("rbp"),
+    "IPrec": _renamed("iprec(rounding=trec_eval9)"),
+    "Judged": _renamed("judged", _TIES),
+    "NumQ": _renamed("num_q"),
+    "NumRet": _renamed("num_ret"),
+    "NumRel": _renamed("num_rel"),
+    "NumRelRet": _renamed("num_rel_ret"),
+    "SetP": _renamed("precision"),
+    "SetRelP": _renamed("relative_precision"),
+    "SetR": _renamed("recall"),
+    "SetF": _renamed("f1", "its beta is the square of ours"),
+    "SetAP": _renamed("set_ap"),
+    "Accuracy": Refused("it is the share of pairs in the right order, which is not here", "bpref"),
+    "Compat": Refused("it compares with rankings of preferences, which are out of scope"),
+    **dict.fromkeys(
+        ("AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall", "alpha_DCG",
+         "alpha_nDCG", "α_DCG", "α_nDCG"), _DIVERSITY,
+    ),
+    **dict.fromkeys(
+        ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG"), _CWL
+    ),
+}  # fmt: skip
+
+RANX: dict[str, Here | Refused] = {
+    "hits": Here("num_rel_ret(average=macro)"),
+    "hit_rate": Here("success(empty=0)"),
+    "precision": Here("precision(empty=0)"),
+    "recall": Here("recall(empty=0)"),
+    "f1": Here("f1(empty=0)"),
+    "r-precision": Here("r_precision(empty=0)"),
+    "mrr": Here("rr(empty=0)"),
+    "map": Here("ap(empty=0)"),
+    "dcg": Here("dcg(gain=linear,empty=0)"),
+    "dcg_burges": Here("dcg(empty=0)"),
+    "ndcg": Here("ndcg(gain=linear,empty=0)"),
+    "ndcg_burges": Here("ndcg(empty=0)"),
+    "bpref": Here("bpref(empty=0)", note="ranx has NaN where all judged documents are relevant"),
+    "rbp": Refused("ranx adds up the grades themselves, so that it exceeds 1", "rbp(p=0.95,rel=1)"),
+}  # fmt: skip
+RANX_TIES = "ranx orders ties by an unstable sort"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool, its names, and how they are read: its text to ours, to None if it has none such."""
+
+    name: str
+    names: dict[str, Here | Refused]
+    read: Callable[[str, str], str | None]
+
+    def refuse(self, text: str, refused: Refused) -> ValueError:
+        """The error for a name that is known and not read."""
+        near = f" The nearest is {refused.nearest!r}." if refused.nearest else ""
+        return ValueError(f"{text!r} of {self.name} is not read: {refused.reason}.{near}")
+
+    def unknown(self, text: str) -> ValueError:
+        """The error for a name that the tool does not have."""
+        import difflib
+
+        near = difflib.get_close_matches(text, self.names, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        known = (name for name, here in self.names.items() if isinstance(here, Here))
+        return ValueError(f"{text!r} is no name of {self.name}: {hint}Known: {', '.join(known)}.")
+
+
+# trec_eval
+# ------------------------------------------------------------------------------------------------
+
+
+def _split_trec(text: str) -> tuple[str, str] | None:
+    """Name and parameters of ``ndcg_cut_10``, ``ndcg_cut.10`` and ``P.5,10``."""
+    if text in TREC_EVAL:
+        return text, ""
+    for name in sorted(TREC_EVAL, key=len, reverse=True):
+        if text.startswith((f"{name}_", f"{name}.")):
+            return name, text[len(name) + 1 :]
+    return None
+
+
+def _read_trec(text: str, rounding: str) -> str | None:
+    parts = _split_trec(text)
+    if parts is None:
+        return None
+    name, given = parts
+    here = TREC_EVAL[name]
+    if isinstance(here, Refused):
+        raise PEERS["trec_eval"].refuse(text, here)
+    if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
+        return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
+    if (given and not here.usual) or not re.fullmatch(rf"(?:{_NUMBERS})?", given):
+        return None
+    values = [str(value) for value in here.usual or [""]]
+    if given:
+        values = [given] if here.all_at_once else given.split(",")
+    if len(values) > 1:
+        raise ValueError(
+            f"{text!r} of trec_eval is {len(values)} metrics, {name}_{values[0]} among them: name "
+            "one, or give the name to skrank.trec.evaluate, which takes them all."
+        )
+    value = values[0]
+    if name in ("utility", "11pt_avg"):
+        value = _sorted_levels(value)
+    elif name == "set_F":
+        value = repr(math.sqrt(float(value)))
+    elif "@{k}" in here.name and not value.isdecimal():
+        return None
+    elif value and "@" not in here.name:
+        value = str(float(value))
+    return here.name.replace("{k}", value).replace("trec_eval9", rounding)
+
+
+def expand(text: str) -> list[str] | None:
+    """The single metrics of a nickname or a family of trec_eval; None if it is neither."""
+    if text in NICKNAMES:
+        return [one for name in NICKNAMES[text] for one in expand(name) or [name]]
+    parts = _split_trec(text)
+    if parts is None or not isinstance(here := TREC_EVAL[parts[0]], Here) or not here.usual:
+        return None
+    name, given = parts
+    if here.all_at_once:
+        return None
+    values = given.split(",") if given else here.usual
+    if name == "set_F" and not given:
+        return None
+    if name in ("iprec_at_recall", "Rprec_mult"):
+        values = [f"{float(value):.2f}" for value in values]
+    return [f"{name}_{value}" for value in values]
+
+
+# ir_measures and ranx
+# ------------------------------------------------------------------------------------------------
+
+
+def _read_ir_measures(text: str, _: str) -> str | None:
+    found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([\d.]+))?", text, re.DOTALL)
+    if found is None or found[1] not in IR_MEASURES:
+        return None
+    name, inside, cut = found.groups()
+    here = IR_MEASURES[name]
+    if isinstance(here, Refused):
+        raise PEERS["ir_measures"].refuse(text, here)
+    base, _, fixed = here.name.removesuffix(")").partition("(")
+    given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
+    ours = dict(part.split("=") for part in fixed.split(",") if part)
+    if base.startswith("num_"):
+        if name == "NumRet" and "rel" in given:
+            base = "num_rel_ret"
+    else:
+        ours["empty"] = "0"
+    if "judged_only" in given:
+        ours["condensed"] = given.pop("judged_only")
+    if "dcg" in given:
+        exponential = given.pop("dcg").strip("'\"") == "exp-log2"
+        ours["gain"] = "exp2" if exponential else "linear"
+    if "gains" in given:
+        ours["gain"] = given.pop("gains")
+    if given.pop("relative", "False") == "True":
+        base = "relative_precision"
+    if name == "SetF" and "beta" in given:
+        given["beta"] = repr(math.sqrt(float(given["beta"])))
+    if name == "IPrec" and cut:
+        given["recall"], cut = str(float(cut)), None
+    if name == "RBP" and "rel" not in given:
+        reason = "ir_measures has it with rel= only, the lowest label of a relevant document"
+        raise PEERS["ir_measures"].refuse(text, Refused(reason, "RBP(p=0.8,rel=1)"))
+    shown = ",".join(f"{key}={value}" for key, value in {**given, **ours}.items())
+    return f"{base}({shown})" + (f"@{cut}" if cut else "")
+
+
+def _read_ranx(text: str, _: str) -> str | None:
+    found = re.fullmatch(r"([a-z1_-]+?)(?:[.@](\d+))?(?:-l(\d+))?", text)
+    if found is None or found[1] not in RANX:
+        return None
+    name, cut, level = found.groups()
+    here = RANX[name]
+    if isinstance(here, Refused):
+        raise PEERS["ranx"].refuse(text, here)
+    ours = here.name
+    if level is not None:
+        if "dcg" in name:
+            reason = "lower grades lose their gain, which depends on the highest grade"
+            raise PEERS["ranx"].refuse(text, Refused(reason, here.name))
+        ours = ours.replace("(", f"(rel={level},", 1)
+    return ours + (f"@{cut}" if cut else "")
+
+
+PEERS: dict[str, Peer] = {
+    "trec_eval": Peer("trec_eval", TREC_EVAL, _read_trec),
+    "trec_eval10": Peer("trec_eval", TREC_EVAL, _read_trec),
+    "ir_measures": Peer("ir_measures", IR_MEASURES, _read_ir_measures),
+    "ranx": Peer("ranx", RANX, _read_ranx),
+}
+
+
+def split_prefix(text: str) -> tuple[str, str]:
+    """Whose name a text is, "" if it does not say, and the name itself."""
+    found = re.fullmatch(r"([^\W\d]\w*):(\S.*)", text.strip(), re.DOTALL)
+    return (found[1], found[2]) if found else ("", text.strip())
+
+
+def translate(text: str, own: Container[str]) -> str | None:
+    """Our name for a name of another tool, None if it is for our own reader.
+
+    Parameters
+    ----------
+    text : str
+        With a prefix such as "trec_eval:"; or a spelling that only another tool has.
+    own : container of str
+        Our names, in lower case: without a prefix they are ours in any case of letters.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tool, it has no such name, or its metric is not one of ours.
+    """
+    prefix, name = split_prefix(text)
+    if prefix:
+        if prefix not in PEERS:
+            raise ValueError(
+                f"{text!r}: {prefix!r} is no tool whose names are read: write one of "
+                f"{', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
+            )
+        peer = PEERS[prefix]
+        ours = peer.read(name, "trec_eval10" if prefix == "trec_eval10" else "trec_eval9")
+        if ours is None:
+            raise peer.unknown(name)
+        return ours
+    base = re.split(r"[(@*+]", name, maxsplit=1)[0].strip()
+    if base.lower() in own and base != "IPrec":
+        return None
+    for peer in PEERS.values():
+        if peer.name != "trec_eval" or name not in NICKNAMES:
+            ours = peer.read(name, "trec_eval9")
+            if ours is not None:
+                return ours
+    return None

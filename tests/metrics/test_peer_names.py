@@ -1,0 +1,227 @@
+"""Names of trec_eval, ir_measures and ranx: values equal the tools' own, or the name is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import trec
+from skrank._engine.peer_names import (
+    IR_MEASURES,
+    NICKNAMES,
+    PEERS,
+    RANX,
+    TREC_EVAL,
+    Refused,
+    expand,
+)
+
+
+def collection(seed, n_queries=14, ties=True):
+    """Qrels and a run as dicts: ties, unjudged and unretrieved documents, labels -1 to 3."""
+    rng = np.random.default_rng(seed)
+    pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}" for i in range(300)]
+    qrels = {
+        f"q{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 5 + 6 * q, replace=False)}
+        for q in range(n_queries)
+    }
+    qrels["q3"] = dict.fromkeys(qrels["q3"], 0)
+    qrels["q4"] = dict.fromkeys(qrels["q4"], 2)
+    run = {}
+    for q in range(n_queries + 1):
+        documents = rng.choice(pool, rng.integers(1, 200), replace=False)
+        scores = rng.permutation(len(documents)) // (3 if ties else 1)
+        run[f"q{q}"] = dict(zip(documents.tolist(), scores.astype(float).tolist(), strict=True))
+    del run["q6"]
+    return qrels, run
+
+
+def as_qrels(qrels):
+    rows = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
+    return trec.Qrels.from_arrays(*zip(*rows, strict=True))
+
+
+def as_run(run):
+    rows = [(q, d, score) for q, docs in run.items() for d, score in docs.items()]
+    return trec.Run.from_arrays(*zip(*rows, strict=True))
+
+
+def values(qrels, run, names, missing="skip"):
+    report = trec.evaluate(as_qrels(qrels), as_run(run), names, missing=missing)
+    return report.per_query.loc["run"], report.mean.loc["run"]
+
+
+READ = [name for name in NICKNAMES["all_trec"] if name != "utility"]
+MORE = ["P_3", "recall_7", "ndcg_cut_4", "map_cut_12", "success_2", "relative_P_6", "set_F_0.50",
+        "iprec_at_recall_0.35", "Rprec_mult_0.35"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_trec_eval(seed):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, run = collection(seed)
+    # pytrec_eval does not hand trec_eval the usual parameters of utility
+    for names in ([one for name in READ for one in expand(name) or [name]], MORE):
+        # pytrec_eval takes the parameters of a measure together, and a measure with others once
+        measures = set(READ) if names is not MORE else set(MORE)
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures)
+        theirs = pd.DataFrame(evaluator.evaluate(run)).T
+        ours, mean = values(qrels, run, [f"trec_eval:{name}" for name in names])
+        ours.columns, mean.index = names, names
+        keys = {name: "set_F" if name.startswith("set_F") else name for name in names}
+        for name in set(names) - {"gm_map", "gm_bpref"}:
+            found = ours[name].dropna()
+            assert sorted(found.index) == sorted(theirs.index)
+            expected = theirs.loc[found.index, keys[name]].to_numpy(float)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)
+            total = pytrec_eval.compute_aggregated_measure(keys[name], expected.tolist())
+            assert mean[name] == pytest.approx(total, abs=1e-12), name
+        for name in {"gm_map", "gm_bpref"} & set(names):
+            logs = theirs.loc[ours[name].dropna().index, name].to_numpy(float)
+            assert mean[name] == pytest.approx(np.exp(logs.mean()), abs=1e-12)
+
+
+IRM = ["AP", "AP@7", "AP(rel=2)", "AP(rel=2,judged_only=True)@5", "P@4", "P(rel=3)@10", "R@10",
+       "RR", "RR(rel=2)", "Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "infAP", "infAP(rel=2)",
+       "Success@3", "Success(rel=3)@3", "nDCG", "nDCG@6", "nDCG(judged_only=True)@6",
+       "nDCG(gains={0:0,1:5,2:7,3:7})@10", "IPrec@0.1", "IPrec(rel=2)@0.5", "NumQ", "NumRet",
+       "NumRet(rel=2)", "NumRelRet", "NumRel", "SetP", "SetP(rel=2)", "SetP(relative=True)",
+       "SetR(rel=2)", "SetF", "SetF(beta=0.5)", "SetAP", "SetAP(rel=2)"]  # fmt: skip
+WITHOUT_TIES = ["Judged", "Judged@10", "RR@5", "RR(rel=2)@10"]
+
+
+@pytest.mark.parametrize(("names", "ties"), [(IRM, True), (WITHOUT_TIES, False)])
+def test_values_are_those_of_ir_measures(names, ties):
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = collection(5, ties=ties)
+    if names is WITHOUT_TIES:  # ir_measures takes documents of negative labels for judged
+        qrels = {q: {d: abs(label) for d, label in docs.items()} for q, docs in qrels.items()}
+    measures = {name: ir_measures.parse_measure(name) for name in names}
+    theirs = {}
+    for one in ir_measures.iter_calc(list(measures.values()), qrels, run):
+        theirs[one.query_id, str(one.measure)] = one.value
+    means = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
+    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+        ours, mean = values(qrels, run, [f"ir_measures:{name}" for name in names], "zero")
+    for name, measure in measures.items():
+        found = ours[f"ir_measures:{name}"]
+        if name == "NumRel":  # ir_measures has 0 for a query that the run lacks
+            found = found.where(found.index != "q6", 0)
+        if name in ("NumQ", "NumRel"):
+            found = found[found.index != "q6"]
+        else:
+            assert mean[f"ir_measures:{name}"] == pytest.approx(means[measure], abs=1e-12), name
+        expected = [theirs[query, str(measure)] for query in found.index]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_binary_rbp_is_that_of_its_paper():
+    """cwl_eval, which ir_measures asks, is not among the tests' requirements."""
+    metric = skrank.metric("ir_measures:RBP(p=0.9,rel=2)")
+    assert metric([2, 1, 3, 0], [4, 3, 2, 1]) == pytest.approx(0.1 * (1 + 0.9**2))
+
+
+RANX_VALUES = {  # of ranx 0.3.21 for the lists below, without ties
+    "hits@3": (2.0, 1.0),
+    "hit_rate@1": (1.0, 0.0),
+    "precision@3": (2 / 3, 1 / 3),
+    "recall@3": (2 / 3, 1 / 2),
+    "f1@3": (2 / 3, 2 / 5),
+    "r-precision": (2 / 3, 1 / 2),
+    "mrr-l2": (1.0, 1 / 4),
+    "map@3": ((1 + 2 / 3) / 3, 1 / 4),
+    "dcg@3": (3.5, 1 / np.log2(3)),
+    "dcg_burges@3": (7.5, 1 / np.log2(3)),
+    "ndcg@3": (3.5 / (3 + 2 / np.log2(3) + 0.5), 1 / np.log2(3) / (2 + 1 / np.log2(3))),
+    "ndcg_burges@3": (7.5 / (7 + 3 / np.log2(3) + 0.5), 1 / np.log2(3) / (3 + 1 / np.log2(3))),
+}
+
+
+@pytest.mark.parametrize("name", RANX_VALUES)
+def test_values_are_those_of_ranx(name):
+    qrels = {"a": {"1": 3, "2": 0, "3": 1, "4": 2}, "b": {"1": 1, "2": 2}}
+    run = {"a": {"1": 4.0, "2": 3.0, "3": 2.0}, "b": {"x": 9.0, "1": 8.0, "y": 7.0, "2": 6.0}}
+    found, _ = values(qrels, run, [f"ranx:{name}"])
+    np.testing.assert_allclose(found.iloc[:, 0], RANX_VALUES[name], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("ndcg_cut_10", "ndcg(gain=linear,empty=0)@10"),
+        ("P.5", "precision(empty=0)@5"),
+        ("recip_rank", "rr(empty=0)"),
+        ("trec_eval:map", "ap(empty=0)"),
+        ("map", "ap"),
+        ("trec_eval:ndcg", "ndcg(gain=linear,empty=0)"),
+        ("ndcg@10", "ndcg@10"),
+        ("11pt_avg", "iap(rounding=trec_eval9,empty=0)"),
+        ("trec_eval10:11pt_avg", "iap(rounding=trec_eval10,empty=0)"),
+        ("ndcg_1=3,2=9", "ndcg(gain={0:0,1:3,2:9},empty=0)"),
+        ("IPrec@0.1", "iprec(recall=0.1,rounding=trec_eval9,empty=0)"),
+        ("SetP(relative=True)", "relative_precision(empty=0)"),
+        ("ir_measures:nDCG@10", "ndcg(gain=linear,empty=0)@10"),
+        ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
+        ("ranx:ndcg_burges@10", "ndcg(empty=0)@10"),
+        ("hit_rate@5", "success(empty=0)@5"),
+    ],
+)
+def test_meanings(name, ours):
+    assert skrank.metric(name) == skrank.metric(ours)
+
+
+REFUSED = [
+    (peer, name, here)
+    for peer, one in PEERS.items()
+    for name, here in one.names.items()
+    if isinstance(here, Refused)
+]
+
+
+@pytest.mark.parametrize(("peer", "name", "refused"), REFUSED)
+def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
+    text = f"{peer}:{name}"
+    with pytest.raises(ValueError, match="is not read") as error:
+        skrank.metric(text)
+    assert refused.reason in str(error.value)
+    assert refused.nearest in str(error.value)
+    if refused.nearest:
+        assert isinstance(
+            skrank.metric(f"trec_eval:{refused.nearest}")
+            if refused.nearest == "map"
+            else skrank.metric(refused.nearest.replace("RBP", "rbp")),
+            skrank.Metric,
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("trec_eval:mapp", "'mapp' is no name of trec_eval: did you mean 'map'"),
+        ("foo:map", "'foo' is no tool whose names are read: write one of trec_eval:, "),
+        ("trec_eval:P", "'P' of trec_eval is 9 metrics, P_5 among them: name one, or"),
+        ("P_5.5", "is no metric name"),
+        ("trec_eval:ndcg_cut_x", "no name of trec_eval"),
+        ("ir_measures:RBP", "with rel= only"),
+        ("ranx:ndcg@10-l2", "lower grades lose their gain"),
+        ("ir_measures:nDCGG", "did you mean 'nDCG'"),
+    ],
+)
+def test_mistakes(name, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.metric(name)
+
+
+def test_families_and_nicknames_are_columns_of_a_report():
+    qrels, run = collection(0)
+    report = trec.evaluate(as_qrels(qrels), as_run(run), ["P.5,10", "gap@3"], missing="skip")
+    assert list(report.mean) == ["P_5", "P_10", "gap@3"]
+    report = trec.evaluate(as_qrels(qrels), as_run(run), "trec_eval:official", missing="skip")
+    assert len(report.mean.columns) == 9 + 11 + 9
+    assert set(report.intervals().index.get_level_values("metric")) == set(report.mean)
+    with pytest.raises(ValueError, match="given twice"):
+        trec.evaluate(as_qrels(qrels), as_run(run), ["P_5", "P.5,10"], missing="skip")
+
+
+def test_every_peer_has_names():
+    assert min(map(len, (TREC_EVAL, IR_MEASURES, RANX))) > 10
