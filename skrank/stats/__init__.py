@@ -14,6 +14,7 @@ from skrank.stats.all_pairs import TukeyHSD as TukeyHSD
 from skrank.stats.all_pairs import max_t as max_t
 from skrank.stats.all_pairs import tukey_hsd as tukey_hsd
 from skrank.stats.anova import Anova as Anova
+from skrank.stats.anova import AnovaRow as AnovaRow
 from skrank.stats.anova import two_way_anova as two_way_anova
 from skrank.stats.association import RankCorrelation as RankCorrelation
 from skrank.stats.association import rank_correlation as rank_correlation

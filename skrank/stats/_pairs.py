@@ -33,7 +33,7 @@ class Block(NamedTuple):
     weights: np.ndarray | None
 
 
-class Pairs:
+class SystemPairs:
     """Pairs of systems on the queries where both have a value.
 
     Parameters

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, ROUNDING, power_sums, student_t, variance_divisor
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 from skrank.stats._resampling import centred, every_flip, one_thread, sign_flips
 
 _CELLS = 2**21  # of a block of resamples x queries x systems, which then takes 16 MB
@@ -255,7 +255,7 @@ def max_t(
     alpha = check.check_share("alpha", alpha)
     n_resamples = check.check_resamples(n_resamples)
     seed = check.check_random_state(random_state)
-    chosen = Pairs(scores, pairs, nan, weights=weights)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
     most = _most_extreme(chosen, n_resamples, seed)
     mean, t, error = chosen.measure(
         lambda z, w: tuple(student_t(z, w)[place] for place in (0, 2, 1)), 3
@@ -277,7 +277,7 @@ def max_t(
     )
 
 
-def _most_extreme(pairs: Pairs, n_resamples: int, seed: int) -> np.ndarray:
+def _most_extreme(pairs: SystemPairs, n_resamples: int, seed: int) -> np.ndarray:
     """The largest size of t of any pair under each assignment of signs, ascending."""
     n_queries = int(pairs.n_queries[0] + pairs.n_dropped[0])
     every = n_queries < 63 and 2 ** (n_queries - 1) <= n_resamples

@@ -21,7 +21,7 @@ from skrank.stats._moments import (
 )
 
 
-class Source(NamedTuple):
+class AnovaRow(NamedTuple):
     """One line of an analysis of variance.
 
     Attributes
@@ -44,7 +44,7 @@ class Anova:
 
     Attributes
     ----------
-    systems, queries, residual : Source
+    systems, queries, residual : AnovaRow
         Sum of squares, degrees of freedom, mean square, F and p-value.
     epsilon : float
         Greenhouse and Geisser's: 1 if the differences of all pairs of systems vary alike, down to
@@ -57,9 +57,9 @@ class Anova:
         Queries on which all systems have a value, and the others.
     """
 
-    systems: Source
-    queries: Source
-    residual: Source
+    systems: AnovaRow
+    queries: AnovaRow
+    residual: AnovaRow
     epsilon: float
     p_corrected: float
     effect_size: float
@@ -157,7 +157,7 @@ def two_way_anova(
     p = scipy.stats.f.sf(f, freedoms, freedoms[2])
     f[2] = p[2] = np.nan
     lines = np.stack([squares, freedoms, mean_squares, f, p], axis=1).tolist()
-    systems, queries, residual = (Source(*line) for line in lines)
+    systems, queries, residual = (AnovaRow(*line) for line in lines)
     epsilon = _epsilon(covariance)
     return Anova(
         systems=systems,

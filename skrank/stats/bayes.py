@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ratio, student_t
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 from skrank.stats._resampling import one_thread
 
 METHOD_CHOICES = ("t", "signed-rank")
@@ -112,7 +112,7 @@ def bayesian_comparison(
     check.check_count("n_samples", n_samples, "the number of samples of the posterior")
     check.check_number("prior_strength", prior_strength, 0, 1e9, open_low=True)
     seed = check.check_random_state(random_state)
-    chosen = Pairs(scores, pairs, nan, weights=weights)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
         mean, error, _, freedom = student_t(z, w)

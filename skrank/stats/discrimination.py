@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import moments
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 from skrank.stats._resampling import Resamples, centred_draws
 from skrank.stats.resampled import achieved_level, block_width
 
@@ -114,7 +114,7 @@ def discriminative_power(
     alpha = check.check_share("alpha", alpha)
     n_resamples = check.check_resamples(n_resamples)
     seed = check.check_random_state(random_state)
-    pairs = Pairs(scores, nan=nan, weights=weights)
+    pairs = SystemPairs(scores, nan=nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         draws = Resamples(z.shape[1], n_resamples, seed)

@@ -11,7 +11,7 @@ from scipy.special import gammaln, nctdtr, nctdtrinc
 
 from skrank import _validation as check
 from skrank.stats._moments import effective_size, moments, ratio, student_t
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def paired_effects(
     (array([1.73]), array([1.25]), array([4]))
     """
     confidence = check.check_share("confidence", confidence)
-    chosen = Pairs(scores, pairs, nan, weights=weights)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
         std = moments(z, w)[1]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ratio, student_t
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def equivalence_test(
     """
     alpha = check.check_number("alpha", alpha, 0, 0.5, open_low=True)
     low, high = check.check_margin("margin", margin)
-    chosen = Pairs(scores, pairs, nan, weights=weights)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
         mean, error, _, freedom = student_t(z, w)

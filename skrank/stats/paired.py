@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import moments, student_t
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 from skrank.stats._signed_ranks import ZERO_CHOICES, signed_rank_test, weighted_sign_test
 
 
@@ -52,7 +52,7 @@ class PairedTest:
 
 def run_test(
     name: str,
-    pairs: Pairs,
+    pairs: SystemPairs,
     function: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, ...]],
     width: int = 256,
 ) -> PairedTest:
@@ -113,7 +113,7 @@ def paired_t(
         mean, _, t, freedom = student_t(z, w)
         return mean, t, 2 * scipy.stats.t.sf(np.abs(t), freedom)
 
-    return run_test("paired t", Pairs(scores, pairs, nan, weights=weights), block)
+    return run_test("paired t", SystemPairs(scores, pairs, nan, weights=weights), block)
 
 
 def wilcoxon(
@@ -159,7 +159,7 @@ def wilcoxon(
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         return moments(z, w)[0], *signed_rank_test(z, w, zeros)
 
-    chosen = Pairs(scores, pairs, nan, weights=weights, grid=True)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights, grid=True)
     return run_test("Wilcoxon signed-rank", chosen, block)
 
 
@@ -210,4 +210,4 @@ def sign_test(
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
         return mean, wins, np.minimum(2 * tail, 1)
 
-    return run_test("sign", Pairs(scores, pairs, nan, weights=weights), block)
+    return run_test("sign", SystemPairs(scores, pairs, nan, weights=weights), block)

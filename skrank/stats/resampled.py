@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, moments
-from skrank.stats._pairs import Pairs
+from skrank.stats._pairs import SystemPairs
 from skrank.stats._resampling import Resamples, centred_draws, every_flip, one_thread, sign_flips
 from skrank.stats._signed_ranks import flip_counts, flip_shares
 from skrank.stats.paired import PairedTest, run_test
@@ -61,7 +61,7 @@ def randomisation_test(
         mean = moments(z, w)[0]
         return mean, mean, _flip_p_value(z if w is None else z * w, n_resamples, seed)
 
-    return run_test("randomisation", Pairs(scores, pairs, nan, weights=weights), block)
+    return run_test("randomisation", SystemPairs(scores, pairs, nan, weights=weights), block)
 
 
 def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
@@ -125,7 +125,7 @@ def paired_bootstrap(
         t, squares, _ = centred_draws(z, w, draws)
         return moments(z, w)[0], t, achieved_level(t, squares, draws)
 
-    chosen = Pairs(scores, pairs, nan, weights=weights)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
     return run_test("paired bootstrap", chosen, block, block_width(n_resamples))
 
 

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.integrate
 
 import skrank
 from skrank import informativeness, stats, trec
@@ -127,7 +128,7 @@ class TestPosterior:
     def test_density(self, found):
         shown = PosteriorDisplay(found).plot(pair=2)
         x, density = shown.ax_.lines[0].get_data()
-        assert np.trapezoid(density, x) == pytest.approx(1, abs=0.01)
+        assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
         assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
         legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
         assert legend[2] == f"better: {found.better[2]:.3f}"

@@ -91,6 +91,9 @@ def test_many_pairs_are_no_other_than_few():
     found = stats.max_t(x, n_resamples=200)
     assert len(found.pairs) > 512
     assert found.critical_t > stats.max_t(x[:, :3], n_resamples=200).critical_t
+    backwards = stats.max_t(x, n_resamples=200, pairs=found.pairs[::-1])
+    assert backwards.critical_t == found.critical_t
+    assert_array_equal(backwards.p_value[::-1], found.p_value)
 
 
 class TestTukeyExactly:
@@ -110,4 +113,5 @@ class TestTukeyExactly:
         exact = stats.tukey_hsd(x, n_resamples=1296).p_value
         some = stats.tukey_hsd(x, n_resamples=1295).p_value
         assert_allclose(some, exact, atol=0.05)
+        assert_array_equal(exact, stats.tukey_hsd(x, n_resamples=5000, random_state=1).p_value)
         assert not np.array_equal(some, exact)
