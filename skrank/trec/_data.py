@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,10 @@ from skrank import _validation as check
 from skrank._engine.order import rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank.trec._files import QRELS, RUN, Documents, Slots, Source, Table, read_table
+from skrank.trec import _columns
+from skrank.trec._columns import Columns, columns_of
+from skrank.trec._files import QRELS, RUN, Documents, Slots, Source, Table, read_table, source_name
+from skrank.trec._formats import opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,13 +186,14 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
 
 
 def read_qrels(source: Source) -> Qrels:
-    """Read judgments: lines of query, iteration, document and label.
+    """Read judgments: lines of query, iteration, document and label, or another format.
 
     Parameters
     ----------
     source : path or file object
-        Plain, gzip or xz, whatever its name. Blank lines, and lines that begin with #, are passed
-        over.
+        Lines of TREC, with or without the iteration (blank lines, and lines that begin with #, are
+        passed over); JSON of queries, documents and labels; JSON Lines, CSV, TSV or Parquet with
+        named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
 
     Returns
     -------
@@ -208,26 +214,45 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return Qrels._of(read_table(source, QRELS)[0])
+    content = opened(source, _columns.QRELS)
+    if isinstance(content, Columns):
+        with _named(source):
+            return Qrels.from_arrays(content.qid, content.docid, content.number)
+    return Qrels._of(read_table(content, QRELS)[0])
 
 
-def as_qrels(qrels: Qrels | Source) -> Qrels:
+def as_qrels(qrels: Any) -> Qrels:
     """Judgments that are in memory or in a file; a run in their place is an error."""
     if isinstance(qrels, Run):
         raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
+    if isinstance(qrels, Qrels):
+        return qrels
+    columns = columns_of(qrels, _columns.QRELS)
+    if columns is not None:
+        return Qrels.from_arrays(columns.qid, columns.docid, columns.number)
     if isinstance(qrels, (list, tuple, dict)):
         raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
-    return qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    return read_qrels(qrels)
+
+
+@contextmanager
+def _named(source: Source) -> Iterator[None]:
+    """Say of which file an error speaks."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{source_name(source)}: {error}") from None
 
 
 def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:
-    """Read a run: lines of query, Q0, document, rank, score and tag.
+    """Read a run: lines of query, Q0, document, rank, score and tag, or another format.
 
     Parameters
     ----------
     source : path or file object
-        Plain, gzip or xz, whatever its name. Blank lines, lines that begin with #, and columns
-        behind the tag are passed over.
+        Lines of TREC (blank lines, lines that begin with #, and columns behind the tag are passed
+        over); JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with named
+        columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
     name : str, optional
         Default: the tag of the first line.
     precision : {"single", "double"}
@@ -257,5 +282,36 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
-    table, tag = read_table(source, RUN)
+    content = opened(source, _columns.RUNS)
+    if isinstance(content, Columns):
+        parts = content.parts()
+        if len(parts) > 1:
+            raise ValueError(
+                f"{source_name(source)} holds {len(parts)} runs ({', '.join(list(parts)[:3])}, "
+                "...): select the rows of one."
+            )
+        tag = next(iter(parts), "run")
+        with _named(source):
+            return _run_of(content, tag if name is None else name, precision)
+    table, tag = read_table(content, RUN)
     return Run._of(table, tag if name is None else name, precision)
+
+
+def as_run(run: Any, name: str = "run") -> Run:
+    """A run that is in memory or in a file."""
+    if isinstance(run, Run):
+        return run
+    columns = run if isinstance(run, Columns) else columns_of(run, _columns.RUNS)
+    return read_run(run) if columns is None else _run_of(columns, name, "single")
+
+
+def _run_of(columns: Columns, name: str, precision: str) -> Run:
+    scores = check.as_vector("score", columns.number)
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"score of document {columns.docid[row]!r} of query {columns.qid[row]!r} is "
+            f"{scores[row]}: it must be a finite number."
+        )
+    return Run.from_arrays(columns.qid, columns.docid, scores, name=name, precision=precision)

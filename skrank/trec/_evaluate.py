@@ -12,8 +12,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
-from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
+from skrank.trec._data import as_qrels
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
 
@@ -137,7 +136,7 @@ class TrecReport:
 
 
 def evaluate(
-    qrels: Qrels | Source,
+    qrels: Any,
     runs: AnyRuns,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
@@ -153,8 +152,13 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : Qrels, path or file object
-    runs : Run, path or file object; or a sequence of them; or a dict from names to them
+    qrels : Qrels, path, file object, or judgments in memory
+        In memory: a dict from queries to dicts from documents to labels (as pytrec_eval and ranx
+        have it), a DataFrame of pandas or polars or an Arrow table with named columns (those of
+        PyTerrier, ir_measures and TREC are known), an iterable of records, or the Qrels of ranx or
+        a data set of ir_datasets. Files are those of `read_qrels`.
+    runs : the same with scores for labels; or a sequence of them; or a dict from names to them
+        A table may hold several runs, named by its column "run". Files are those of `read_run`.
         Files are read one after the other and not kept: memory does not grow with their number.
         Runs are called by the name in the dict, else by their tag; those that share a tag by
         their path.

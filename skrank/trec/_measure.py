@@ -8,21 +8,22 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from skrank._engine.threads import limit_threads, thread_count
 from skrank.metrics import Metric
-from skrank.trec._data import Qrels, Run, read_run
-from skrank.trec._files import Source, source_name
+from skrank.trec._columns import RUNS, columns_of, is_nested, is_record
+from skrank.trec._data import Qrels, Run, as_run
+from skrank.trec._files import source_name
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking, join
 
 MISSING_CHOICES = ("zero", "skip", "raise")
 _ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
 
-AnyRun = Run | Source
-AnyRuns = AnyRun | Sequence[AnyRun] | Mapping[str, AnyRun]
+AnyRun = Any  # a Run, or what `evaluate` takes for one
+AnyRuns = Any
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -37,12 +38,21 @@ class Runs:
     @classmethod
     def of(cls, runs: AnyRuns) -> Runs:
         """Of what a caller passes."""
-        if isinstance(runs, Mapping):
+        given: list[str] | None = None
+        if isinstance(runs, Mapping) and not is_nested(runs):
             given, sources = list(runs), list(runs.values())
+        elif _is_one(runs):
+            sources = [runs]
         else:
-            given = None
-            alone = isinstance(runs, (Run, Qrels, str, os.PathLike)) or hasattr(runs, "read")
-            sources = [runs] if alone else list(runs)  # type: ignore[list-item, arg-type]
+            sources = list(runs)
+            if sources and is_record(sources[0], RUNS):
+                sources = [sources]
+        if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
+            columns = columns_of(sources[0], RUNS)
+            parts = {} if columns is None else columns.parts()
+            sources = [columns] if columns is not None else sources
+            if parts:
+                given, sources = list(parts), list(parts.values())
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
         if any(isinstance(source, Qrels) for source in sources):
@@ -52,7 +62,7 @@ class Runs:
     def parts(self, pool: CodedQrels, missing: str) -> Iterator[list[Joined]]:
         """The joined runs in order, in lists of bounded size; they are read and let go."""
         part: list[Joined] = []
-        for one in _ahead(lambda source: join(pool, _run(source)), self.sources):
+        for one in _ahead(lambda source: join(pool, as_run(source)), self.sources):
             if missing == "raise" and not one.present.all():
                 lacks = _lacks(one.name, pool.qrels.queries.ids[~one.present])
                 raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
@@ -69,7 +79,7 @@ class Runs:
             return self.given
         count = Counter(tags)
         names = [
-            tag if count[tag] == 1 or isinstance(source, Run) else source_name(source)
+            tag if count[tag] == 1 or not _is_file(source) else source_name(source)
             for tag, source in zip(tags, self.sources, strict=True)
         ]
         name, times = Counter(names).most_common(1)[0]
@@ -78,8 +88,18 @@ class Runs:
         return names
 
 
-def _run(source: AnyRun) -> Run:
-    return source if isinstance(source, Run) else read_run(source)
+def _is_file(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
+
+
+def _is_one(runs: Any) -> bool:
+    """Whether this is a run or the path of one, and not a collection of them or of records."""
+    return (
+        isinstance(runs, (Run, Qrels, str, os.PathLike, Mapping))
+        or hasattr(runs, "read")
+        or hasattr(runs, "columns")
+        or hasattr(runs, "to_dict")
+    )
 
 
 def _ahead(work: Callable[[_T], _R], items: Sequence[_T]) -> Iterator[_R]:

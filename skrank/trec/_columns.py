@@ -1,0 +1,197 @@
+"""Columns of judgments and runs that stand in memory, in any of the forms that tools have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from numbers import Integral
+from typing import Any
+
+QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
+DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
+LABEL = ("label", "relevance", "rel", "grade", "score")
+SCORE = ("score", "sim", "similarity")
+_PLURAL = {"query": "queries", "document": "documents"}
+RUN = ("run", "run_id", "system", "tag", "name")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the rows are: judgments or a run."""
+
+    kind: str
+    number: tuple[str, ...]
+    lengths: dict[int, tuple[int, int, int]]  # places of query, document, number by length of a row
+
+    def example(self) -> str:
+        """A row as it may be passed."""
+        return f"({QUERY[0]}, {DOCUMENT[0]}, {self.number[0]})"
+
+
+QRELS = Form("qrels", LABEL, {3: (0, 1, 2), 4: (0, 2, 3)})
+RUNS = Form("run", SCORE, {3: (0, 1, 2), 6: (0, 2, 4)})
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Query, document and number of each row, and the run that it belongs to, if rows say so."""
+
+    qid: Sequence[Any]
+    docid: Sequence[Any]
+    number: Sequence[Any]
+    run: Sequence[Any] | None = None
+
+    def parts(self) -> dict[str, Columns]:
+        """The rows of each run, by name in order of first row."""
+        if self.run is None:
+            return {}
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(self.run):
+            rows.setdefault(str(name), []).append(row)
+        if len(rows) == 1:
+            return dict.fromkeys(rows, self)
+        return {
+            name: Columns(*([column[row] for row in chosen] for column in self._lists()))
+            for name, chosen in rows.items()
+        }
+
+    def _lists(self) -> tuple[list[Any], ...]:
+        return list(self.qid), list(self.docid), list(self.number)
+
+
+def columns_of(thing: Any, form: Form) -> Columns | None:
+    """The columns of an object in memory; None if it is none of the forms.
+
+    Parameters
+    ----------
+    thing : dict of dicts, DataFrame of pandas or polars, Arrow table, iterable of records, or \
+what ranx, ir_measures and ir_datasets have for it
+    form : Form
+
+    Raises
+    ------
+    ValueError
+        If a column or a field is missing; the message names what there is.
+    """
+    if hasattr(thing, "read"):
+        return None
+    if hasattr(thing, "qrels_iter") and form is QRELS:  # a data set of ir_datasets
+        thing = list(thing.qrels_iter())
+    elif type(thing).__module__.split(".")[0] == "ranx":
+        thing = thing.to_dict()
+    if hasattr(thing, "column_names") and hasattr(thing, "column"):  # Arrow
+        return of_table({name: thing.column(name).to_pylist() for name in thing.column_names}, form)
+    if hasattr(thing, "columns") and hasattr(thing, "__getitem__"):
+        return of_table({str(name): thing[name].to_list() for name in thing.columns}, form)
+    if isinstance(thing, Mapping):
+        return _of_dicts(thing, form) if is_nested(thing) else None
+    if isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
+        rows = list(thing)
+        return _of_records(rows, form) if rows and is_record(rows[0], form) else None
+    return None
+
+
+def is_nested(thing: Mapping[Any, Any]) -> bool:
+    """Whether this maps queries to documents to numbers."""
+    inner = [value for value in thing.values() if isinstance(value, Mapping)]
+    numbers = [value for documents in inner for value in list(documents.values())[:1]]
+    return len(inner) == len(thing) > 0 and not any(isinstance(n, Mapping) for n in numbers)
+
+
+def is_record(row: Any, form: Form) -> bool:
+    """Whether this is one row: a tuple, or fields by name."""
+    if isinstance(row, Mapping):
+        return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
+    if hasattr(row, "query_id") and hasattr(row, "doc_id"):
+        return True
+    return isinstance(row, (tuple, list)) and len(row) in form.lengths
+
+
+def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]], form: Form) -> Columns:
+    qid: list[Any] = []
+    docid: list[Any] = []
+    number: list[Any] = []
+    for query, documents in thing.items():
+        qid.extend(repeat(query, len(documents)))
+        docid.extend(documents)
+        number.extend(documents.values())
+    return _checked(Columns(qid, docid, number), form)
+
+
+def of_table(table: Mapping[str, list[Any]], form: Form) -> Columns:
+    """Columns found by name."""
+    by_name = {name.lower(): column for name, column in table.items()}
+
+    def column(names: tuple[str, ...], what: str) -> list[Any]:
+        for name in names:
+            if name in by_name:
+                return by_name[name]
+        raise ValueError(
+            f"the {form.kind} have no column of {what}: name one of the columns "
+            f"({', '.join(table)}) {' or '.join(map(repr, names[:3]))}."
+        )
+
+    run = next((by_name[name] for name in RUN if name in by_name), None)
+    found = Columns(
+        column(QUERY, "queries"),
+        column(DOCUMENT, "documents"),
+        column(form.number, f"{form.number[0]}s"),
+        run if form is RUNS else None,
+    )
+    return _checked(found, form)
+
+
+def _of_records(rows: list[Any], form: Form) -> Columns:
+    first = rows[0]
+    if isinstance(first, Mapping):
+        fields = [name for name in first if all(name in row for row in rows)]
+        return of_table({name: [row[name] for row in rows] for name in fields}, form)
+    if hasattr(first, "query_id") and hasattr(first, "doc_id"):
+        number = next((name for name in form.number if hasattr(first, name)), None)
+        if number is None:
+            raise ValueError(f"records of {form.kind} have no {' or '.join(form.number[:2])}.")
+        return _checked(
+            Columns(
+                [row.query_id for row in rows],
+                [row.doc_id for row in rows],
+                [getattr(row, number) for row in rows],
+            ),
+            form,
+        )
+    places = form.lengths[len(first)]
+    for place, row in enumerate(rows):
+        if not isinstance(row, (tuple, list)) or len(row) != len(first):
+            raise ValueError(
+                f"record {place} of the {form.kind} is {row!r}, and the first has "
+                f"{len(first)} fields: a record is {form.example()}."
+            )
+    return _checked(Columns(*([row[place] for row in rows] for place in places)), form)
+
+
+def _checked(columns: Columns, form: Form) -> Columns:
+    """Columns with rows, whose ids are texts or whole numbers, all of one kind."""
+    if not len(columns.qid):
+        raise ValueError(f"the {form.kind} hold no document.")
+    for what, ids in (("query", columns.qid), ("document", columns.docid)):
+        kinds = {type(one) for one in ids}
+        if any(not issubclass(kind, (str, bytes)) and not _whole(kind) for kind in kinds):
+            row, one = next((r, o) for r, o in enumerate(ids) if not _is_id(o))
+            raise ValueError(
+                f"the id of the {what} of row {row} of the {form.kind} is {one!r}: ids are texts "
+                "or whole numbers."
+            )
+        if len({issubclass(kind, (str, bytes)) for kind in kinds}) > 1:
+            raise ValueError(
+                f"ids of {_PLURAL[what]} of the {form.kind} are texts and numbers: make them "
+                "all texts."
+            )
+    return columns
+
+
+def _is_id(one: Any) -> bool:
+    return isinstance(one, (str, bytes)) or _whole(type(one))
+
+
+def _whole(kind: type) -> bool:
+    return issubclass(kind, Integral) and not issubclass(kind, bool)

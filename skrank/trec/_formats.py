@@ -1,0 +1,163 @@
+"""Files in other formats than TREC's: JSON, JSON Lines, CSV, TSV, Parquet, three-column qrels."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Form, columns_of, of_table
+from skrank.trec._files import Source, source_name
+from skrank.trec._packed import SUFFIXES, is_packed, unpacked
+
+_HEAD = 65536  # bytes that tell the format
+_LINES = 2  # of them that do
+_PARQUET = b"PAR1"
+_KINDS = {
+    ".json": "json",
+    ".jsonl": "lines",
+    ".ndjson": "lines",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def opened(source: Source, form: Form) -> Source | Columns:
+    """A source that holds TREC's lines, or the columns of one that holds another format.
+
+    Parameters
+    ----------
+    source : path or file object
+    form : Form
+
+    Raises
+    ------
+    ValueError
+        With the name of the file, if it cannot be read.
+    """
+    name = source_name(source)
+    data: bytes | None = None
+    if isinstance(source, (str, os.PathLike)):
+        suffixes = [one.lower() for one in Path(name).suffixes if one.lower() not in SUFFIXES]
+        kind = _KINDS.get(suffixes[-1] if suffixes else "", "")
+        if not os.path.isfile(source):  # a pipe is read once, and what is missing told of later
+            return source
+        with open(source, "rb") as file:
+            head = file.read(_HEAD)
+        if is_packed(head):
+            data = unpacked(Path(source).read_bytes(), name)
+            head = data[:_HEAD]
+    else:
+        content = source.read()
+        data = unpacked(content.encode() if isinstance(content, str) else content, name)
+        head, kind = data[:_HEAD], ""
+    kind = kind or _kind(head, form)
+    if kind == "trec":
+        return source if data is None else _named(data, name)
+    if data is None:
+        data = Path(os.fspath(source)).read_bytes()  # type: ignore[arg-type]
+    if kind == "three":
+        return _named(_four_columns(data), name)
+    return _columns(data, kind, form, name)
+
+
+def _named(data: bytes, name: str) -> io.BytesIO:
+    file = io.BytesIO(data)
+    file.name = name
+    return file
+
+
+def _first_lines(head: bytes) -> list[bytes]:
+    """Some lines that are neither blank nor comments, or one empty line."""
+    lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines())
+    return list(islice((one for one in lines if one and one[:1] != b"#"), _LINES)) or [b""]
+
+
+def _kind(head: bytes, form: Form) -> str:
+    """The format of a file that begins so."""
+    if head.startswith(_PARQUET):
+        return "parquet"
+    lines = _first_lines(head)
+    line = lines[0]
+    if line.startswith((b"{", b"[")):
+        one_a_line = line.startswith(b"{") and line.endswith(b"}") and b"\n" in head.strip()
+        return "lines" if one_a_line else "json"
+    names = {word.strip(b' "').lower().decode(errors="replace") for word in _split(line)}
+    if names & set(QUERY) and names & set(DOCUMENT):
+        return "csv"
+    if form is QRELS and all(len(one.split()) == 3 for one in lines):
+        return "three"
+    return "trec"
+
+
+def _split(line: bytes) -> list[bytes]:
+    return line.split(b"\t" if b"\t" in line else b",")
+
+
+def _four_columns(data: bytes) -> bytes:
+    """Qrels with the iteration that their lines leave out."""
+    rows = (line.split() for line in data.removeprefix(b"\xef\xbb\xbf").splitlines())
+    return b"\n".join(
+        b" ".join((row[0], b"0", *row[1:])) if len(row) == 3 else b" ".join(row) for row in rows
+    )
+
+
+def _columns(data: bytes, kind: str, form: Form, name: str) -> Columns:
+    try:
+        content = _READ[kind](data)
+        found = of_table(content, form) if kind == "csv" else columns_of(content, form)
+    except (ValueError, ImportError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if found is None:
+        raise ValueError(
+            f"{name} holds no {form.kind}: expected queries that map to documents and numbers, or "
+            f"records with the fields {form.example()}."
+        )
+    return found
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
+
+
+def _lines(data: bytes) -> list[Any]:
+    rows = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
+    return rows
+
+
+def _csv(data: bytes) -> dict[str, list[Any]]:
+    """Columns of a table with a header, as texts but for numbers that are asked for as such."""
+    text = data.decode("utf-8-sig")
+    tab = b"\t" in _first_lines(data[:_HEAD])[0]
+    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if tab else ","))
+    header, rows = rows[0], rows[1:]
+    for number, row in enumerate(rows, start=2):
+        if row and len(row) != len(header):
+            raise ValueError(f"line {number}: {len(row)} columns instead of {len(header)}.")
+    return {name.strip(): [row[i] for row in rows if row] for i, name in enumerate(header)}
+
+
+def _parquet(data: bytes) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError("reading Parquet needs pyarrow: pip install pyarrow.") from None
+    return pyarrow.parquet.read_table(io.BytesIO(data))
+
+
+_READ = {"json": _json, "lines": _lines, "csv": _csv, "parquet": _parquet}

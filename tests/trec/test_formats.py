@@ -1,0 +1,247 @@
+"""Forms of judgments and runs: whatever they come in, the values are the same bits."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+from collections import namedtuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skrank import trec
+
+METRICS = ["ap", "ndcg(gain=linear)@10", "bpref", "infap", "num_ret", "judged@5"]
+
+
+def collection(seed=0):
+    """Qrels and a run as dicts, with ties, labels below 0, and ids that are not ASCII."""
+    rng = np.random.default_rng(seed)
+    pool = [f"{'dé '[i % 2]}{i:03d}" for i in range(60)]
+    qrels = {
+        f"0{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 30, replace=False).tolist()}
+        for q in range(5)
+    }
+    run = {
+        f"0{q}": {d: float(rng.integers(0, 9)) / 7 for d in rng.choice(pool, 20, False).tolist()}
+        for q in reversed(range(5))
+    }
+    return qrels, run
+
+
+QRELS, RUN = collection()
+QRELS_ROWS = [(q, d, label) for q, docs in QRELS.items() for d, label in docs.items()]
+RUN_ROWS = [(q, d, score) for q, docs in RUN.items() for d, score in docs.items()]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trec")
+    (folder / "qrels").write_text(QRELS_TREC)
+    (folder / "run").write_text(RUN_TREC)
+    return trec.evaluate(folder / "qrels", folder / "run", METRICS)
+
+
+QRELS_TREC = "".join(f"{q} 0 {d} {label}\n" for q, d, label in QRELS_ROWS)
+RUN_TREC = "".join(f"{q} Q0 {d} 0 {score!r} run\n" for q, d, score in RUN_ROWS)
+
+
+def same_bits(report, expected):
+    assert list(report.per_query.index) == list(expected.per_query.index)
+    np.testing.assert_array_equal(report.per_query.to_numpy(), expected.per_query.to_numpy())
+    np.testing.assert_array_equal(report.mean.to_numpy(), expected.mean.to_numpy())
+    pd.testing.assert_frame_equal(report.runs, expected.runs)
+
+
+def frames(make, rename=("qid", "docid", "label", "score")):
+    query, document, label, score = rename
+    first = dict(zip((query, document, label), zip(*QRELS_ROWS, strict=True), strict=True))
+    second = dict(zip((query, document, score), zip(*RUN_ROWS, strict=True), strict=True))
+    return tuple(make({name: list(v) for name, v in one.items()}) for one in (first, second))
+
+
+def polars(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def arrow(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
+ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+
+
+class DataSet:
+    """What ir_datasets gives."""
+
+    def qrels_iter(self):
+        return (Qrel(*row, "0") for row in QRELS_ROWS)
+
+
+MEMORY = {
+    "dicts": lambda: (QRELS, RUN),
+    "named dicts": lambda: (QRELS, {"run": RUN}),
+    "a list of runs": lambda: (QRELS, [RUN]),
+    "pandas": lambda: frames(pd.DataFrame),
+    "pyterrier": lambda: frames(pd.DataFrame, ("qid", "docno", "label", "score")),
+    "ir_measures": lambda: frames(pd.DataFrame, ("query_id", "doc_id", "relevance", "score")),
+    "polars": lambda: frames(polars),
+    "arrow": lambda: frames(arrow),
+    "tuples": lambda: (QRELS_ROWS, RUN_ROWS),
+    "trec tuples": lambda: (
+        [(q, "0", d, label) for q, d, label in QRELS_ROWS],
+        [(q, "Q0", d, 0, score, "run") for q, d, score in RUN_ROWS],
+    ),
+    "namedtuples": lambda: (
+        [Qrel(*row, "0") for row in QRELS_ROWS],
+        (ScoredDoc(*row) for row in RUN_ROWS),
+    ),
+    "records": lambda: (
+        [{"qid": q, "docid": d, "label": label} for q, d, label in QRELS_ROWS],
+        iter([{"qid": q, "docid": d, "score": score} for q, d, score in RUN_ROWS]),
+    ),
+    "ir_datasets": lambda: (DataSet(), RUN),
+    "objects": lambda: (
+        trec.Qrels.from_arrays(*zip(*QRELS_ROWS, strict=True)),
+        trec.Run.from_arrays(*zip(*RUN_ROWS, strict=True)),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MEMORY)
+def test_forms_in_memory(form, expected):
+    same_bits(trec.evaluate(*MEMORY[form](), METRICS), expected)
+
+
+def csv(rows, names, mark):
+    return "\n".join(mark.join(map(str, row)) for row in [names, *rows]) + "\n"
+
+
+def lines(rows, names):
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+
+
+def pretty(content):
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+NAMES = {"qrels": ("query_id", "docno", "relevance"), "run": ("query_id", "docno", "score")}
+TEXTS = {
+    "": (QRELS_TREC, RUN_TREC),
+    ".three": ("".join(f"{q}\t{d} {label}\n\n" for q, d, label in QRELS_ROWS), RUN_TREC),
+    ".json": (pretty(QRELS), json.dumps(RUN)),
+    ".jsonl": (lines(QRELS_ROWS, NAMES["qrels"]), lines(RUN_ROWS, NAMES["run"])),
+    ".csv": (csv(QRELS_ROWS, NAMES["qrels"], ","), csv(RUN_ROWS, NAMES["run"], ",")),
+    ".tsv": (csv(QRELS_ROWS, NAMES["qrels"], "\t"), csv(RUN_ROWS, NAMES["run"], "\t")),
+}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_files(tmp_path, suffix, named, expected):
+    """By their names, or, under a name that says nothing, by their content."""
+    paths = [tmp_path / f"{name}{suffix * named}" for name in ("qrels", "run")]
+    for path, text in zip(paths, TEXTS[suffix], strict=True):
+        path.write_text(text, encoding="utf-8")
+    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
+
+
+def zstandard(data):
+    pyarrow = pytest.importorskip("pyarrow")
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("suffix", ["", ".json", ".csv"])
+def test_packed_files(tmp_path, suffix, packing, expected):
+    paths = [tmp_path / f"{name}{suffix}{packing}" for name in ("qrels", "run")]
+    for path, text in zip(paths, TEXTS[suffix], strict=True):
+        path.write_bytes(PACKED[packing](text.encode()))
+    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
+
+
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_streams(suffix, expected):
+    qrels, run = (io.BytesIO(text.encode()) for text in TEXTS[suffix])
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+    qrels, run = map(io.StringIO, TEXTS[suffix])
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+
+
+def test_parquet(tmp_path, expected):
+    pytest.importorskip("pyarrow")
+    paths = [tmp_path / "qrels.parquet", tmp_path / "run"]
+    for path, frame in zip(paths, frames(pd.DataFrame), strict=True):
+        frame.to_parquet(path, index=False)
+    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
+
+
+def test_ids_may_be_whole_numbers():
+    report = trec.evaluate({1: {2: 1}}, {1: {2: 0.5, 3: 0.1}}, "ap")
+    assert report.per_query.index.tolist() == [("run", "1")]
+    frame = pd.DataFrame({"qid": [1, 1], "docid": [2, 3], "score": [0.5, 0.1]})
+    assert trec.evaluate([("1", "2", 1)], frame, "ap").mean.iloc[0, 0] == 1
+
+
+def test_a_table_of_several_runs():
+    frame = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"])
+    both = pd.concat([frame.assign(run="a"), frame.assign(run="b", score=-frame.score)])
+    report = trec.evaluate(QRELS, both, "ap")
+    assert report.mean.index.tolist() == ["a", "b"]
+    alone = trec.evaluate(QRELS, {"b": frame.assign(score=-frame.score)}, "ap")
+    assert report.mean.loc["b", "ap"] == alone.mean.loc["b", "ap"]
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        (pd.DataFrame({"qid": ["1"], "label": [1]}), RUN, "no column of documents: name one .*qid"),
+        (QRELS, pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "no column of scores"),
+        ({"1": {1.5: 1}}, RUN, r"id of the document of row 0 of the qrels is 1.5: ids are texts"),
+        ([("1", "a", 1), (2, "b", 1)], RUN, "ids of queries of the qrels are texts and numbers"),
+        ([("1", "a", 1), ("1", "b")], RUN, r"record 1 of the qrels is \('1', 'b'\)"),
+        ([("1", "a", 1), ("1", "a", 0)], RUN, "document 'a' occurs twice in query '1'"),
+        ({"1": {"a": "x"}}, RUN, "label must be numbers"),
+        ({"1": {}}, RUN, "qrels hold no document"),
+        (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
+    ],
+)
+def test_mistakes_in_memory(qrels, run, message):
+    with pytest.raises(ValueError, match=message):
+        trec.evaluate(qrels, run, "ap")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
+        ("q.json", "[1, 2]", "q.json holds no qrels: expected queries that map to documents"),
+        ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
+        ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
+        ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
+        ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),
+        ("q.csv", "qid,docid,label\n", "q.csv: the qrels hold no document"),
+        ("q.parquet", "PAR1", "q.parquet: "),
+        ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 4"),
+    ],
+)
+def test_mistakes_in_files(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        trec.read_qrels(tmp_path / name)
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_damaged_files(tmp_path, packing):
+    (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
+    with pytest.raises(ValueError, match=r"qrels cannot be unpacked: "):
+        trec.read_qrels(tmp_path / "qrels")
