@@ -12,6 +12,7 @@ from . import plotting as plotting
 from . import rankers as rankers
 from . import scoring as scoring
 from . import stats as stats
+from . import torch as torch
 from . import trec as trec
 from . import xgboost as xgboost
 from ._cut_queries import CutQueryWarning as CutQueryWarning

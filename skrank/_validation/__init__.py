@@ -1,5 +1,15 @@
 """All checks of what a caller passes in. Every message names the place and the remedy."""
 
+from skrank._validation.batches import bad_batch_label as bad_batch_label
+from skrank._validation.batches import bad_batch_score as bad_batch_score
+from skrank._validation.batches import check_contiguous as check_contiguous
+from skrank._validation.batches import check_layout as check_layout
+from skrank._validation.batches import check_offsets as check_offsets
+from skrank._validation.batches import check_query_weights as check_query_weights
+from skrank._validation.batches import check_rank as check_rank
+from skrank._validation.batches import fractional_label as fractional_label
+from skrank._validation.batches import label_above_scale as label_above_scale
+from skrank._validation.batches import needs_max_grade as needs_max_grade
 from skrank._validation.boosters import check_arithmetic as check_arithmetic
 from skrank._validation.boosters import check_bagging as check_bagging
 from skrank._validation.boosters import check_fold as check_fold

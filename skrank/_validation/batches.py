@@ -1,0 +1,136 @@
+"""Checks of batches of whole queries, as networks are trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def check_layout(
+    scores: tuple[int, ...],
+    labels: tuple[int, ...],
+    has_offsets: bool,
+    mask: tuple[int, ...] | None,
+) -> None:
+    """Shapes of flat rows with offsets, or of padded lines with or without a mask."""
+    if len(scores) not in (1, 2):
+        hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
+        raise ValueError(
+            f"scores have shape {scores}: pass (rows,) with offsets, or (queries, documents).{hint}"
+        )
+    if labels != scores:
+        raise ValueError(f"labels have shape {labels} and scores {scores}: they must be alike.")
+    if len(scores) == 1 and not has_offsets:
+        raise ValueError(
+            "scores are flat rows: give the offsets of their queries, 0, the first row of the "
+            "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
+        )
+    if len(scores) == 2 and has_offsets:
+        raise ValueError(
+            "offsets are for flat rows, and scores are padded, (queries, documents): give one, or "
+            "scores.squeeze(-1) if these are rows."
+        )
+    if mask is not None and (len(scores) == 1 or mask != scores):
+        raise ValueError(
+            f"mask has shape {mask} and scores {scores}: a mask has the shape of padded scores."
+        )
+
+
+def check_offsets(offsets: np.ndarray, n_rows: int) -> None:
+    """Offsets of queries that cover all rows."""
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
+        raise ValueError(
+            f"offsets have shape {offsets.shape} and type {offsets.dtype}: give whole numbers, one "
+            "more than queries."
+        )
+    falls = np.flatnonzero(np.diff(offsets) < 0)
+    if len(falls):
+        raise ValueError(
+            f"offsets fall after query {falls[0]}: they are the first row of each query in turn."
+        )
+    if offsets[0] != 0 or offsets[-1] != n_rows:
+        hint = ""
+        if offsets.sum() == n_rows:
+            hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
+        raise ValueError(
+            f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: they must "
+            f"begin with 0 and end with the number of rows, for a batch has whole queries.{hint}"
+        )
+
+
+def check_contiguous(groups: np.ndarray) -> np.ndarray:
+    """Offsets of queries whose rows are neighbours."""
+    if groups.ndim != 1:
+        raise ValueError(f"groups have shape {groups.shape}: pass one query id per row.")
+    changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
+    starts = np.concatenate(([0], changes)) if len(groups) else np.empty(0, np.int64)
+    ids, first = np.unique(groups[starts], return_index=True)
+    if len(ids) < len(starts):
+        again = np.setdiff1d(np.arange(len(starts)), first)[0]
+        name = groups[starts[again] : starts[again] + 1].tolist()[0]
+        raise ValueError(
+            f"query {name!r} begins again in row {starts[again]}: sort the rows by query, and put "
+            "whole queries into a batch."
+        )
+    return np.append(starts, len(groups)).astype(np.int64)
+
+
+def _where(place: list[int]) -> str:
+    return f"row {place[0]}" if len(place) == 1 else f"document {place[1]} of query {place[0]}"
+
+
+def bad_batch_score(value: float, place: list[int]) -> ValueError:
+    """The error for a score that gives no gradient."""
+    return ValueError(
+        f"score of {_where(place)} is {value}: gradients need finite scores. Lower the learning "
+        "rate, clip gradients, or look for NaN among the features."
+    )
+
+
+def bad_batch_label(value: float, place: list[int]) -> ValueError:
+    """The error for a label that is no grade."""
+    return ValueError(
+        f"label of {_where(place)} is {value:g}: labels must be at least 0 and finite, or NaN for "
+        "padding and documents that were not judged."
+    )
+
+
+def label_above_scale(value: float, max_grade: int) -> ValueError:
+    """The error for a label beyond the scale of the collection."""
+    return ValueError(
+        f"label {value:g} is above max_grade={max_grade}: give the highest grade of the collection."
+    )
+
+
+def fractional_label(value: float) -> ValueError:
+    """The error for a label between grades, where tables have whole ones."""
+    return ValueError(
+        f'label {value:g} is no whole number, which path="native" needs: use path="kernels".'
+    )
+
+
+def needs_max_grade(what: object) -> ValueError:
+    """The error for a scale that no batch can tell."""
+    return ValueError(
+        f"{what} depends on the highest grade of the collection, which a batch does not tell: give "
+        "max_grade."
+    )
+
+
+def check_query_weights(weights: Any, n_queries: int) -> None:
+    """One weight per query of a batch."""
+    if tuple(weights.shape) != (n_queries,):
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)} for {n_queries} queries: give one per "
+            "query."
+        )
+
+
+def check_rank(rank: int, world_size: int) -> None:
+    """The number of a process among all."""
+    if not 0 <= rank < world_size:
+        raise ValueError(
+            f"rank={rank} is no process of world_size={world_size}: ranks go from 0 to "
+            f"{world_size - 1}."
+        )

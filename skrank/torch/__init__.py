@@ -1,0 +1,16 @@
+"""Neural rankers on any metric: losses, data and estimators for torch."""
+
+try:
+    from torch import nn as _nn  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
+    ) from error
+
+from skrank.torch._accumulator import MetricAccumulator as MetricAccumulator
+from skrank.torch._batch import QueryBatch as QueryBatch
+from skrank.torch._batch import query_offsets as query_offsets
+from skrank.torch._dataset import QueryDataset as QueryDataset
+from skrank.torch._dataset import keep_batch as keep_batch
+from skrank.torch._loss import RankingLoss as RankingLoss
+from skrank.torch._sampler import QueryBatchSampler as QueryBatchSampler

@@ -1,0 +1,216 @@
+"""Batches of whole queries: flat rows with offsets, or one padded line per query with a mask."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from skrank import _validation as check
+
+
+class Batch:
+    """Documents of whole queries, in either layout.
+
+    A document whose label is NaN is left out: it is padding, or was not judged. Where there is a
+    mask, documents outside it are padding whatever their label and score.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n_rows,), or (n_queries, n_documents) if padded
+    labels : Tensor of the same shape
+    offsets : int Tensor of shape (n_queries + 1,), for flat rows
+        First row of each query, and the end.
+    mask : bool Tensor of the shape of padded `scores`, optional
+        Where there is a document. Default: where there is a label.
+    unjudged : bool
+        Keep documents without a label.
+    """
+
+    def __init__(
+        self,
+        scores: torch.Tensor,
+        labels: Any,
+        offsets: Any = None,
+        mask: Any = None,
+        *,
+        unjudged: bool = False,
+    ) -> None:
+        check.check_layout(
+            tuple(scores.shape), tuple(np.shape(labels)), offsets is not None, _shape_of(mask)
+        )
+        self.scores = scores
+        self.device = scores.device
+        self.labels = torch.as_tensor(labels, device=self.device).to(_real(scores))
+        self.flat = scores.ndim == 1
+        judged = ~torch.isnan(self.labels)
+        if mask is not None:
+            mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
+        if self.flat:
+            self.offsets = torch.as_tensor(offsets)
+            _check_offsets(self.offsets, len(scores))
+            self.offsets = self.offsets.to(torch.int64)
+            self.kept = torch.ones_like(judged) if unjudged else judged
+        else:
+            self.kept = judged if mask is None else mask if unjudged else mask & judged
+        self._check_values()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1 if self.flat else len(self.scores)
+
+    @cached_property
+    def row_query(self) -> torch.Tensor:
+        """Number of the query of each flat row."""
+        sizes = torch.diff(self.offsets).to(self.device)
+        numbers = torch.arange(len(self), device=self.device)
+        return torch.repeat_interleave(numbers, sizes, output_size=len(self.scores))
+
+    @cached_property
+    def _place(self) -> torch.Tensor:
+        """Place of each flat row in the padded lines."""
+        first = self.offsets.to(self.device)[:-1][self.row_query]
+        rank = torch.arange(len(self.scores), device=self.device) - first
+        return self.row_query * self.longest + rank
+
+    @cached_property
+    def longest(self) -> int:
+        """Length of the padded lines."""
+        if not self.flat:
+            return self.scores.shape[1]
+        return int(torch.diff(self.offsets).max()) if len(self) else 0
+
+    @cached_property
+    def sizes(self) -> torch.Tensor:
+        """Documents of each query."""
+        if not self.flat:
+            return self.kept.sum(1)
+        return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
+            0, self.row_query, self.kept.to(torch.int64)
+        )
+
+    def padded(self, values: torch.Tensor) -> torch.Tensor:
+        """Values per document as one line per query, 0 where there is none."""
+        if not self.flat:
+            return torch.where(self.kept, values, torch.zeros_like(values))
+        lines = values.new_zeros(len(self) * self.longest)
+        kept = torch.where(self.kept, values, torch.zeros_like(values))
+        return lines.index_copy_(0, self._place, kept).view(len(self), self.longest)
+
+    def unpadded(self, lines: torch.Tensor) -> torch.Tensor:
+        """Values of padded lines in the layout of the scores."""
+        return lines.reshape(-1)[self._place] if self.flat else lines
+
+    def spread(self, values: torch.Tensor) -> torch.Tensor:
+        """Values per query in the layout of the scores."""
+        return values[self.row_query] if self.flat else values[:, None]
+
+    def _check_values(self) -> None:
+        """Finite scores and usable labels, where there is a document."""
+        bad_scores = ~torch.isfinite(self.scores) & self.kept
+        labels = self.labels
+        bad_labels = ((labels < 0) | torch.isinf(labels)) & self.kept
+        if not _can_look(self.device):
+            torch._assert_async(~bad_scores.any(), "a score is NaN or infinite")
+            torch._assert_async(~bad_labels.any(), "a label is negative or infinite")
+            return
+        for bad, values, error in (
+            (bad_scores, self.scores, check.bad_batch_score),
+            (bad_labels, labels, check.bad_batch_label),
+        ):
+            if bad.any():
+                where = torch.nonzero(bad)[0].tolist()
+                raise error(float(values[tuple(where)]), where)
+
+
+class QueryBatch(NamedTuple):
+    """Some whole queries, as `skrank.torch.QueryDataset` gives them.
+
+    Attributes
+    ----------
+    X : Tensor of shape (n_rows, n_features)
+    labels : Tensor of shape (n_rows,)
+    offsets : int64 Tensor of shape (n_queries + 1,)
+        First row of each query, and the end.
+    weights : Tensor of shape (n_queries,) or None
+    ids : int64 Tensor of shape (n_queries,)
+        Numbers of the queries in their data set.
+    """
+
+    X: torch.Tensor
+    labels: torch.Tensor
+    offsets: torch.Tensor
+    weights: torch.Tensor | None
+    ids: torch.Tensor
+
+    def to(self, device: Any, *, non_blocking: bool = False) -> QueryBatch:
+        """The batch on another device, but for the offsets, which are read on the host."""
+        moved = [
+            one if one is None or name == "offsets" else one.to(device, non_blocking=non_blocking)
+            for name, one in zip(self._fields, self, strict=True)
+        ]
+        return QueryBatch(*moved)
+
+    def padded(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features (n_queries, n_documents, n_features), labels and mask (n_queries, n_documents).
+
+        Padding has features 0 and label NaN.
+        """
+        sizes = torch.diff(self.offsets).to(self.X.device)
+        longest = int(sizes.max()) if len(sizes) else 0
+        mask = torch.arange(longest, device=self.X.device) < sizes[:, None]
+        X = self.X.new_zeros((*mask.shape, self.X.shape[1]))
+        labels = self.labels.new_full(mask.shape, float("nan"))
+        X[mask], labels[mask] = self.X, self.labels
+        return X, labels, mask
+
+
+def query_offsets(groups: Any) -> torch.Tensor:
+    """Offsets of the queries of rows, from the query of each row.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        Query of each row; the rows of a query are neighbours.
+
+    Returns
+    -------
+    int64 Tensor of shape (n_queries + 1,)
+
+    Raises
+    ------
+    ValueError
+        If a query begins twice: the rows are cut or mixed.
+
+    Examples
+    --------
+    >>> from skrank.torch import query_offsets
+    >>> query_offsets(["a", "a", "b"])
+    tensor([0, 2, 3])
+    """
+    return torch.from_numpy(check.check_contiguous(np.asarray(groups)))
+
+
+def _shape_of(mask: Any) -> tuple[int, ...] | None:
+    return None if mask is None else tuple(np.shape(mask))
+
+
+def _real(scores: torch.Tensor) -> torch.dtype:
+    """The precision to reckon in: that of the scores, single at least."""
+    return torch.float64 if scores.dtype == torch.float64 else torch.float32
+
+
+def _can_look(device: torch.device) -> bool:
+    """Whether values can be read without waiting for a device or leaving a compiled graph."""
+    return device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def _check_offsets(offsets: torch.Tensor, n_rows: int) -> None:
+    if _can_look(offsets.device):
+        check.check_offsets(offsets.numpy(), n_rows)
+        return
+    torch._assert_async(
+        (offsets[0] == 0) & (offsets[-1] == n_rows) & (torch.diff(offsets) >= 0).all(),
+        "offsets do not cover the rows",
+    )

@@ -1,0 +1,210 @@
+"""QueryDataset: whole queries from arrays, sparse matrices and files that are read in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix, issparse
+from torch.utils.data import Dataset
+
+from skrank import _validation as check
+from skrank._engine.groups import require_groups
+from skrank._engine.queries import Queries
+from skrank.torch._batch import QueryBatch
+from skrank.torch._parquet import ParquetRows
+
+
+class Source(Protocol):
+    """Rows of a data set."""
+
+    part_of_row: np.ndarray  # number of the part of the file that each row is in
+
+    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features as a dense array, and labels, of some rows."""
+
+
+class QueryDataset(Dataset):
+    """Queries with their documents, in the layout of `skrank.torch.RankingLoss`.
+
+    Item i is the batch of query i alone; `__getitems__`, which `torch.utils.data.DataLoader` calls
+    with the queries of a batch, gives one `QueryBatch` of them all.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        A sparse matrix stays sparse until its rows are in a batch.
+    relevance : array-like of shape (n_rows,)
+        Labels, at least 0; NaN = not judged.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row, in any order. Default: the index level "qid" of `relevance` or `X`.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight of each row's query, constant inside a query.
+    dtype : torch.dtype, default=torch.float32
+        Of features and labels in batches.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_queries,)
+        Query ids.
+    sizes : int64 ndarray of shape (n_queries,)
+        Documents of each query.
+    parts : int64 ndarray of shape (n_queries,)
+        Part of the file that each query begins in; 0 for arrays.
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.torch import QueryBatchSampler, QueryDataset, keep_batch
+    >>> data = make_ranking(n_queries=9, random_state=0)
+    >>> queries = QueryDataset(data.X, data.relevance, data.qid)
+    >>> loader = DataLoader(
+    ...     queries, batch_sampler=QueryBatchSampler(queries), collate_fn=keep_batch
+    ... )
+    >>> [batch.X.shape[1] for batch in loader]
+    [20]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        relevance: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        ids = require_groups(groups, relevance, X, who="QueryDataset")
+        labels = check.as_vector("relevance", check.without_index(relevance))
+        source = ArrayRows(X, labels)
+        self._set(source, ids, sample_weight, dtype)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        paths: str | Sequence[str],
+        *,
+        relevance: str = "relevance",
+        groups: str = "qid",
+        features: Sequence[str] | None = None,
+        dtype: torch.dtype = torch.float32,
+        open_parts: int = 8,
+    ) -> QueryDataset:
+        """Queries of parquet files, whose row groups are read when they are needed.
+
+        Parameters
+        ----------
+        paths : str or sequence of str
+            Files, whose rows are taken one after the other. The rows of a query are neighbours.
+        relevance, groups : str
+            Names of the columns of labels and query ids.
+        features : sequence of str, optional
+            Names of the columns of features. Default: all others.
+        dtype : torch.dtype, default=torch.float32
+        open_parts : int, default=8
+            Row groups that are kept in memory; those that were not read for longest go first.
+
+        Returns
+        -------
+        QueryDataset
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        ValueError
+            If a column is missing, or the rows of a query are not neighbours.
+        """
+        rows = ParquetRows(
+            [paths] if isinstance(paths, str) else list(map(str, paths)),
+            relevance, groups, features, open_parts,
+        )  # fmt: skip
+        check.check_contiguous(rows.groups)
+        dataset = cls.__new__(cls)
+        dataset._set(rows, rows.groups, None, dtype)
+        return dataset
+
+    def _set(self, source: Source, ids: np.ndarray, weight: Any, dtype: torch.dtype) -> None:
+        self.source = source
+        self.dtype = dtype
+        self.queries = Queries.from_groups(ids)
+        self.ids, self.sizes = self.queries.ids, self.queries.sizes
+        self.weights = check.query_weights(weight, self.queries)
+        first = self.queries.indptr[:-1]
+        order = self.queries.order
+        self.parts = source.part_of_row[first if order is None else order[first]]
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __getitem__(self, query: int) -> QueryBatch:
+        return self.__getitems__([query])
+
+    def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
+        """Some queries as one batch."""
+        chosen = np.asarray(numbers, dtype=np.int64)
+        sizes = self.sizes[chosen]
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.queries.indptr[chosen], sizes)
+        if self.queries.order is not None:
+            rows = self.queries.order[rows]
+        X, labels = self.source.read(rows)
+        weights = None
+        if self.weights is not None:
+            weights = torch.from_numpy(self.weights[chosen]).to(self.dtype)
+        return QueryBatch(
+            torch.from_numpy(np.ascontiguousarray(X)).to(self.dtype),
+            torch.from_numpy(labels).to(self.dtype),
+            torch.from_numpy(offsets),
+            weights,
+            torch.from_numpy(chosen),
+        )
+
+
+def keep_batch(batch: QueryBatch) -> QueryBatch:
+    """The batch as `QueryDataset` made it: `collate_fn` of a DataLoader.
+
+    Parameters
+    ----------
+    batch : QueryBatch
+
+    Returns
+    -------
+    QueryBatch
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader
+    >>> from skrank.torch import QueryDataset, keep_batch
+    >>> queries = QueryDataset([[0.5], [0.1], [0.3]], [1, 0, 2], ["a", "a", "b"])
+    >>> next(iter(DataLoader(queries, batch_size=2, collate_fn=keep_batch))).offsets
+    tensor([0, 2, 3])
+    """
+    return batch
+
+
+class ArrayRows:
+    """Rows in memory, dense or sparse."""
+
+    def __init__(self, X: Any, labels: np.ndarray) -> None:
+        if issparse(X):
+            self.X = csr_matrix(X)
+        else:
+            self.X = np.asarray(X)
+        if self.X.ndim != 2 or self.X.shape[0] != len(labels):
+            raise ValueError(
+                f"X has shape {self.X.shape} and relevance {len(labels)} rows: give one line of "
+                "features per row."
+            )
+        if self.X.dtype.kind not in "fiub":
+            raise ValueError(f"X has type {self.X.dtype}: features must be numbers.")
+        self.labels = labels
+        self.part_of_row = np.zeros(len(labels), np.int64)
+
+    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features as a dense array, and labels, of some rows."""
+        some = self.X[rows]
+        return some.toarray() if issparse(some) else some, self.labels[rows]

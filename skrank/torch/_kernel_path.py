@@ -1,0 +1,71 @@
+"""Losses from the compiled kernels: no tensor of pairs, whatever the objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank.objectives import LambdaRank, Objective, SoftRank
+from skrank.torch._batch import Batch
+
+
+@torch.compiler.disable
+def kernel_losses(
+    objective: Objective, batch: Batch, max_grade: int | None, round_: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Loss of each query, and gradient in the layout of the scores.
+
+    Parameters
+    ----------
+    objective : Objective
+    batch : Batch
+    max_grade : int or None
+        Highest grade of the collection.
+    round_ : int Tensor of shape ()
+        Number of the round, for what is drawn anew each round.
+    """
+    kept = batch.kept.cpu().numpy()
+    sizes = batch.sizes.cpu().numpy()
+    real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
+    losses = np.zeros(len(batch))
+    gradient: np.ndarray = np.zeros(kept.shape, real)
+    if kept.any():
+        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[sizes > 0]))
+        scores = _rows(batch.scores, kept)
+        total: np.ndarray = np.zeros(len(scores), real)
+        some = np.zeros(len(judgments.queries))
+        grad, hess = np.empty_like(total), np.empty_like(total)
+        for weight, one in objective.terms:
+            bound: Any = one.bind(judgments, max_grade=max_grade)
+            bound.round = int(round_)
+            some += weight * _losses(one, bound, scores, grad, hess)
+            total += weight * grad
+        losses[sizes > 0], gradient[kept] = some, total
+    return (
+        torch.from_numpy(losses).to(batch.labels),
+        torch.from_numpy(gradient).to(batch.device),
+    )
+
+
+def _rows(values: torch.Tensor, kept: np.ndarray) -> np.ndarray:
+    """Values of the documents that are kept, in double precision."""
+    return values.detach().to("cpu", torch.float64).numpy()[kept]
+
+
+def _losses(
+    objective: Objective, bound: Any, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray
+) -> np.ndarray:
+    """Loss of each query; fills `grad`."""
+    if hasattr(bound, "losses"):
+        return bound.losses(scores, grad, hess)
+    bound.gradient(scores, grad, hess)
+    if isinstance(objective, SoftRank):
+        return np.where(bound.empty, 0.0, 1.0 - bound.values(scores))
+    if isinstance(objective, LambdaRank):
+        pulls = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
+        return pulls / (2.0 * objective.sigmoid)
+    return 0.5 * np.add.reduceat(np.abs(grad, dtype=np.float64), bound.queries.indptr[:-1])

@@ -1,0 +1,59 @@
+"""Squared error and cross-entropy of lists in operations of torch, on the device of the scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from skrank._engine.gains import gain_per_code
+from skrank.objectives import Softmax, SquaredError
+from skrank.torch._pairs import Documents
+from skrank.torch._tables import Place
+
+
+def refuse_softmax(objective: Softmax) -> str | None:
+    """Why there is no native form; else None."""
+    return "random_gains are drawn by the kernels" if objective.random_gains else None
+
+
+def gains(objective: Softmax, place: Place) -> torch.Tensor:
+    """Gain of each label."""
+    return place.put(gain_per_code(objective.gain, np.arange(place.max_grade + 1.0)))
+
+
+def softmax(
+    objective: Softmax, documents: Documents, gains: torch.Tensor, round_: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cross-entropy of each query between shares in its gain and chances, and gradient."""
+    gain = gains[documents.labels] * documents.valid
+    total = gain.sum(1, keepdim=True)
+    some = total > 0
+    share = gain / torch.where(some, total, torch.ones_like(total))
+    scores = torch.where(documents.valid, documents.scores, -math.inf)
+    highest = scores.amax(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+    mass = torch.exp(scores - highest)
+    whole = mass.sum(1, keepdim=True)
+    chance = torch.where(documents.valid, mass / whole, torch.zeros_like(mass))
+    ahead = highest + torch.log(whole) - documents.scores
+    losses = torch.where(some, share * ahead, torch.zeros_like(share)).sum(1)
+    return losses, torch.where(some, chance - share, torch.zeros_like(share))
+
+
+def targets(objective: SquaredError, place: Place) -> torch.Tensor:
+    """What the score of a document of each label should be."""
+    top = objective.max_grade or place.max_grade
+    return place.put(objective.targets(np.arange(place.max_grade + 1.0), top))
+
+
+def squared_error(
+    objective: SquaredError, documents: Documents, targets: torch.Tensor, round_: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Half the sum of squares of each query, and gradient: scores less targets."""
+    there = documents.valid.to(documents.scores.dtype)
+    rest = (documents.scores - targets[documents.labels]) * there
+    if objective.centered:
+        sizes = there.sum(1, keepdim=True).clamp(min=1)
+        rest = (rest - rest.sum(1, keepdim=True) / sizes) * there
+    return 0.5 * (rest**2).sum(1), rest

@@ -1,0 +1,276 @@
+"""RankingLoss: what a network is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from skrank import _validation as check
+from skrank.metrics import Metric
+from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError, as_objective
+from skrank.torch import _lambdarank, _listwise, _softrank
+from skrank.torch._batch import Batch
+from skrank.torch._kernel_path import kernel_losses
+from skrank.torch._pairs import Documents
+from skrank.torch._ranks import n_ranks, total_over
+from skrank.torch._tables import Place
+
+PATHS = ("auto", "kernels", "native")
+REDUCTIONS = ("mean", "sum", "none")
+
+
+class Native(NamedTuple):
+    """An objective in operations of torch.
+
+    Attributes
+    ----------
+    losses : function of the objective, the documents, tables and the number of the round
+        Loss of each query, and gradient of each document.
+    tables : function of the objective and a Place
+    refuse : function of the objective
+        Why it has no native form; None if it has.
+    """
+
+    losses: Callable[..., tuple[torch.Tensor, torch.Tensor]]
+    tables: Callable[..., Any]
+    refuse: Callable[..., str | None] = lambda _: None
+
+
+_NATIVE: dict[type[Objective], Native] = {
+    LambdaRank: Native(_lambdarank.lambdarank, _lambdarank.tables, _lambdarank.refuse),
+    SoftRank: Native(_softrank.softrank, _softrank.tables, _softrank.refuse),
+    Softmax: Native(_listwise.softmax, _listwise.gains, _listwise.refuse_softmax),
+    SquaredError: Native(_listwise.squared_error, _listwise.targets),
+}
+
+
+class RankingLoss(nn.Module):
+    r"""A loss over queries: any objective of skrank, on any metric that it can train on.
+
+    Scores come in either of two layouts: flat, ``(rows,)`` with the offsets of the queries, or
+    padded, ``(queries, documents)``, with a mask or with labels NaN where there is no document. A
+    document whose label is NaN is left out: it is padding, or was not judged.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective
+        A metric, which stands for `skrank.LambdaRank` on it, or LambdaRank, LambdaLoss, SoftRank,
+        Softmax, SquaredError, or a mixture of them.
+    max_grade : int, optional
+        Highest grade of the collection. Metrics such as ERR need it, for a batch does not tell it;
+        with it, the native path reads no label on the host.
+    reduction : {"mean", "sum", "none"}
+        Of the losses of the queries: their mean by weight, their sum, or one loss per query.
+        Queries without a document do not count.
+    path : {"auto", "kernels", "native"}
+        "kernels": compiled loops on the host, whatever the objective; memory grows with the number
+        of documents, not of pairs. "native": operations of torch on the device of the scores, for
+        SoftRank by moments, LambdaRank on sums over documents and pairs such as GAP, AP and nDCG,
+        Softmax and SquaredError, and labels that are whole numbers. "auto": kernels for scores on
+        the host; on a device native where there is such a form, else kernels.
+    process_group : torch.distributed process group, optional
+        Where a process group is initialised, the mean is over the queries of all its processes, in
+        training mode: the value of each process is such that `DistributedDataParallel`, which
+        averages over processes, gives the gradient of that mean. Default: the default group. All
+        processes must call the loss equally often; one without a query contributes nothing.
+
+    Attributes
+    ----------
+    objective : Objective
+    rounds : int64 Tensor of shape ()
+        Calls in training mode: what is drawn anew each round depends on it.
+
+    Raises
+    ------
+    ValueError
+        If the objective cannot be trained on batches, or has no such path. In a call: if shapes or
+        offsets do not fit, a score is NaN or infinite, or a label is negative or above the scale.
+        (On a device, and when compiled, values are checked by assertions there.)
+
+    Notes
+    -----
+    Gradients are those of the objective's kernels. SoftRank, Softmax and SquaredError are
+    functions, and their value is the loss: for SoftRank one less the smooth metric. LambdaRank and
+    LambdaLoss, which hold the weights of pairs fixed, are the gradients of no function: their value
+    is the sum of the sizes of the pulls at pairs over `sigmoid`, ``log2(1 + S) / 2`` in place of
+    ``S / 2`` with `sum_norm`. It falls as pairs come into the right order, and its gradient in
+    torch is LambdaRank's, not the slope of the value.
+
+    Reckoning is in single precision, for double scores in double, and autocast is left aside;
+    gradients have the type of the scores. There are no second derivatives.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skrank.torch import RankingLoss
+    >>> scores = torch.tensor([0.3, 0.2, 0.1, 0.5, 0.4], requires_grad=True)
+    >>> loss = RankingLoss("gap")(scores, torch.tensor([0, 2, 1, 0, 1]), torch.tensor([0, 3, 5]))
+    >>> loss.backward()
+    >>> scores.grad.sum().abs().item() < 1e-6
+    True
+    """
+
+    rounds: torch.Tensor
+
+    def __init__(
+        self,
+        objective: str | Metric | Objective,
+        *,
+        max_grade: int | None = None,
+        reduction: str = "mean",
+        path: str = "auto",
+        process_group: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_grade = check.check_max_grade(max_grade)
+        self.reduction = check.check_choice("reduction", reduction, REDUCTIONS)
+        self.path = check.check_choice("path", path, PATHS)
+        self.process_group = process_group
+        self.objective = _prepared(as_objective(objective), self.max_grade)
+        self._refusal = _refusal(self.objective)
+        if self.path == "native" and self._refusal:
+            raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
+        self.register_buffer("rounds", torch.zeros((), dtype=torch.int64))
+
+    def extra_repr(self) -> str:
+        """What the loss shows of itself."""
+        return f"{self.objective}, reduction={self.reduction!r}, path={self.path!r}"
+
+    def forward(
+        self,
+        scores: torch.Tensor,
+        labels: torch.Tensor,
+        offsets: torch.Tensor | None = None,
+        *,
+        mask: torch.Tensor | None = None,
+        weights: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """The loss of a batch of whole queries.
+
+        Parameters
+        ----------
+        scores : Tensor of shape (n_rows,) or (n_queries, n_documents)
+        labels : Tensor of the same shape
+            At least 0; NaN = padding, or not judged: left out.
+        offsets : int Tensor of shape (n_queries + 1,), for flat rows
+            First row of each query, and the end. Best kept on the host.
+        mask : bool Tensor of the shape of padded `scores`, optional
+            Where there is a document. Default: where there is a label.
+        weights : Tensor of shape (n_queries,), optional
+            Weight of each query, at least 0.
+
+        Returns
+        -------
+        Tensor of shape (), or (n_queries,) without a reduction
+        """
+        with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):
+            batch = Batch(scores, labels, offsets, mask)
+            losses, gradient = self._losses(batch)
+            weight = (batch.sizes > 0).to(losses.dtype)
+            if weights is not None:
+                weights = torch.as_tensor(weights, device=batch.device)
+                check.check_query_weights(weights, len(batch))
+                weight = weight * weights.to(losses.dtype)
+            if self.reduction == "mean":
+                weight = weight * self._share(weight.sum())
+            if self.training:
+                self.rounds += 1
+            value = weight * losses
+            gradient = gradient * batch.spread(weight)
+            row_query = batch.row_query if batch.flat else None
+        result = _WithGradient.apply(scores, value, gradient, row_query)
+        return result if self.reduction == "none" else result.sum()
+
+    def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss of each query, and gradient in the layout of the scores."""
+        self._check_scale(batch)
+        if batch.scores.numel() == 0:
+            return batch.labels.new_zeros(len(batch)), torch.zeros_like(batch.labels)
+        native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
+        if not native or self._refusal:
+            return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
+        documents = Documents.of(batch, self.max_grade)
+        scores = documents.scores
+        place = Place(documents.max_grade, scores.shape[1], scores.device, scores.dtype)
+        tables = _tables_of(self.objective, place)
+        losses: Any = 0.0
+        gradient: Any = 0.0
+        for (weight, one), form in zip(self.objective.terms, tables, strict=True):
+            some, slopes = _NATIVE[type(one)].losses(one, documents, form, self.rounds)
+            losses, gradient = losses + weight * some, gradient + weight * slopes
+        return losses, batch.unpadded(gradient)
+
+    def _check_scale(self, batch: Batch) -> None:
+        """Labels at most the highest grade."""
+        if self.max_grade is None or batch.labels.numel() == 0:
+            return
+        above = (batch.labels > self.max_grade) & batch.kept
+        if torch.compiler.is_compiling() or batch.device.type != "cpu":
+            torch._assert_async(~above.any(), "a label is above max_grade")
+        elif above.any():
+            raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
+
+    def _share(self, total: torch.Tensor) -> torch.Tensor:
+        """What a query of weight 1 counts for in the mean."""
+        if self.training:
+            ranks = n_ranks(self.process_group)
+            total = total_over(total, self.process_group) if ranks > 1 else total
+        else:
+            ranks = 1
+        return torch.where(total > 0, ranks / total, torch.zeros_like(total))
+
+
+class _WithGradient(torch.autograd.Function):
+    """Values per query whose gradient is known."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        scores: torch.Tensor,
+        values: torch.Tensor,
+        gradient: torch.Tensor,
+        row_query: torch.Tensor | None,
+    ) -> torch.Tensor:
+        ctx.save_for_backward(gradient, row_query)
+        ctx.dtype = scores.dtype
+        return values.clone()
+
+    @staticmethod
+    def backward(ctx: Any, slope: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
+        gradient, row_query = ctx.saved_tensors
+        spread = slope[:, None] if row_query is None else slope[row_query]
+        return (gradient * spread).to(ctx.dtype), None, None, None
+
+
+def _prepared(objective: Objective, max_grade: int | None) -> Objective:
+    """The objective on its scale, if batches can be trained on."""
+    for _, one in objective.terms:
+        if one.takes_positions:
+            raise ValueError(
+                f"{type(one).__name__} learns about positions from round to round over one data "
+                "set, and batches change: train on the objective inside it."
+            )
+        needy = one.needs_scale or getattr(one, "metric", one).needs_scale
+        if needy and max_grade is None:
+            raise check.needs_max_grade(getattr(one, "metric", type(one).__name__))
+    return objective if max_grade is None else objective.on_scale(max_grade)
+
+
+@torch.compiler.disable
+def _tables_of(objective: Objective, place: Place) -> list[Any]:
+    """The tables of each part, which are made on the host once and kept."""
+    return [_NATIVE[type(one)].tables(one, place) for _, one in objective.terms]
+
+
+def _refusal(objective: Objective) -> str | None:
+    """Why there is no native path; else None."""
+    for _, one in objective.terms:
+        if type(one) not in _NATIVE:
+            return f"{type(one).__name__} has kernels only"
+        reason = _NATIVE[type(one)].refuse(one)
+        if reason:
+            return reason
+    return None

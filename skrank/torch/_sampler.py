@@ -1,0 +1,103 @@
+"""QueryBatchSampler: which queries go into which batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from torch.utils.data import Sampler
+
+from skrank import _validation as check
+from skrank.torch._dataset import QueryDataset
+from skrank.torch._ranks import n_ranks, this_rank
+
+
+class QueryBatchSampler(Sampler[list[int]]):
+    """Batches of whole queries, filled up to a number of documents.
+
+    Parameters
+    ----------
+    data : QueryDataset or array-like of shape (n_queries,)
+        The data, or the number of documents of each query. Files that are read in parts are
+        shuffled part by part, and inside each part, so that few parts are open at a time.
+    max_documents : int, default=4096
+        Documents of a batch, at most. A longer query is a batch of its own.
+    max_queries : int, optional
+        Queries of a batch, at most.
+    shuffle : bool, default=True
+        Draw another order in each epoch (see `set_epoch`); otherwise queries come in their order.
+    random_state : int, default=0
+        Seed of the orders.
+    rank, world_size : int, optional
+        Which process of how many this is: each gets batches of its own, equally many, if need be
+        empty ones. Default: as `torch.distributed` says, where it is initialised.
+
+    Examples
+    --------
+    >>> from skrank.torch import QueryBatchSampler
+    >>> list(QueryBatchSampler([3, 2, 4, 1], max_documents=5, shuffle=False))
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        max_documents: int = 4096,
+        max_queries: int | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        known = isinstance(data, QueryDataset)
+        self.sizes = np.asarray(data.sizes if known else data)
+        self.parts = data.parts if known else np.zeros(len(self.sizes), np.int64)
+        self.max_documents = check.check_count(
+            "max_documents", max_documents, "documents of a batch"
+        )
+        if max_queries is not None:
+            max_queries = check.check_count("max_queries", max_queries, "queries of a batch")
+        self.max_queries = max_queries
+        self.shuffle = check.check_flag("shuffle", shuffle)
+        self.random_state = check.check_seed("random_state", random_state)
+        self.world_size = n_ranks() if world_size is None else world_size
+        self.rank = this_rank() if rank is None else rank
+        check.check_rank(self.rank, self.world_size)
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of an epoch; all processes must choose the same."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return -(-len(self._batches()) // self.world_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batches = self._batches()
+        for first in range(0, len(batches), self.world_size):
+            mine = first + self.rank
+            yield batches[mine] if mine < len(batches) else []
+
+    def _order(self) -> np.ndarray:
+        numbers = np.arange(len(self.sizes))
+        if not self.shuffle:
+            return numbers
+        rng = np.random.default_rng((self.random_state % 2**63, self.epoch))
+        order = rng.permutation(numbers)
+        turns = rng.permutation(int(self.parts.max(initial=0)) + 1)
+        return order[np.argsort(turns[self.parts[order]], kind="stable")]
+
+    def _batches(self) -> list[list[int]]:
+        """Queries in their order, a new batch where the next one does not fit any more."""
+        batches: list[list[int]] = []
+        room, places = -1, 0
+        for query in self._order().tolist():
+            size = int(self.sizes[query])
+            if size > room or places == 0:
+                batches.append([])
+                room, places = self.max_documents, self.max_queries or len(self.sizes)
+            batches[-1].append(query)
+            room, places = room - size, places - 1
+        return batches

@@ -1,0 +1,391 @@
+"""RankingLoss: gradients of the kernels on both paths and in both layouts."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+
+import skrank  # noqa: E402
+from skrank._engine.judgments import Judgments  # noqa: E402
+from skrank._engine.queries import Queries  # noqa: E402
+from skrank.torch import RankingLoss, query_offsets  # noqa: E402
+from skrank.torch._pairs import blocks  # noqa: E402
+
+QUADRATIC = [
+    "gap", "gap@5", "gap(thresholds=[0.1,0.2,0.3,0.4])", "ap", "ap(rel=2)@7", "ndcg", "ndcg@10",
+    "ndcg(gain=linear)", "dcg(discount=letor)@4", "rbp", "precision@5", "recall@6", "f1@5", "cg@3",
+    "0.7*gap+0.3*ndcg@10",
+]  # fmt: skip
+FUNCTIONS = [
+    skrank.SoftRank("gap", sigma=0.3),
+    skrank.SoftRank("ap", sigma=0.5),
+    skrank.SoftRank("ndcg", sigma=0.4),
+    skrank.SoftRank("dcg(discount=romip)"),
+    skrank.Softmax(),
+    skrank.Softmax(gain="linear"),
+    skrank.SquaredError(),
+    skrank.SquaredError(centered=True),
+    0.5 * skrank.SoftRank("gap") + 2.0 * skrank.SquaredError(centered=True),
+]
+NATIVE = [
+    *(skrank.LambdaRank(name) for name in QUADRATIC),
+    skrank.LambdaRank("gap", norm=False),
+    skrank.LambdaRank("gap", score_norm=False, sigmoid=2.0, truncation_level=3),
+    skrank.LambdaRank("ndcg@5", sum_norm=False, truncation_level=7),
+    skrank.SoftRank("gap", sigma=0.5, relative=True),
+    0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax(),
+    *FUNCTIONS,
+]
+KERNELS_ONLY = [
+    skrank.LambdaRank("err"),
+    skrank.LambdaRank("q"),
+    skrank.LambdaRank("r_precision"),
+    skrank.LambdaRank("gap", perturbations=2),
+    skrank.LambdaRank("gap", pairs="adjacent"),
+    skrank.LambdaLoss("ndcg@5"),
+    skrank.SoftRank("ndcg@5", form="distribution"),
+    skrank.Softmax(random_gains=True),
+]
+
+
+def named(objective):
+    """A short name of an objective in a test."""
+    names = [type(one).__name__ + str(getattr(one, "metric", "")) for _, one in objective.terms]
+    return "+".join(names)
+
+
+def make(dtype, n_queries=9, longest=24, seed=0):
+    """Scores, labels and offsets of ragged queries: one without a relevant document."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, longest + 1, n_queries)
+    offsets = torch.from_numpy(np.append(0, np.cumsum(sizes)))
+    labels = torch.tensor(rng.choice(5, size=sizes.sum(), p=[0.5, 0.2, 0.1, 0.1, 0.1])).double()
+    labels[offsets[2] : offsets[3]] = 0
+    return torch.tensor(rng.normal(size=sizes.sum())).to(dtype), labels, offsets
+
+
+def pad(values, offsets, length, first=0):
+    """Flat values as lines with NaN around them."""
+    lines = values.new_full((len(offsets) - 1, length), float("nan"))
+    for q, (start, stop) in enumerate(pairwise(offsets)):
+        lines[q, first : first + stop - start] = values[start:stop]
+    return lines
+
+
+def step(loss, scores, *batch, **more):
+    """Value and gradient."""
+    scores = scores.detach().clone().requires_grad_()
+    value = loss(scores, *batch, **more)
+    value.backward()
+    return value.detach(), scores.grad
+
+
+def close(found, expected, share):
+    assert (found - expected).abs().max() <= share * expected.abs().max()
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize("objective", NATIVE, ids=named)
+def test_gradients_are_those_of_the_kernels(objective, path):
+    for dtype, share in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        scores, labels, offsets = make(dtype)
+        judgments = Judgments(labels.numpy(), Queries.from_sizes(offsets.diff().numpy()))
+        grad, hess = np.empty(len(scores)), np.empty(len(scores))
+        objective.bind(judgments, max_grade=4).gradient(scores.double().numpy(), grad, hess)
+        _, found = step(RankingLoss(objective, max_grade=4, path=path), scores, labels, offsets)
+        assert found.dtype == dtype
+        close(found.double(), torch.tensor(grad) / (len(offsets) - 1), share)
+
+
+@pytest.mark.parametrize("objective", KERNELS_ONLY, ids=named)
+def test_other_objectives_have_kernels(objective):
+    scores, labels, offsets = make(torch.float64)
+    objective = objective.on_scale(4)
+    judgments = Judgments(labels.numpy(), Queries.from_sizes(offsets.diff().numpy()))
+    grad, hess = np.empty(len(scores)), np.empty(len(scores))
+    objective.bind(judgments, max_grade=4).gradient(scores.numpy(), grad, hess)
+    loss = RankingLoss(objective, max_grade=4, reduction="sum")
+    value, found = step(loss, scores, labels, offsets)
+    close(found, torch.tensor(grad), 1e-12)
+    assert value > 0
+    with pytest.raises(ValueError, match=r'no native path: .* Use path="kernels"'):
+        RankingLoss(objective, max_grade=4, path="native")
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize("objective", FUNCTIONS, ids=named)
+def test_gradients_are_finite_differences(objective, path):
+    scores, labels, offsets = make(torch.float64, n_queries=3, longest=6)
+    loss = RankingLoss(objective, max_grade=4, path=path)
+    scores.requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: loss(x, labels, offsets), (scores,), atol=1e-7)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize("norm", [False, True])
+def test_lambdarank_is_the_slope_of_the_pair_cost_at_fixed_weights(path, norm):
+    """The cost of pairs, weighed by brute force at the scores, in finite differences."""
+    rng = np.random.default_rng(1)
+    labels, scores = np.array([0, 2, 1, 0, 3, 1.0]), rng.normal(size=6)
+    metric = skrank.metric("gap")
+    objective = skrank.LambdaRank(metric, score_norm=norm, sum_norm=False)
+    better, worse = np.nonzero(labels[:, None] > labels)
+    weight = np.empty(len(better))
+    for pair, (i, j) in enumerate(zip(better, worse, strict=True)):
+        swapped = scores.copy()
+        swapped[[i, j]] = scores[[j, i]]
+        weight[pair] = abs(metric(labels, swapped) - metric(labels, scores))
+    if norm:
+        weight /= 0.01 + np.abs(scores[better] - scores[worse])
+
+    def cost(x):
+        return weight @ np.log1p(np.exp(x[worse] - x[better]))
+
+    h = 1e-6
+    slopes = [(cost(scores + h * e) - cost(scores - h * e)) / (2 * h) for e in np.eye(6)]
+    loss = RankingLoss(objective, path=path)
+    value, found = step(loss, torch.tensor(scores), torch.tensor(labels), torch.tensor([0, 6]))
+    np.testing.assert_allclose(found.numpy(), slopes, atol=1e-8)
+    wrong = 1 / (1 + np.exp(scores[better] - scores[worse]))
+    assert value.item() == pytest.approx(weight @ wrong)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize(
+    "objective",
+    [skrank.LambdaRank("gap", tie_order="stable"), FUNCTIONS[0], FUNCTIONS[2], FUNCTIONS[4]],
+    ids=named,
+)
+def test_layouts_agree(objective, path):
+    """Flat rows, any padding, any order of queries, and documents left out for want of a label."""
+    scores, labels, offsets = make(torch.float64)
+    loss = RankingLoss(objective, path=path)
+    value, grad = step(loss, scores, labels, offsets)
+
+    for first, length in ((0, 24), (3, 40)):
+        lines, marks = pad(scores, offsets, length, first), pad(labels, offsets, length, first)
+        mask = ~torch.isnan(marks)
+        found, slopes = step(loss, lines, marks)
+        torch.testing.assert_close(found, value)
+        torch.testing.assert_close(slopes[mask], grad)
+        assert not slopes[~mask].any()
+        found, slopes = step(loss, lines.nan_to_num(7.0), marks.nan_to_num(3.0), mask=mask)
+        torch.testing.assert_close(found, value)
+        torch.testing.assert_close(slopes[mask], grad)
+
+    order = torch.randperm(len(offsets) - 1, generator=torch.Generator().manual_seed(0))
+    rows = torch.cat([torch.arange(offsets[q], offsets[q + 1]) for q in order])
+    again = torch.cat((offsets[:1], torch.diff(offsets)[order].cumsum(0)))
+    found, slopes = step(loss, scores[rows], labels[rows], again)
+    torch.testing.assert_close(found, value)
+    torch.testing.assert_close(slopes, grad[rows])
+
+    more = torch.cat((scores, torch.tensor([9.0, 8.0], dtype=torch.float64)))
+    blank = torch.cat((labels, torch.tensor([float("nan")] * 2, dtype=torch.float64)))
+    longer = torch.cat((offsets[:-1], offsets[-1:] + 2))
+    found, slopes = step(loss, more, blank, longer)
+    torch.testing.assert_close(found, value)
+    torch.testing.assert_close(slopes, torch.cat((grad, torch.zeros(2, dtype=torch.float64))))
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_reductions_and_weights(path):
+    scores, labels, offsets = make(torch.float64)
+    n = len(offsets) - 1
+    weights = torch.linspace(0, 2, n, dtype=torch.float64)
+    each = RankingLoss(FUNCTIONS[0], reduction="none", path=path)(scores, labels, offsets)
+    assert each.shape == (n,)
+    assert each[2] == 0  # nothing relevant
+    for reduction, expected in (
+        ("mean", (weights @ each) / weights.sum()), ("sum", weights @ each),
+    ):  # fmt: skip
+        loss = RankingLoss(FUNCTIONS[0], reduction=reduction, path=path)
+        torch.testing.assert_close(loss(scores, labels, offsets, weights=weights), expected)
+    soft = skrank.SoftRank("gap", sigma=0.3)
+    groups = np.repeat(np.arange(n), offsets.diff().numpy())
+    known = [q for q in range(n) if labels[offsets[q] : offsets[q + 1]].any()]
+    expected = soft.value(labels.numpy(), scores.numpy(), groups=groups)
+    assert 1 - each[known].mean().item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize(
+    "objective", [skrank.LambdaRank("gap"), skrank.SoftRank("ndcg")], ids=named
+)
+def test_half_precision_and_autocast(objective, path):
+    scores, labels, offsets = make(torch.float32)
+    loss = RankingLoss(objective, path=path)
+    for dtype in (torch.bfloat16, torch.float16):
+        value, grad = step(loss, scores.to(dtype), labels, offsets)
+        _, exact = step(loss, scores.to(dtype).float(), labels, offsets)
+        assert grad.dtype == dtype
+        assert value.dtype == torch.float32
+        torch.testing.assert_close(grad, exact.to(dtype))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        _, inside = step(loss, scores, labels, offsets)
+    _, outside = step(loss, scores, labels, offsets)
+    assert torch.equal(inside, outside)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_gradients_accumulate(path):
+    """Two half batches, weighed by their queries, are one."""
+    scores, labels, offsets = make(torch.float64, n_queries=8)
+    model = torch.nn.Linear(3, 1, dtype=torch.float64)
+    X = torch.randn(len(scores), 3, dtype=torch.float64, generator=torch.manual_seed(0))
+    loss = RankingLoss("gap", reduction="sum", path=path)
+    loss(model(X).squeeze(1), labels, offsets).backward()
+    whole = model.weight.grad.clone()
+    model.zero_grad()
+    for part in (slice(0, 4), slice(4, 8)):
+        start, stop = offsets[part.start], offsets[part.stop]
+        near = offsets[part.start : part.stop + 1] - start
+        loss(model(X[start:stop]).squeeze(1), labels[start:stop], near).backward()
+    torch.testing.assert_close(model.weight.grad, whole)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "objective", [skrank.LambdaRank("gap"), skrank.SoftRank("gap"), skrank.Softmax()], ids=named
+)
+def test_compiled_and_eager_agree(objective):
+    scores, labels, offsets = make(torch.float32)
+    lines, marks = pad(scores, offsets, 24).nan_to_num(0.0), pad(labels.float(), offsets, 24)
+    for path in ("native", "kernels"):
+        loss = RankingLoss(objective, max_grade=4, path=path)
+        compiled = torch.compile(
+            RankingLoss(objective, max_grade=4, path=path), backend="aot_eager"
+        )
+        value, grad = step(loss, lines, marks)
+        for _ in range(2):
+            found, slopes = step(compiled, lines, marks)
+            torch.testing.assert_close(found, value)
+            torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_ties_are_drawn_anew_each_round(path):
+    labels, offsets = torch.tensor([2, 0, 1, 0, 0, 1.0]), torch.tensor([0, 6])
+    loss = RankingLoss("ndcg", path=path)
+    grads = [step(loss, torch.zeros(6), labels, offsets)[1] for _ in range(6)]
+    assert int(loss.rounds) == 6
+    assert len({tuple(grad.tolist()) for grad in grads}) > 1
+    again = RankingLoss("ndcg", path=path)
+    again.load_state_dict({"rounds": torch.tensor(4)})
+    torch.testing.assert_close(step(again, torch.zeros(6), labels, offsets)[1], grads[4])
+    again.eval()
+    step(again, torch.zeros(6), labels, offsets)
+    assert int(again.rounds) == 5
+
+
+def test_extreme_scores_have_finite_gradients():
+    labels, offsets = torch.tensor([2, 0, 1, 0.0]), torch.tensor([0, 4])
+    for objective in NATIVE:
+        if isinstance(objective, skrank.SquaredError) or len(objective.terms) > 1:
+            continue
+        for path in ("kernels", "native"):
+            scores = torch.tensor([1e30, -1e30, 0.0, 1e-30])
+            _, grad = step(RankingLoss(objective, max_grade=4, path=path), scores, labels, offsets)
+            assert grad.isfinite().all(), (objective, path)
+
+
+def test_blocks_meet_each_pair():
+    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 5000, 5000), (700, 33, 5), (3, 9, 2)):
+        met = np.zeros((n_queries, first), np.int64)
+        covered = 0
+        for queries, rows, columns in blocks((n_queries, n), first, torch.device("cpu")):
+            assert columns.start == rows.start
+            assert columns.stop == n
+            met[queries, rows] += 1
+            some = len(range(*queries.indices(n_queries)))
+            covered = max(covered, some * (rows.stop - rows.start) * (n - rows.start))
+        assert (met == 1).all()
+        assert covered <= max(2**18, n)
+
+
+# what is refused
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize(
+    ("scores", "labels", "offsets", "message"),
+    [
+        ([1.0, 2, 3], [1, 0, 2], None, "give the offsets of their queries"),
+        ([1.0, 2, 3], [1, 0, 2], [0, 2], "go from 0 to 2 and there are 3 rows"),
+        ([1.0, 2, 3], [1, 0, 2], [1, 3], "go from 1 to 3"),
+        ([1.0, 2, 3], [1, 0, 2], [2, 1], "look like sizes|fall after"),
+        ([1.0, 2, 3], [1, 0, 2], [0, 3, 2, 3], "fall after query 1"),
+        ([1.0, 2, 3], [1, 0, 2], [0.0, 3.0], "give whole numbers"),
+        ([1.0, 2, 3], [1, 0], [0, 3], "must be alike"),
+        ([1.0, float("nan"), 3], [1, 0, 2], [0, 3], "score of row 1 is nan"),
+        ([1.0, float("inf"), 3], [1, 0, 2], [0, 3], "score of row 1 is inf"),
+        ([1.0, 2, 3], [1, 0, -2], [0, 3], "label of row 2 is -2"),
+        ([1.0, 2, 3], [1, 0, 5], [0, 3], "label 5 is above max_grade=4"),
+        ([[1.0, float("nan")]], [[1, 0]], None, "score of document 1 of query 0 is nan"),
+        ([[1.0, 2]], [[1, 0]], [0, 2], "offsets are for flat rows"),
+        ([[[1.0], [2.0]]], [[[1], [0]]], None, "Drop the last axis"),
+    ],
+)  # fmt: skip
+def test_bad_batches_are_refused(path, scores, labels, offsets, message):
+    offsets = None if offsets is None else torch.tensor(offsets)
+    loss = RankingLoss("gap", max_grade=4, path=path)
+    with pytest.raises(ValueError, match=message):
+        loss(torch.tensor(scores), torch.tensor(labels, dtype=torch.float32), offsets)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(ValueError, match="err depends on the highest grade"):
+        RankingLoss("err")
+    with pytest.raises(ValueError, match="SquaredError depends on the highest grade"):
+        RankingLoss(0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.SquaredError())
+    with pytest.raises(ValueError, match="learns about positions"):
+        RankingLoss(skrank.UnbiasedLambdaRank("ndcg"))
+    with pytest.raises(ValueError, match="cannot be trained on"):
+        RankingLoss("bpref(condensed=True)")
+    with pytest.raises(ValueError, match="path='fast' is not a choice"):
+        RankingLoss("gap", path="fast")
+    loss = RankingLoss("gap")
+    with pytest.raises(ValueError, match="for 2 queries: give one per query"):
+        loss(torch.zeros(2, 3), torch.zeros(2, 3), weights=torch.ones(3))
+    with pytest.raises(ValueError, match="a mask has the shape"):
+        loss(torch.zeros(2, 3), torch.zeros(2, 3), mask=torch.ones(3, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"label 1\.5 is no whole number"):
+        RankingLoss("gap", path="native")(torch.zeros(1, 2), torch.tensor([[1.5, 0]]))
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_queries_of_padding_do_not_count(path):
+    loss = RankingLoss("gap", path=path)
+    scores, labels = torch.tensor([[0.1, 0.4], [0.0, 0.0]]), torch.tensor([[1.0, 0.0], [0, 0]])
+    labels[1] = float("nan")
+    value, grad = step(loss, scores, labels)
+    alone, expected = step(loss, scores[:1], labels[:1])
+    torch.testing.assert_close(value, alone)
+    torch.testing.assert_close(grad[:1], expected)
+    assert not grad[1].any()
+    for nothing in (torch.zeros(0), torch.zeros(3)):  # no rows; rows without a label
+        blank = torch.full_like(nothing, float("nan"))
+        value, grad = step(loss, nothing, blank, torch.tensor([0, len(nothing)]))
+        assert value == 0
+        assert not grad.any()
+    value, _ = step(loss, torch.zeros(0), torch.zeros(0), torch.tensor([0]))
+    assert value == 0
+
+
+def test_offsets_of_groups():
+    assert query_offsets(["b", "b", "a"]).tolist() == [0, 2, 3]
+    assert query_offsets(np.empty(0, np.int64)).tolist() == [0]
+    with pytest.raises(ValueError, match=r"query 'b' begins again in row 2"):
+        query_offsets(["b", "a", "b"])
+
+
+def test_the_loss_shows_itself_and_pickles():
+    loss = pickle.loads(pickle.dumps(RankingLoss(skrank.LambdaRank("gap"), reduction="sum")))
+    assert "LambdaRank" in repr(loss)
+    assert "reduction='sum'" in repr(loss)
+    assert loss.objective == skrank.LambdaRank("gap")

@@ -1,0 +1,77 @@
+"""Metrics over batches are those of all queries together."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+
+import skrank  # noqa: E402
+from skrank.torch import MetricAccumulator, QueryBatchSampler, QueryDataset  # noqa: E402
+
+METRICS = [
+    "gap", "ndcg@10", "err@20", "ap(average=geometric)", "precision(average=micro)@5", "bpref",
+    "ndcg(condensed=True)@5", "ap(empty=0)", "q", "0.5*gap+0.5*ndcg@3",
+]  # fmt: skip
+
+
+def rows(seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 12, 20)
+    labels = rng.choice([0, 1, 2, 3, np.nan], size=sizes.sum(), p=[0.5, 0.2, 0.1, 0.1, 0.1])
+    labels[: sizes[0]] = 0
+    return rng.integers(0, 9, sizes.sum()) / 8, labels, np.repeat(np.arange(20), sizes)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_to_evaluate(padded, weighted):
+    scores, labels, qid = rows()
+    weights = np.linspace(0.5, 2, 20) if weighted else None
+    per_row = None if weights is None else weights[qid]
+    report = skrank.evaluate(
+        labels, scores, groups=qid, metrics=METRICS, max_grade=4, sample_weight=per_row
+    )
+    found = MetricAccumulator(*METRICS, max_grade=4)
+    data = QueryDataset(scores[:, None], labels, qid, sample_weight=per_row, dtype=torch.float64)
+    for _ in range(2):
+        for numbers in QueryBatchSampler(data, max_documents=40):
+            batch = data.__getitems__(numbers)
+            more = {"weights": batch.weights, "ids": batch.ids}
+            if padded:
+                X, marks, mask = batch.padded()
+                found.update(X[:, :, 0], marks, mask=mask, **more)
+            else:
+                found.update(batch.X[:, 0], batch.labels, batch.offsets, **more)
+        means = found.compute()
+        assert list(means) == list(report.mean.index)
+        np.testing.assert_allclose(list(means.values()), report.mean, rtol=1e-12)
+        found.reset()
+
+
+def test_padding_without_a_mask_is_nan():
+    nan = float("nan")
+    found = MetricAccumulator("ap")
+    found.update(torch.tensor([[2.0, 1, 9], [nan] * 3]), torch.tensor([[0, 1, nan], [nan] * 3]))
+    assert found.compute() == {"ap": 0.5}
+
+
+def test_a_query_that_comes_twice_is_refused():
+    found = MetricAccumulator("gap")
+    batch = torch.tensor([1.0, 0.0]), torch.tensor([1, 0]), torch.tensor([0, 2])
+    found.update(*batch, ids=torch.tensor([7]))
+    with pytest.raises(ValueError, match="query 7 came before"):
+        found.update(*batch, ids=torch.tensor([7]))
+    found.reset()
+    found.update(*batch, ids=torch.tensor([7]))
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="err depends on the highest grade"):
+        MetricAccumulator("err")
+    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
+        MetricAccumulator("ndgc")
+    found = MetricAccumulator("gap")
+    with pytest.raises(ValueError, match="score of row 0 is nan"):
+        found.update(torch.tensor([float("nan")]), torch.tensor([1]), torch.tensor([0, 1]))
+    with pytest.warns(RuntimeWarning, match="gap is NaN"):
+        assert np.isnan(found.compute()["gap"])
