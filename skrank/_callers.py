@@ -7,8 +7,9 @@ of the functions that are at work, by names which are not part of any public int
   (`_fit_and_score`, `_fit_and_predict`, `_permutation_test_score`, `_rfe_single_fit`, ...).
 * LightGBM: ``self`` of `Booster.update`, `Booster.eval_train` and `Booster.eval_valid`; the
   arguments ``callbacks`` and ``feval`` of `lightgbm.train`, which calls these methods.
-* XGBoost: ``self`` of `xgboost.callback.CallbackContainer.after_iteration`, with its callbacks.
-* Optuna: ``self`` of the function that calls `lightgbm.train` for a `LightGBMTuner`.
+* XGBoost: ``self`` of `xgboost.callback.CallbackContainer.after_iteration`, with its callbacks, and
+  ``dtrain``, the data that it trains on.
+* Optuna: ``self`` of the function that calls `lightgbm.train` or `cv` for a `LightGBMTuner`.
 
 Where nothing is found, because a user calls or another version has other names, nothing is warned
 of or refused, and no number is another one. Without this file skrank would lose the warnings of
@@ -74,11 +75,15 @@ class LightGBMTraining(NamedTuple):
     @property
     def tuner(self) -> Any:
         """The part of Optuna's LightGBMTuner that trains, if one does."""
-        above = None if self.caller is None else self.caller.f_back
-        if above is None or not str(above.f_globals.get("__name__")).startswith("optuna"):
-            return None
-        tuner = above.f_locals.get("self")
-        return tuner if hasattr(tuner, "higher_is_better") else None
+        frame = self.caller
+        for _ in range(_NEARBY):
+            if frame is None:
+                break
+            if str(frame.f_globals.get("__name__")).startswith("optuna"):
+                tuner = frame.f_locals.get("self")
+                return tuner if hasattr(tuner, "higher_is_better") else None
+            frame = frame.f_back
+        return None
 
 
 def lightgbm_training() -> LightGBMTraining | None:
@@ -92,14 +97,28 @@ def lightgbm_training() -> LightGBMTraining | None:
     return None
 
 
-def xgboost_callbacks() -> Sequence[Any]:
-    """The callbacks of the training of XGBoost that asks for values, among the nearest callers."""
+class XGBoostTraining(NamedTuple):
+    """The training of XGBoost that asks for values.
+
+    Attributes
+    ----------
+    callbacks : sequence of xgboost.callback.TrainingCallback
+    data : xgboost.DMatrix or None
+        What it trains on; in a cross-validation, the data of all folds.
+    """
+
+    callbacks: Sequence[Any]
+    data: Any
+
+
+def xgboost_training() -> XGBoostTraining | None:
+    """The training whose callbacks ask, among the nearest callers."""
     if "xgboost" not in sys.modules:
-        return ()
+        return None
     container = sys.modules["xgboost"].callback.CallbackContainer
     for frame in _frames(_NEARBY):
         if frame.f_code.co_name == "after_iteration" and isinstance(
             found := frame.f_locals.get("self"), container
         ):
-            return found.callbacks
-    return ()
+            return XGBoostTraining(found.callbacks, frame.f_locals.get("dtrain"))
+    return None

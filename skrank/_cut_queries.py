@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from skrank._callers import splitting_tools
-from skrank._engine.groups import LEVEL, WholeLevel, show, whole_of
+from skrank._engine.groups import show
 from skrank._engine.queries import Queries
+from skrank._engine.whole import LEVEL, WholeLevel, whole_of
 from skrank.model_selection._parts import query_codes
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from skrank._engine.whole import highest_grade
+
 RESPONSES = ("predict_proba", "decision_function", "predict")
 _INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
+_MEMBERS = ("estimators_", "final_estimator_")  # of ensembles
 
 
 def predicted_scores(estimator: Any, X: Any, response_method: str = "auto") -> np.ndarray:
@@ -59,7 +63,25 @@ def chain_of(estimator: Any) -> list[Any]:
     return chain
 
 
-def trained_grade(estimator: Any) -> int:
-    """Highest grade that a model was trained on; 1, the least, if it does not say."""
-    grades = (getattr(one, "max_grade_", None) for one in chain_of(estimator))
-    return next((int(grade) for grade in grades if grade is not None), 1)
+def trained_grade(estimator: Any) -> int | None:
+    """Highest grade that a model, or a member of an ensemble, was trained on; None: it is silent.
+
+    Rankers of skrank have it as `max_grade_`, classifiers of grades as the last of their classes.
+    """
+    grades = [one.max_grade_ for one in _all_in(estimator) if hasattr(one, "max_grade_")]
+    if grades:
+        return max(grades)
+    classes = next((one.classes_ for one in chain_of(estimator) if hasattr(one, "classes_")), None)
+    try:
+        return None if classes is None else highest_grade(np.asarray(classes, dtype=np.float64))
+    except (TypeError, ValueError):
+        return None
+
+
+def _all_in(estimator: Any) -> Iterator[Any]:
+    """A model, and all models inside it, members of ensembles included."""
+    for model in chain_of(estimator):
+        yield model
+        for name in _MEMBERS:
+            for member in np.ravel(np.array(getattr(model, name, ()), dtype=object)):
+                yield from _all_in(member)

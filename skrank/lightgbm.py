@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from skrank._boosters.adapters import (
     MetricCallable,
     Supplied,
     as_written,
-    highest_grade,
     import_booster,
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
@@ -21,6 +21,7 @@ from skrank._boosters.lightgbm_calls import Asking
 from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
+from skrank._engine.whole import highest_grade
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives._positions import PositionObjective
@@ -107,8 +108,8 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _L
     -----
     * Give ``metric="None"`` to LightGBM: it stops early on any of its own metrics otherwise, and
       its own nDCG would be logged under the same name.
-    * In `lightgbm.train` and `lightgbm.cv` the highest grade is that of training and evaluation
-      labels; `LGBMRanker` shows only the evaluation labels. Give ``max_grade=`` where they differ.
+    * The scale of grades is that of the training labels, in `lightgbm.cv` of all labels. Give
+      ``max_grade=`` where the evaluation labels are higher.
 
     Examples
     --------
@@ -286,7 +287,12 @@ class _LightGBMMetric(MetricCallable):
         with Asking() as asking:
             if asking.machines > 1:
                 check.refuse_distributed_metric()
-        scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
+            check.check_tuner(
+                asking.tuner, {str(one): one.greater_is_better for one in self.metrics}
+            )
+            scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
+            if data.max_grade is None and self.needs_scale and asking.training_set is not None:
+                data = replace(data, max_grade=_trained_grade(asking.training_set))
         means = self._means(self._plan(data, _judge), data.owner, scores)
         results = [
             (str(one), mean, one.greater_is_better)
@@ -302,7 +308,7 @@ def _read(first: Any, second: Any, weight: Any, group: Any) -> tuple[Any, Suppli
         return second, Supplied(labels, labels, _array(group), _array(weight))
     labels = np.asarray(second.get_label())
     sizes, weights = _array(second.get_group()), _array(second.get_weight())
-    found = _top_grade(second), _positions(second)
+    found = _trained_grade(second), _positions(second)
     return first, Supplied(second, labels, sizes, weights, *found)
 
 
@@ -322,13 +328,11 @@ def _positions(dataset: Any) -> np.ndarray | None:
     return None if whole is None else whole[dataset.used_indices]
 
 
-def _top_grade(dataset: Any) -> int:
-    """Highest grade of a Dataset and those it refers to: its training set, the whole of a fold."""
-    top = 1
-    while dataset is not None:
-        top = max(top, highest_grade(np.asarray(dataset.get_label())))
+def _trained_grade(dataset: Any) -> int:
+    """Highest grade of what a Dataset refers to: its training set, or the whole of a fold."""
+    while dataset.reference is not None:
         dataset = dataset.reference
-    return top
+    return highest_grade(np.asarray(dataset.get_label()))
 
 
 def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:

@@ -12,8 +12,10 @@ from skrank import _validation as check
 from skrank._cut_queries import warn_of_feature, warn_of_scored
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Plan
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
+from skrank._engine.whole import whole_of
 from skrank._fitted import RESPONSES, chain_of, predicted_scores, trained_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
@@ -29,12 +31,14 @@ def scorer(
     Parameters
     ----------
     *metrics : str or Metric
-        One metric: the scorer returns a float. Several: a dict of floats, from one prediction and
-        one sort; `refit="gap"` chooses one in a search.
+        Metrics, or their names, such as ``"gap@10"``. One: the scorer returns a float. Several: a
+        dict of floats, from one prediction and one sort; `refit="gap"` chooses one in a search.
     max_grade : int, optional
-        Highest grade of the collection, for metrics that do not fix it. Default: the highest label
-        that the model was trained on (its `max_grade_`, which `skrank.GroupedRanker` has) or that
-        is scored, so that the folds share one scale.
+        Highest grade of the collection, for metrics that depend on it and do not fix it, such as
+        err. Default: that of all labels of the `skrank.with_groups` that the scored ones come from;
+        else of those that the model was trained on (`max_grade_` of `skrank.GroupedRanker`, also
+        inside ensembles, or the classes of a classifier). The folds share one scale so; where
+        neither is known, such a metric raises.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
         Where the ranking comes from. "auto": `predict_proba` if the model has it, as the expected
         grade; else `decision_function`; else `predict`.
@@ -67,26 +71,7 @@ def scorer(
     return RankingScorer(metrics, max_grade=max_grade, response_method=response_method)
 
 
-def get_scorer(name: str) -> RankingScorer:
-    """Make the scorer of a name, such as ``"gap@10"``.
-
-    Parameters
-    ----------
-    name : str
-        Name of a metric, with or without parameters.
-
-    Returns
-    -------
-    RankingScorer
-        A new one on each call.
-
-    Examples
-    --------
-    >>> from skrank.scoring import get_scorer
-    >>> get_scorer("ndcg(gain=linear)@10")
-    scorer('ndcg(gain=linear)@10')
-    """
-    return RankingScorer([name])
+get_scorer = scorer  # by the name that scikit-learn has for it
 
 
 def get_scorer_names() -> list[str]:
@@ -178,20 +163,23 @@ class RankingScorer:
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree.
+            If groups are missing, of the wrong length, or disagree; if a metric depends on the
+            highest grade of the collection and nothing says it.
         """
         groups = self._groups(groups, X, y)
         queries = Queries.from_groups(groups)
-        judgments = Judgments(check.without_index(y), queries)
+        judgments = Judgments(check.without_index(y), queries, whole=whole_of(y))
         weights = check.query_weights(sample_weight, queries)
         models = chain_of(estimator)
         warn_of_feature(models)
         warn_of_scored(models, groups, y, queries)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
-        top = self.max_grade or max(trained_grade(estimator), judgments.max_grade)
+        known = None
+        if self.max_grade is None and any(one.needs_scale for one in self.metrics):
+            known = judgments.whole_grade or trained_grade(estimator)
         values = {}
         for one in self.metrics:
-            plan = one.bind(judgments, max_grade=top)
+            plan = self._plan(one, judgments, known)
             value = plan.mean(ranking, plan.values(ranking), weights)
             values[_key(one)] = value if one.greater_is_better else -value
         return values if len(values) > 1 else next(iter(values.values()))
@@ -300,6 +288,12 @@ class RankingScorer:
         bound = "" if self._bound is None else f".bind(<{len(self._bound)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
 
+    def _plan(self, one: Metric, judgments: Judgments, known: int | None) -> Plan:
+        """A metric on the scale that was given, else on the one that is known."""
+        if self.max_grade is not None:
+            return one.bind(judgments, max_grade=self.max_grade)
+        return one.bind_part(judgments, max_grade=known)
+
     def _groups(self, groups: Any, X: Any, y: Any) -> np.ndarray:
         if groups is None and self._bound is not None:
             groups, n_rows = self._bound, y.shape[0] if hasattr(y, "shape") else len(y)
@@ -323,8 +317,11 @@ class _ScoreFunction:
         self, y_true: Any, y_pred: Any, groups: Any = None, sample_weight: Any = None
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
-        judgments = Judgments(y_true, queries)
-        plan = self.metric.bind(judgments, max_grade=self.max_grade)
+        judgments = Judgments(y_true, queries, whole=whole_of(y_true))
+        if self.max_grade is not None:
+            plan = self.metric.bind(judgments, max_grade=self.max_grade)
+        else:
+            plan = self.metric.bind_part(judgments, max_grade=judgments.whole_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)

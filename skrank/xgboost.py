@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,20 @@ from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
-    Supplied,
-    as_written,
     import_booster,
 )
 from skrank._boosters.folds import chosen_metrics, chosen_objective
 from skrank._boosters.query_log import QueryLog as QueryLog
+from skrank._boosters.xgboost_data import host, judge_for_training, judge_part, read, trained_grade
 from skrank._boosters.xgboost_parts import Parts, keep_boosters
 from skrank._boosters.xgboost_workers import (
     is_absent,
     join,
     join_training,
-    mean_weight,
     means_of_workers,
     n_workers,
-    settle,
 )
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
+from skrank._callers import xgboost_training
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives._positions import PositionObjective
@@ -120,10 +117,11 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _X
     Notes
     -----
     * XGBoost takes the lowest value of a callable for the best, but for names such as ndcg: stop
-      early with `skrank.xgboost.early_stopping`.
+      early with `skrank.xgboost.early_stopping`. Another early stopping that would follow a metric
+      in the wrong direction is refused.
     * It logs six decimals, so that smaller gains do not count.
-    * The highest grade is that of the evaluation labels: give ``max_grade=`` where those of the
-      training labels are higher.
+    * The scale of grades is that of the training labels. Give ``max_grade=`` where the evaluation
+      labels are higher; outside of a training, metrics that depend on it raise without.
     * In distributed training the mean is over the queries of all workers.
 
     Examples
@@ -153,14 +151,17 @@ def early_stopping(metric: str | Metric, rounds: int, **kwargs: Any) -> Any:
     Returns
     -------
     xgboost.callback.EarlyStopping
-        With the direction of the metric. It counts rounds: make one per training.
+        With the direction of the metric. It counts rounds: make one per training. The Booster keeps
+        all rounds, and predicts with all of them unless it is told `iteration_range`; with
+        ``save_best=True`` it keeps those up to the best one.
 
     Raises
     ------
     ImportError
         If XGBoost is not installed.
     ValueError
-        If the metric is unknown or `rounds` is less than 1.
+        If the metric is unknown or `rounds` is less than 1. In training: if the metric is not among
+        those that are evaluated; with dart, which cannot stop early.
 
     Examples
     --------
@@ -171,7 +172,10 @@ def early_stopping(metric: str | Metric, rounds: int, **kwargs: Any) -> Any:
     """
     chosen = _metric(metric)
     rounds = check.check_count("rounds", rounds, "rounds without improvement before the stop")
-    return import_booster("xgboost").callback.EarlyStopping(
+    import_booster("xgboost")
+    from skrank._boosters.xgboost_stopping import MetricStopping
+
+    return MetricStopping(
         rounds=rounds, metric_name=_log_name(chosen), maximize=chosen.greater_is_better, **kwargs
     )
 
@@ -189,14 +193,14 @@ class _XGBoostObjective(GradientCallable):
 
     def __call__(self, preds: Any, dtrain: Any) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
-        data = _read(dtrain, "skrank.xgboost.objective")
+        data = read(dtrain, "skrank.xgboost.objective")
         learns = any(isinstance(part, PositionObjective) for _, part in self.objective.terms)
         if learns and n_workers() > 1:
             check.refuse_distributed_positions()
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join_training)
             return np.empty(0, np.float32), np.empty(0, np.float32)
-        grad, hess = self._gradient(data, _host(preds), _judge_for_training)
+        grad, hess = self._gradient(data, host(preds), judge_for_training)
         hess *= 2
         return grad, hess
 
@@ -208,65 +212,25 @@ class _XGBoostMetric(MetricCallable):
 
     def __call__(self, preds: Any, dmatrix: Any) -> tuple[str, float] | list[tuple[str, float]]:
         """Name and value, or a list of them."""
-        data = _read(dmatrix, "skrank.xgboost.eval_metric")
+        data = read(dmatrix, "skrank.xgboost.eval_metric")
+        training = xgboost_training()
+        if training is not None:
+            check.check_stopping(
+                training.callbacks,
+                {_log_name(one): one.greater_is_better for one in self.metrics},
+            )
+            if self.needs_scale and training.data is not None:
+                data = replace(data, max_grade=trained_grade(training.data))
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join)
             means = means_of_workers(np.zeros((len(self.metrics), 2)))
         elif n_workers() == 1:
-            means = self._means(self._plan(data, _judge), dmatrix, _host(preds))
+            means = self._means(self._plan(data, judge_part), dmatrix, host(preds))
         else:
             check.check_no_query_log(self.per_query)
-            means = means_of_workers(self._plan(data, _judge).sums(_host(preds)))
+            means = means_of_workers(self._plan(data, judge_part).sums(host(preds)))
         results = [(_log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
         return results if len(results) > 1 else results[0]
-
-
-def _read(dmatrix: Any, who: str) -> Supplied:
-    """The data of a call."""
-    if not hasattr(dmatrix, "get_uint_info"):
-        raise check.not_a_dmatrix(who)
-    bounds = _host(dmatrix.get_uint_info("group_ptr"))  # empty without qid, [0, n] for one query
-    weights = _host(dmatrix.get_weight())
-    return Supplied(
-        dmatrix,
-        _host(dmatrix.get_label()),
-        np.diff(bounds.astype(np.int64)) if len(bounds) else None,
-        weights if len(weights) else None,
-    )
-
-
-def _host(values: Any) -> np.ndarray:
-    """An array in main memory."""
-    return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
-
-
-def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """Judgments, weights per query and the highest grade of what XGBoost supplies."""
-    try:
-        judgments, weights = _judge_own(data)
-    except Exception as error:
-        settle(1, error)
-        raise
-    return judgments, weights, settle(max(judgments.max_grade, data.max_grade or 1))
-
-
-def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
-    """Judgments and weights per query of this worker."""
-    remedy = "qid= (a query id per row, ascending)"
-    sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
-    queries = Queries.from_sizes(sizes)
-    weights = None
-    if data.weights is not None and data.sizes is not None:
-        weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
-        weights = check.check_weights(weights, queries)
-    return Judgments(as_written(data.labels), queries), weights
-
-
-def _judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    judgments, weights, top = _judge(data)
-    given = np.ones(len(judgments.queries)) if weights is None else weights
-    mean = mean_weight(given)
-    return judgments, None if weights is None else weights / mean, top
 
 
 # Cross-validation: xgboost.cv drops weights of queries, and refuses folds of them.
@@ -358,7 +322,7 @@ def cv(
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
-    parts = Parts(_read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
+    parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
     boosters: list[Any] = []
     called = [*(callbacks or ()), keep_boosters(boosters)]
     if early_stopping_rounds is not None:

@@ -144,11 +144,6 @@ def as_written(labels: np.ndarray) -> np.ndarray:
     return np.array([float(str(value)) for value in values])[places]
 
 
-def highest_grade(labels: np.ndarray) -> int:
-    """Highest label, rounded up, at least 1; NaN does not count."""
-    return max(1, int(np.ceil(np.fmax.reduce(labels, initial=0))))
-
-
 # Callables
 
 # What a booster supplies as judgments, weights per query, and the highest grade of the collection.
@@ -161,6 +156,7 @@ class GradientCallable:
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
         self.max_grade = max_grade  # of the collection, where it is known
+        self.positions: np.ndarray | None = None  # of the training rows, where no booster has them
         self._bound: PerDataSet[tuple[BoundObjective, Training]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
         self._lock = threading.Lock()  # what is bound has room for one call at a time
@@ -172,7 +168,7 @@ class GradientCallable:
     def __deepcopy__(self, memo: dict[int, Any]) -> GradientCallable:
         # LightGBM trains with a deep copy: what it learns must be found in the original
         copied = type(self)(self.objective, self.max_grade)
-        copied._learned = self._learned
+        copied._learned, copied.positions = self._learned, self.positions
         return copied
 
     def __repr__(self) -> str:
@@ -188,6 +184,8 @@ class GradientCallable:
             return bound, Training(judgments.queries)
 
         data = data.at_least(self.max_grade)
+        if self.positions is not None:
+            data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
         grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
         with self._lock:
@@ -260,6 +258,11 @@ class MetricCallable:
         names = ", ".join(repr(str(one)) for one in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
+    @property
+    def needs_scale(self) -> bool:
+        """Whether a metric depends on the highest grade of the collection, and none is known."""
+        return self.max_grade is None and any(one.needs_scale for one in self.metrics)
+
     def _means(self, plan: EvalPlan, owner: Any, scores: Any) -> list[float]:
         """Mean over queries of each metric, and a round in the log."""
         measured = list(plan.measured(scores))
@@ -270,7 +273,7 @@ class MetricCallable:
     def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
         def bind(data: Supplied) -> EvalPlan:
             judgments, weights, max_grade = judge(data)
-            plans = (one.bind(judgments, max_grade=max_grade) for one in self.metrics)
+            plans = (one.bind_part(judgments, max_grade=max_grade) for one in self.metrics)
             return EvalPlan(judgments, weights, tuple(plans))
 
         return self._plans.get(data.at_least(self.max_grade), bind)

@@ -24,6 +24,7 @@ class Asking:
         Number of machines that train it.
     tuner : object or None
         The tuner of Optuna that trains it.
+    training_set : lightgbm.Dataset or None
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class Asking:
         self.params: Mapping[str, Any] = {} if found is None else found.booster.params
         self.machines = check.n_machines(self.params)
         self.tuner = None if found is None else found.tuner
+        self.training_set = None if found is None else getattr(found.booster, "train_set", None)
 
     def argument(self, name: str) -> Sequence[Any]:
         """An argument of the `lightgbm.train` that runs, as a sequence."""

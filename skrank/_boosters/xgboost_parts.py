@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, highest_grade, import_booster
+from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
+from skrank._engine.whole import highest_grade
 
 Pair = tuple[Any, Any, dict[str, Any]]
 

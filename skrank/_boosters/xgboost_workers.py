@@ -16,7 +16,7 @@ def n_workers() -> int:
 
 
 def settle(grade: int, error: Exception | None = None) -> int:
-    """The highest grade of all workers, or on all of them the error that one has met."""
+    """The highest grade of all workers (0: unknown), or on all of them the error of one."""
     if n_workers() == 1:
         return grade
     collective = import_booster("xgboost").collective
@@ -44,7 +44,7 @@ def is_absent(data: Supplied) -> bool:
 
 def join(data: Supplied) -> int:
     """Take part, without rows, in what the other workers settle about a data set."""
-    return settle(data.max_grade or 1)
+    return settle(data.max_grade or 0)
 
 
 def join_training(data: Supplied) -> int:

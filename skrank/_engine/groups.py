@@ -7,42 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skrank._engine.whole import LEVEL, WholeLevel, index_level
+
 if TYPE_CHECKING:
     import pandas as pd
-
-
-LEVEL = "qid"  # name of the index level (or column) that carries the groups
-
-
-class WholeLevel(str):
-    """The name "qid" of an index level, that knows how many rows each query has in all.
-
-    Slices of labels share the name of their index, so that parts of the same labels know each other
-    (`is`) and what they are parts of. A copy in another process is a plain name.
-    """
-
-    ids: np.ndarray
-
-    def __new__(cls, ids: np.ndarray) -> WholeLevel:
-        name = super().__new__(cls, LEVEL)
-        name.ids = ids
-        return name
-
-    def sizes_of(self, ids: np.ndarray) -> np.ndarray:
-        """Rows of queries in all."""
-        if self._counts is None:
-            import pandas as pd
-
-            self._counts = pd.Series(self.ids).value_counts()
-        return self._counts.reindex(ids, fill_value=0).to_numpy()
-
-    _counts: pd.Series | None = None
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (LEVEL,)
-
-    def __deepcopy__(self, _: Any) -> WholeLevel:
-        return self
 
 
 def with_groups(relevance: Any, qid: Any) -> pd.Series:
@@ -86,7 +54,7 @@ def with_groups(relevance: Any, qid: Any) -> pd.Series:
     ids = check_ids(qid, len(values), "qid")
     return pd.Series(
         values,
-        index=pd.Index(ids, name=WholeLevel(ids)),
+        index=pd.Index(ids, name=WholeLevel(ids, values)),
         name=getattr(relevance, "name", None) or "relevance",
     )
 
@@ -95,6 +63,11 @@ def check_ids(groups: Any, n_rows: int | None, source: str) -> np.ndarray:
     """Query ids as a vector of `n_rows` entries, none missing."""
     import pandas as pd
 
+    if isinstance(groups, str):
+        raise ValueError(
+            f"{source}={groups!r} is one name, and not the query of each row: pass the column "
+            f"itself, such as {source}=frame[{groups!r}]."
+        )
     ids = np.asarray(groups)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
@@ -118,20 +91,6 @@ def check_ids(groups: Any, n_rows: int | None, source: str) -> np.ndarray:
 def show(query_id: Any) -> str:
     """A query id as a user would type it."""
     return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
-
-
-def _index_level(data: Any) -> Any:
-    """The index level that carries the groups, if `data` has one."""
-    index: Any = getattr(data, "index", None)
-    if LEVEL in (getattr(index, "names", None) or ()):
-        return index.get_level_values(LEVEL)
-    return None
-
-
-def whole_of(y: Any) -> WholeLevel | None:
-    """What labels are a part of, if `with_groups` in this process gave them their groups."""
-    names = getattr(getattr(y, "index", None), "names", None) or ()
-    return next((name for name in names if isinstance(name, WholeLevel)), None)
 
 
 def _column(X: Any) -> Any:
@@ -167,8 +126,8 @@ def resolve_groups(groups: Any = None, y: Any = None, X: Any = None) -> np.ndarr
     found: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
-        ('the index level "qid" of y', _index_level(y)),
-        ('the index level "qid" of X', _index_level(X)),
+        ('the index level "qid" of y', index_level(y)),
+        ('the index level "qid" of X', index_level(X)),
     ):
         if ids is not None:
             found.append((source, check_ids(ids, n_rows, source)))

@@ -12,6 +12,7 @@ from skrank._engine.groups import resolve_groups
 from skrank._engine.order import RankedCodes, rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
+from skrank._engine.whole import Extent, WholeLevel, highest_grade, whole_of
 
 _MOST_COUNTED = 64  # codes; a table of queries and codes stays small
 _FEW_LABELS = 32  # whole labels below this are their own codes
@@ -25,6 +26,8 @@ class Judgments:
     relevance : array-like of shape (n_rows,)
         Labels in the caller's row order; NaN = not judged.
     queries : Queries
+    whole : WholeLevel, optional
+        What the labels are a part of.
 
     Attributes
     ----------
@@ -36,7 +39,11 @@ class Judgments:
         subclass may have one more, for documents outside the pool.
     """
 
-    def __init__(self, relevance: Any, queries: Queries) -> None:
+    _whole: WholeLevel | None = None
+
+    def __init__(
+        self, relevance: Any, queries: Queries, *, whole: WholeLevel | None = None
+    ) -> None:
         given = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
         values = queries.gather(given)
@@ -45,6 +52,7 @@ class Judgments:
             encoded = _encode_any(values, queries)
         self.codes, self.labels, self.unjudged = encoded
         self.indptr = queries.indptr
+        self._whole = whole
 
     @cached_property
     def counts(self) -> np.ndarray | None:
@@ -59,8 +67,22 @@ class Judgments:
 
     @cached_property
     def max_grade(self) -> int:
-        """Highest label, rounded up, at least 1."""
-        return max(1, int(np.ceil(self.labels.max(initial=0))))
+        """Highest grade of the collection, as far as it is known: that of all labels, or of these.
+
+        At least 1; a label that is no whole number is rounded up.
+        """
+        return self.whole_grade or highest_grade(self.labels)
+
+    @cached_property
+    def whole_grade(self) -> int | None:
+        """Highest grade of all labels that these are a part of, if they are known to be one."""
+        if self._whole is None:
+            return None
+        labels = self.labels.copy()
+        if self.unjudged is not None:
+            labels[self.unjudged :] = np.nan
+        tops = np.fmax.reduceat(labels[self.codes], self.indptr[:-1])
+        return self._whole.grade_of(Extent(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""
@@ -140,4 +162,4 @@ def judge(relevance: Any, groups: Any = None) -> Judgments:
     ids = resolve_groups(groups, relevance)
     rows = check.as_vector("relevance", relevance)
     queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)
-    return Judgments(rows, queries)
+    return Judgments(rows, queries, whole=whole_of(relevance))

@@ -183,6 +183,30 @@ class Metric(ABC):
         """
         return Plan(self, judgments, max_grade=max_grade)
 
+    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
+        """The metric on labels that may be a part of their collection, such as a fold.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int or None
+            Highest grade of the collection; None if nothing says it.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        ValueError
+            If values depend on the highest grade and nothing says it.
+        """
+        if not self.needs_scale:
+            return self.bind(judgments)
+        if max_grade is None:
+            raise check.missing_scale(self)
+        return self.bind(judgments, max_grade=max_grade)
+
     def __matmul__(self, k: int) -> Metric:
         """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
         return dataclasses.replace(self, k=k)

@@ -20,6 +20,86 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
+_OWN_OBJECTIVES = {
+    "lambdarank": "ndcg",
+    "rank_xendcg": "ndcg",
+    "rank:ndcg": "ndcg",
+    "rank:map": "ap",
+    "rank:pairwise": "ndcg",
+}
+
+
+def check_objective_name(objective: object) -> None:
+    """No name of an objective of a booster, where skrank is to make one from a metric."""
+    if isinstance(objective, str) and objective in _OWN_OBJECTIVES:
+        raise ValueError(
+            f"objective={objective!r} is the booster's own: give it to the booster, and no "
+            "objective of skrank; or name a metric to train on, such as "
+            f"objective={_OWN_OBJECTIVES[objective]!r}."
+        )
+
+
+def dart_cannot_stop(what: str) -> ValueError:
+    """The error for early stopping where later rounds change the trees of earlier ones."""
+    return ValueError(
+        f"{what} with dart cannot stop early: later rounds change the weights of earlier trees, "
+        "so that the model of the best round is gone. Train a fixed number of rounds, with "
+        "early_stopping_rounds=None, and choose it by a search."
+    )
+
+
+def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
+    """A metric to stop on that is among those in a log of XGBoost."""
+    if metric not in log:
+        raise ValueError(
+            f"early stopping follows {metric}, which is not evaluated: there are {', '.join(log)}. "
+            "Give early_stopping the very metric that eval_metric got, with its parameters."
+        )
+
+
+# XGBoost's own guess of the direction of a metric whose callback does not say it
+_MAXIMISED = ("auc", "pre", "map", "ndcg")
+
+
+def check_stopping(callbacks: Iterable[Any], greater_is_better: Mapping[str, bool]) -> None:
+    """Callbacks of XGBoost that stop on a metric of skrank, the last by default, in its direction.
+
+    Parameters
+    ----------
+    callbacks : iterable of xgboost.callback.TrainingCallback
+    greater_is_better : mapping
+        Direction of each metric, by the name in the log, in the order of evaluation.
+    """
+    for one in callbacks:
+        if not hasattr(one, "rounds") or not hasattr(one, "maximize"):
+            continue
+        name = one.metric_name or list(greater_is_better)[-1]
+        if name not in greater_is_better:
+            continue
+        guess = name.startswith(_MAXIMISED) and name != "mape"
+        if bool(guess if one.maximize is None else one.maximize) != greater_is_better[name]:
+            wrong = "lowest" if greater_is_better[name] else "highest"
+            raise ValueError(
+                f"XGBoost would take the {wrong} {name} for the best one: instead of "
+                f"early_stopping_rounds={one.rounds}, give callbacks=[skrank.xgboost."
+                f"early_stopping({name!r}, rounds={one.rounds})], which knows the direction."
+            )
+
+
+def check_tuner(tuner: Any, greater_is_better: Mapping[str, bool]) -> None:
+    """A tuner of Optuna, if any, that follows a metric of skrank in its direction."""
+    if tuner is None:
+        return
+    followed = tuner.lgbm_params.get("metric") or ""
+    name = followed if isinstance(followed, str) else str(list(followed)[-1])
+    if name in greater_is_better and greater_is_better[name] != tuner.higher_is_better():
+        raise ValueError(
+            f"Optuna's LightGBMTuner takes the lowest {name} for the best one, for it knows the "
+            "direction of LightGBM's own metrics only: search with optuna.create_study("
+            "direction='maximize') over skrank.lightgbm.cv instead."
+        )
+
+
 def check_bagging(params: Mapping[str, Any]) -> None:
     """LightGBM parameters under which a callable objective trains."""
 

@@ -208,6 +208,16 @@ def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
         )
 
 
+def missing_scale(metric: object) -> ValueError:
+    """The error for a metric whose values depend on a highest grade that nothing says."""
+    return ValueError(
+        f"{metric} depends on the highest grade of the collection, and neither the metric nor the "
+        "labels nor the model say which it is: the highest label of a fold would be another scale "
+        "in each fold. Give max_grade=, as in skrank.metric('err', max_grade=4), or "
+        "y = skrank.with_groups(relevance, qid) of all labels."
+    )
+
+
 def check_few_labels(name: str, labels: np.ndarray) -> None:
     """Few enough distinct labels for a table of all pairs of them."""
     if len(labels) > MOST_GRADES:
@@ -254,6 +264,20 @@ def check_positions(positions: Any, n_rows: int) -> np.ndarray:
             "at least 0, such as the rank at which the document was shown."
         )
     return vector.astype(np.int64)
+
+
+def check_times(times: np.ndarray, name: str) -> np.ndarray:
+    """Times of queries, which have an order: no strings, and none missing."""
+    values = times.ravel().tolist() if times.dtype.kind == "O" else []
+    if times.dtype.kind in "USTV" or any(isinstance(one, (str, bytes)) for one in values):
+        raise ValueError(
+            f"{name} are strings, and '10' sorts before '4': give time=, a mapping from query id "
+            "to a number or a date, for example with int or pandas.to_datetime."
+        )
+    missing = np.flatnonzero(times != times)  # NaN and NaT differ from themselves
+    if len(missing):
+        raise ValueError(f"{name} have no value for {len(missing)} queries: give one for each.")
+    return times
 
 
 def check_rows_shown(kept: np.ndarray) -> None:

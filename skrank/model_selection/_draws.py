@@ -81,13 +81,17 @@ class QueryTimeSeriesSplit(QuerySplitter):
     ----------
     n_splits : int, default=5
     time : mapping from query id to time, optional
-        A dict, or a Series indexed by query. Default: the ids themselves, in sorted order.
+        A dict, or a Series indexed by query: numbers or dates. Default: the ids themselves.
     max_train_size : int, optional
         Most queries in a training part: the latest ones. Default: all earlier ones.
     test_size : int, optional
         Queries in a test part. Default: all but those of the first training part, in equal parts.
     gap : int, default=0
         Queries between a training and its test part that are in neither.
+
+    Notes
+    -----
+    Strings are refused, as ids and as times, for "10" sorts before "4".
 
     Examples
     --------
@@ -116,17 +120,21 @@ class QueryTimeSeriesSplit(QuerySplitter):
         self.gap = gap
 
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
-        place = np.empty(len(ids), np.int64)
-        place[np.argsort(self._times(ids), kind="stable")] = np.arange(len(ids))
+        return self._in_time(codes, len(ids), self._times(ids))
+
+    def _in_time(self, codes: np.ndarray, n_queries: int, times: np.ndarray) -> Iterator[Split]:
+        """The splits; a generator, unlike the checks of times before it."""
+        place = np.empty(n_queries, np.int64)
+        place[np.argsort(times, kind="stable")] = np.arange(n_queries)
         row_place = place[codes]
-        size = self.test_size or len(ids) // (self.n_splits + 1)
-        first = len(ids) - self.n_splits * size
+        size = self.test_size or n_queries // (self.n_splits + 1)
+        first = n_queries - self.n_splits * size
         if size < 1 or first - self.gap < 1:
             raise ValueError(
-                f"{self!r} finds no training query for its first split among {len(ids)} queries: "
+                f"{self!r} finds no training query for its first split among {n_queries} queries: "
                 "lower n_splits, test_size or gap."
             )
-        for start in range(first, len(ids), size):
+        for start in range(first, n_queries, size):
             end = start - self.gap
             begin = 0 if self.max_train_size is None else end - self.max_train_size
             train = (row_place >= begin) & (row_place < end)
@@ -134,12 +142,13 @@ class QueryTimeSeriesSplit(QuerySplitter):
             yield np.flatnonzero(train), np.flatnonzero(test)
 
     def _times(self, ids: np.ndarray) -> np.ndarray:
+        """Time of each query."""
         if self.time is None:
-            return np.arange(len(ids))
+            return check.check_times(ids, "the query ids")
         missing = next((one for one in ids if one not in self.time), None)
         if missing is not None:
             raise ValueError(f"time has no entry for query {show(missing)}: give one for each.")
-        return np.array([self.time[one] for one in ids])
+        return check.check_times(np.array([self.time[one] for one in ids]), "time")
 
 
 def query_train_test_split(

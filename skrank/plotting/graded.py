@@ -193,7 +193,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     ) -> dict[str, Any]:
         if given.get("thresholds") is not None or given.get("max_grade") is not None:
             return given
-        return given | {"max_grade": max(trained_grade(estimator), judge(y, ids).max_grade)}
+        return given | {"max_grade": max(trained_grade(estimator) or 1, judge(y, ids).max_grade)}
 
     def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
         if self.n_queries > 1:

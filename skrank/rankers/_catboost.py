@@ -9,7 +9,8 @@ import numpy as np
 
 from skrank._boosters.adapters import import_booster
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, Task
+from skrank.rankers._task import Task
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
 
 _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
 
@@ -25,6 +26,7 @@ def fit_catboost(
 ) -> Fitted:
     """Train a CatBoost estimator; for `ranks`, on queries."""
     followed = None
+    train, valid = started(train, valid, "baseline", params)
     if valid is not None:
         params["eval_set"] = import_booster("catboost").Pool(
             valid.X,

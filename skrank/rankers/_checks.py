@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from skrank import _validation as check
 from skrank._engine.groups import show
+from skrank.metrics import metric
+from skrank.objectives import Objective
 from skrank.rankers._rows import Rows
 from skrank.rankers._training import Backend
 
@@ -23,6 +26,7 @@ _VALIDATION = (
 def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> None:
     """Parameters of a GroupedRanker that its estimator can follow, and that fit together."""
     name = type(ranker.estimator).__name__
+    metric(ranker.scoring)  # raises if it is none
     if ranker.objective is not None and not backend.trains_objective:
         reason = ""
         if backend.ranks and hasattr(ranker.estimator, "eval_metrics"):
@@ -58,6 +62,8 @@ def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> N
         _check_patience(ranker.estimator)
     if ranker.early_stopping_rounds is not None:
         check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
+        if X_val is not None or ranker.validation_fraction is not None:
+            _check_not_dart(ranker.estimator)
     if ranker.max_queries is not None:
         check.check_count("max_queries", ranker.max_queries, "training queries to use")
 
@@ -79,6 +85,35 @@ def check_start(ranker: Any, backend: Backend) -> None:
         )
 
 
+def _check_not_dart(estimator: Any) -> None:
+    """No early stopping where later rounds change the trees of earlier ones."""
+    params = estimator.get_params(deep=False)
+    if "dart" in (params.get("booster"), params.get("boosting_type"), params.get("boosting")):
+        raise check.dart_cannot_stop(type(estimator).__name__)
+
+
+def warn_of_no_validation(ranker: Any, validates: bool) -> None:
+    """Warn of parameters of early stopping that have no effect, for nothing is validated on."""
+    if validates:
+        return
+    usual = (None, type(ranker)(None).early_stopping_rounds)
+    given = [
+        name
+        for name, unused in (
+            ("eval_metric", ranker.eval_metric is None),
+            ("early_stopping_rounds", ranker.early_stopping_rounds in usual),
+        )
+        if not unused
+    ]
+    if given:
+        warnings.warn(
+            f"{' and '.join(given)} of GroupedRanker without validation: training goes on to the "
+            "end. Give validation_fraction, or X_val, y_val and groups_val to fit.",
+            UserWarning,
+            stacklevel=3,  # where fit is called
+        )
+
+
 def _check_patience(estimator: Any) -> None:
     """No early stopping by the estimator itself, which has no queries to validate on."""
     params = estimator.get_params(deep=False)
@@ -91,7 +126,7 @@ def _check_patience(estimator: Any) -> None:
         )
 
 
-def check_fit_params(params: dict[str, Any], backend: Backend, validates: bool) -> None:
+def check_fit_params(params: dict[str, Any], backend: Backend, overwrites: bool) -> None:
     """Parameters of `fit` that say nothing which GroupedRanker says itself."""
     sizes = next((name for name in _SIZES if name in params), None)
     if backend.ranks and sizes is not None:
@@ -101,11 +136,30 @@ def check_fit_params(params: dict[str, Any], backend: Backend, validates: bool) 
             "numpy.repeat(numpy.arange(len(sizes)), sizes)."
         )
     other = next((name for name in _VALIDATION if name in params), None)
-    if validates and other is not None:
+    if overwrites and other is not None:
         raise ValueError(
-            f"{other}= of fit would be overwritten by the validation of GroupedRanker: give "
-            "eval_metric and early_stopping_rounds to GroupedRanker, and validation rows as X_val, "
-            "y_val and groups_val."
+            f"{other}= of fit would be overwritten by what GroupedRanker says: give it eval_metric "
+            "and early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
+        )
+
+
+def check_shown(objective: Objective | None, rows: Rows) -> None:
+    """Positions where an objective learns about them, and there only."""
+    if objective is None or not objective.takes_positions:
+        if rows.positions is not None:
+            raise ValueError(
+                "position= is for objectives that learn about positions: train with "
+                "skrank.AdditivePositionBias(objective) or skrank.UnbiasedLambdaRank(metric)."
+            )
+        return
+    if rows.positions is None:
+        check.check_rows_shown(rows.kept)
+        warnings.warn(
+            "the order of the rows inside their query is taken for the positions at which their "
+            "documents were shown; in rows that were shuffled it says nothing. Give position= to "
+            "fit.",
+            UserWarning,
+            stacklevel=3,  # where fit is called
         )
 
 

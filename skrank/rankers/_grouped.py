@@ -7,30 +7,34 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import RegressorTags, check_random_state
+from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from skrank import _validation as check
-from skrank._boosters.adapters import highest_grade
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
+from skrank._engine.whole import collection_grade
 from skrank._fitted import predicted_scores
-from skrank.evaluation._evaluate import unique_metrics
-from skrank.metrics import Metric, metric
-from skrank.objectives import Objective, as_objective
+from skrank.metrics import Metric
+from skrank.objectives import Objective
 from skrank.rankers._backends import backend_of
-from skrank.rankers._checks import check_fit_params, check_lists, check_parameters
+from skrank.rankers._base import Ranker
+from skrank.rankers._checks import (
+    check_fit_params,
+    check_lists,
+    check_parameters,
+    check_shown,
+    warn_of_no_validation,
+)
 from skrank.rankers._rows import Part, Rows, features
 from skrank.rankers._start import Boosting, scores_of
-from skrank.rankers._training import VALIDATION, Backend, Task
-from skrank.scoring import scorer
-
-_OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
+from skrank.rankers._task import Task, task_of
+from skrank.rankers._training import VALIDATION, Backend
 
 
-class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
+class GroupedRanker(MetaEstimatorMixin, Ranker):
     """A ranker for every tool of scikit-learn, around one of LightGBM, XGBoost or CatBoost.
 
     Rows come in any order, with the query of each: as `groups`, or on the index of `y` (see
@@ -46,17 +50,18 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     objective : str, Metric or Objective, optional
         What LGBMRanker and XGBRanker train on, such as ``"gap"``, instead of their own objective.
     eval_metric : str, Metric or a sequence of them, optional
-        What early stopping follows, and what `score` measures; of several, the first. For LightGBM,
-        XGBoost, CatBoost and HistGradientBoosting, regressors included. Default: the metric of
-        `objective`, in a mixture of objectives that of the first which has one; without one,
-        nDCG@10 for LGBMRanker and XGBRanker unless they have a metric of their own, and the metric
-        of the estimator for all others.
+        What early stopping follows; of several, the first. For LightGBM, XGBoost, CatBoost and
+        HistGradientBoosting, regressors included. Default: the metric of `objective`, in a mixture
+        of objectives that of the first which has one; without one, nDCG@10 for LGBMRanker and
+        XGBRanker unless they have a metric of their own, and the metric of the estimator for all
+        others.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping, alike in their numbers of
         relevant documents. Default: none, and no early stopping unless `fit` gets `X_val`.
     early_stopping_rounds : int or None, default=50
         Rounds without improvement after which training stops, where there is validation. None:
-        values are recorded, and training goes on to the end.
+        values are recorded, and training goes on to the end. Without validation it always does,
+        and warns if `eval_metric` or another number of rounds is given.
     refit : bool, default=False
         After early stopping on held-out queries, train on all queries for as many rounds as were
         best.
@@ -75,6 +80,9 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         Train on no more than so many queries, drawn at random; more of them include the fewer. For
         learning curves (`validation_curve`) and for halving (``resource="max_queries"``), which
         otherwise cut through queries.
+    scoring : str or Metric, default="ndcg@10"
+        What `score` measures: one metric, whatever is trained or stopped on, so that searches over
+        `objective` and `eval_metric` compare like with like.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries held out and drawn. They depend on it and on the query ids, not on the
         order of the rows.
@@ -93,8 +101,11 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         ``evals_result_["validation"]["gap@10"]``: values per round, where there is validation; with
         `init`, that of the start first.
     max_grade_ : int
-        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
-        one scale.
+        Highest grade, at least 1: among all labels of the `skrank.with_groups` that those of `fit`
+        come from, else among those of `fit`. `skrank.scorer` reads it, so that folds share one
+        scale.
+    classes_ : ndarray of shape (n_classes,)
+        Of `estimator_`, if it is a classifier.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Of `estimator_`, if it has them.
     coef_ : ndarray
@@ -131,8 +142,11 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {
+        "groups": True,
+        "position": True,
+        "qid": UNUSED,
+    }
 
     def __init__(
         self,
@@ -147,6 +161,7 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         init_scale: float | None = 1.0,
         unjudged: str = "raise",
         max_queries: int | None = None,
+        scoring: str | Metric = "ndcg@10",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -159,6 +174,7 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         self.init_scale = init_scale
         self.unjudged = unjudged
         self.max_queries = max_queries
+        self.scoring = scoring
         self.random_state = random_state
 
     def fit(
@@ -168,6 +184,7 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         groups: Any = None,
         *,
         qid: Any = None,
+        position: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -186,6 +203,9 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
             Query of each row. Default: the index level "qid" of `y`, or of `X`.
         qid : array-like of shape (n_rows,), optional
             Another name for `groups`.
+        position : array-like of shape (n_rows,), optional
+            Where each document was shown, for objectives that learn about positions: whole numbers
+            of at least 0. Default: the order of the rows inside their query, with a warning.
         sample_weight : array-like of shape (n_rows,), optional
             Weights; for a ranker, constant inside a query.
         X_val, y_val, groups_val : optional
@@ -211,30 +231,41 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
             raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
         backend = backend_of(self.estimator)
         check_parameters(self, backend, X_val, y_val)
+        task = self._task(backend)
         validates = X_val is not None or self.validation_fraction is not None
-        check_fit_params(fit_params, backend, validates)
+        check_fit_params(fit_params, backend, validates or task.objective is not None)
+        warn_of_no_validation(self, validates)
         X = features(X, polars=backend.rounds is None)
         validate_data(self, X, skip_check_array=True)
         warn_of_feature([self])
         check_consistent_length(X, y)
-        rows = self._rows(backend, X, y, groups if qid is None else qid, sample_weight, fit_params)
+        ids = self._groups(backend, X, y, groups if qid is None else qid)
+        graded = backend.ranks or self.eval_metric is not None
+        rows = Rows(
+            X, y, sample_weight, fit_params,
+            groups=ids, positions=position, unjudged=self.unjudged, graded=graded,
+        )  # fmt: skip
+        check_shown(task.objective, rows)
         trained_on = None
         if backend.ranks:
             check_lists(rows)
         if rows.codes is not None:
             trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-        train, held_out = self._choose(rows)
-        valid = None if held_out is None else rows.part(held_out)
+        train = held_out = None
+        if self.validation_fraction is not None or self.max_queries is not None:
+            rng = check_random_state(self.random_state)
+            train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        valid = None if self.validation_fraction is None else rows.part(held_out)
         if X_val is not None:
             valid = self._external(backend, X_val, y_val, groups_val)
             if trained_on is not None and valid.known is not None:
                 trained_on.warn_of(y_val, valid.queries, "validated on")
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = highest_grade(labels.astype(np.float64))
-        task = self._task(backend)
+        self.max_grade_ = collection_grade(y, labels)
+        task = task.on_scale(self.max_grade_)
         setting = Boosting(self.estimator, backend, self.init, self.init_scale, task)
         fitted = setting.train(rows.part(train), valid)
-        if self.refit and train is not None and held_out is not None:
+        if self.refit and train is not None and held_out is not None and len(held_out):
             whole = rows.part(np.append(train, held_out))
             again = setting.train(whole, None, fitted.best_iteration)
             fitted = replace(again, evals=fitted.evals)
@@ -265,28 +296,21 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         start = scores_of(self.init_, self.init_factor_, X)
         return start if self.best_iteration_ == 0 else start + predicted_scores(self.estimator_, X)
 
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Measure the ranking of rows.
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each grade, if the estimator is a classifier.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
 
         Returns
         -------
-        float
-            Mean over queries of the first `eval_metric`, else of the metric of `objective`, else
-            GAP; negated if lower is better.
+        ndarray of shape (n_rows, n_classes)
+            Columns as in `classes_`.
         """
-        self._checked(X)
-        chosen = self._named_metrics() or {"gap": metric("gap")}
-        one = next(iter(chosen.values()))
-        return scorer(one)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+        X = self._checked(X)
+        return self.estimator_.predict_proba(X)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -300,17 +324,17 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__().items()
-        # what the ranker was trained on tells of labels in this process
-        return {name: value for name, value in state if name != "_trained_on"}
+    @property
+    def classes_(self) -> np.ndarray:
+        """Grades that the estimator tells apart, if it is a classifier."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.classes_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # ensembles take it for what it is to them: one number per row, the higher the better
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags(poor_score=True)
-        tags.target_tags.required = True
+        if is_classifier(self.estimator):  # calibration asks for its probabilities
+            tags.estimator_type, tags.regressor_tags = "classifier", None
+            tags.classifier_tags = ClassifierTags(poor_score=True)
         try:
             tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         except (AttributeError, TypeError):  # an estimator from before scikit-learn's tags
@@ -318,7 +342,6 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _checked(self, X: Any) -> Any:
-        """Rows to score, with the features that the ranker was trained on."""
         check_is_fitted(self, "estimator_")
         X = features(X, polars=backend_of(self.estimator).rounds is None)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -326,28 +349,15 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _rows(
-        self, backend: Backend, X: Any, y: Any, groups: Any, weight: Any, params: dict[str, Any]
-    ) -> Rows:
+    def _groups(self, backend: Backend, X: Any, y: Any, groups: Any) -> np.ndarray | None:
+        """Query of each row, if it matters."""
+        self._split_seen = False
         cuts = self.validation_fraction is not None or self.max_queries is not None
-        ids, self._split_seen = None, False
-        if backend.ranks or cuts:
-            ids = require_groups(groups, y, X, who="GroupedRanker.fit")
-            self._split_seen = warn_of_split(ids)
-        graded = backend.ranks or self.eval_metric is not None
-        rows = Rows(X, y, weight, params, groups=ids, unjudged=self.unjudged, graded=graded)
-        objective = self._objective()
-        if objective is not None and objective.takes_positions:
-            check.check_rows_shown(rows.kept)
-        return rows
-
-    def _choose(self, rows: Rows) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Queries to train and to validate on; None: all, or none."""
-        if self.validation_fraction is None and self.max_queries is None:
-            return None, None
-        rng = check_random_state(self.random_state)
-        train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-        return train, held_out if len(held_out) else None
+        if not backend.ranks and not cuts:
+            return None
+        ids = require_groups(groups, y, X, who="GroupedRanker.fit")
+        self._split_seen = warn_of_split(ids)
+        return ids
 
     def _external(self, backend: Backend, X_val: Any, y_val: Any, groups_val: Any) -> Part:
         check_consistent_length(X_val, y_val)
@@ -355,33 +365,14 @@ class GroupedRanker(MetaEstimatorMixin, BaseEstimator):
         if backend.ranks or self.eval_metric is not None:
             ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
         X_val = features(X_val, polars=backend.rounds is None)
+        validate_data(self, X_val, reset=False, skip_check_array=True)
         return Rows(X_val, y_val, groups=ids, unjudged=self.unjudged).part()
 
-    def _objective(self) -> Objective | None:
-        return None if self.objective is None else as_objective(self.objective)
-
-    def _named_metrics(self) -> dict[str, Metric]:
-        """The metrics that were asked for, by name."""
-        chosen: Any = self.eval_metric
-        if chosen is None:
-            objective = self._objective()
-            terms = () if objective is None else objective.terms
-            chosen = next((one.metric for _, one in terms if hasattr(one, "metric")), None)
-        if chosen is None:
-            return {}
-        return unique_metrics([chosen] if isinstance(chosen, (str, Metric)) else chosen)
-
     def _task(self, backend: Backend) -> Task:
-        """What to train on; the scale of grades is that of all labels, whichever part has them."""
-        objective = self._objective()
-        metrics = self._named_metrics()
-        if not metrics and backend.trains_objective and not self._has_own_metric():
-            metrics = {_OWN_METRIC: metric(_OWN_METRIC)}
-        if objective is not None:
-            objective = objective.on_scale(self.max_grade_)
-        metrics = {name: one.on_scale(self.max_grade_) for name, one in metrics.items()}
-        return Task(objective, metrics, self.early_stopping_rounds)
-
-    def _has_own_metric(self) -> bool:
-        params = self.estimator.get_params(deep=False)
-        return any(params.get(name) for name in ("metric", "metrics", "eval_metric"))
+        return task_of(
+            self.estimator,
+            self.objective,
+            self.eval_metric,
+            self.early_stopping_rounds,
+            trains_objective=backend.trains_objective,
+        )

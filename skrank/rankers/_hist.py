@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
 from skrank.rankers._rows import Part
-from skrank.rankers._training import Backend, Fitted, HeldOut, Log, Task
+from skrank.rankers._task import Task
+from skrank.rankers._training import Backend, Fitted, HeldOut, Log
 
 
 class _HeldOutScorer:

@@ -10,7 +10,8 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Task
+from skrank.rankers._task import Task
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, started
 
 
 def fit_lightgbm(
@@ -23,18 +24,24 @@ def fit_lightgbm(
     ranks: bool = False,
 ) -> Fitted:
     """Train an estimator of LightGBM; for `ranks`, on queries."""
+    objective = None
     if task.objective is not None:
-        estimator.set_params(objective=skrank.lightgbm.objective(task.objective))
+        objective = skrank.lightgbm.objective(task.objective)
+        objective.positions = train.positions
+        estimator.set_params(objective=objective)
     if task.objective is not None or (task.metrics and valid is not None):
         estimator.set_params(metric="None")  # its own metrics would also stop the training
     if ranks:
         params["group"] = train.queries.sizes
         check.query_weights(train.weights, train.queries)
+    train, valid = started(train, valid, "init_score", params)
     if train.start is not None:
         params["init_score"] = train.start
     if valid is not None:
         params |= _validation(estimator, valid, task, params, ranks)
     estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
+    if objective is not None:
+        objective.positions = None  # the fitted estimator keeps the objective, but no rows
     evals = estimator.evals_result_.get(VALIDATION, {}) if valid is not None else {}
     return Fitted(estimator, estimator.best_iteration_ or estimator.n_estimators_, evals)
 

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import RegressorTags, check_random_state
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._boosters.adapters import highest_grade
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
+from skrank._engine.whole import collection_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
+from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._linear_features import ScaledFeatures, products
 from skrank.rankers._linear_training import Stages, Training, metric_of
 from skrank.rankers._rows import Part, Rows
 from skrank.rankers._training import VALIDATION, HeldOut
-from skrank.scoring import scorer
 
 
-class LinearRanker(BaseEstimator):
+class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
     Scores are ``X @ coef_``. Training starts from ridge regression on the grades, centred by query,
@@ -126,9 +124,6 @@ class LinearRanker(BaseEstimator):
     >>> ranker.score(data.X, y) > 0.6
     True
     """
-
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
 
     def __init__(
         self,
@@ -232,7 +227,7 @@ class LinearRanker(BaseEstimator):
         if held_out:
             valid = rows.part(chosen)
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = highest_grade(labels.astype(np.float64))
+        self.max_grade_ = collection_grade(y, labels)
         stages = stages.on_scale(self.max_grade_)
         training = self._training(rows, ids, train, stages)
         start = training.start(self._given(before, training))
@@ -262,39 +257,10 @@ class LinearRanker(BaseEstimator):
         ndarray of shape (n_rows,)
             ``X @ coef_``.
         """
-        check_is_fitted(self, "coef_")
-        return products(self._table(X, reset=False), self.coef_)
-
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Measure the ranking of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
-
-        Returns
-        -------
-        float
-            Mean over queries of `scoring`; negated if lower is better.
-        """
-        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__().items()
-        # what the ranker was trained on tells of labels in this process
-        return {name: value for name, value in state if name != "_trained_on"}
+        return products(self._checked(X), self.coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # ensembles take it for what it is to them: one number per row, the higher the better
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags(poor_score=True)
-        tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
 
@@ -303,6 +269,10 @@ class LinearRanker(BaseEstimator):
     def _table(self, X: Any, *, reset: bool) -> Any:
         """Features as an array or a CSR matrix of finite numbers."""
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "coef_")
+        return self._table(X, reset=False)
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""

@@ -7,7 +7,8 @@ from inspect import signature
 from typing import Any
 
 from skrank.rankers._rows import Part
-from skrank.rankers._training import Backend, Fitted, Task
+from skrank.rankers._task import Task
+from skrank.rankers._training import Backend, Fitted
 
 _NAMES = ("groups", "qid", "qids", "group_id")  # of the query of each row, in `fit` of rankers
 

@@ -25,8 +25,11 @@ class Part:
     weights : ndarray of shape (n_rows,) or None
     params : further parameters of `fit`, those with an entry per row in the order of the rows
     known : Queries or None
+        None where the estimator needs no queries and no groups were asked for.
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
+    positions : int64 ndarray of shape (n_rows,) or None
+        Where each document was shown.
     """
 
     X: Any
@@ -35,11 +38,12 @@ class Part:
     params: dict[str, Any] = field(default_factory=dict)
     known: Queries | None = None
     start: np.ndarray | None = None
+    positions: np.ndarray | None = None
 
     @property
     def queries(self) -> Queries:
-        """The queries, where they are known to be known."""
-        assert self.known is not None, "groups are resolved where an estimator needs them"
+        """The queries, for those who need them: `fit` has then asked for groups."""
+        assert self.known is not None
         return self.known
 
     @property
@@ -100,6 +104,8 @@ class Rows:
         As in `GroupedRanker.fit`.
     params : further parameters of `fit`
     groups : ndarray of shape (n_rows,), or None where queries do not matter
+    positions : array-like of shape (n_rows,), optional
+        Where each document was shown.
     unjudged : {"raise", "drop", "zero"}
         What to do with rows whose label is NaN.
     graded : bool
@@ -114,6 +120,7 @@ class Rows:
         params: dict[str, Any] | None = None,
         *,
         groups: np.ndarray | None = None,
+        positions: Any = None,
         unjudged: str = "raise",
         graded: bool = True,
     ) -> None:
@@ -127,6 +134,9 @@ class Rows:
         self.weights = None
         if sample_weight is not None:
             self.weights = check.as_vector("sample_weight", sample_weight, len(self.y))
+        self.positions = None
+        if positions is not None:
+            self.positions = check.check_positions(positions, len(self.y))
         self.codes = None
         if groups is not None:
             self.codes, self.ids = query_codes(groups)
@@ -189,10 +199,15 @@ class Rows:
             first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
             queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
         if len(rows) == len(self.y) and not np.any(rows[1:] < rows[:-1]):
-            return Part(self.X, self.y, self.weights, self.params, queries)
-        weights = None if self.weights is None else self.weights[rows]
+            return Part(
+                self.X, self.y, self.weights, self.params, queries, positions=self.positions
+            )
+        weights, positions = (
+            None if values is None else values[rows] for values in (self.weights, self.positions)
+        )
         params = {name: self._take(value, rows) for name, value in self.params.items()}
-        return Part(_safe_indexing(self.X, rows), self.y[rows], weights, params, queries)
+        X = _safe_indexing(self.X, rows)
+        return Part(X, self.y[rows], weights, params, queries, positions=positions)
 
     def _take(self, value: Any, rows: np.ndarray) -> Any:
         """The chosen entries of a parameter that has one per row."""

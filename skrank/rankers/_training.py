@@ -1,9 +1,9 @@
-"""What the training of every kind of estimator shares: the task, its result, its validation."""
+"""What the training of every kind of estimator shares: its form, its result, its validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,31 +12,12 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
-from skrank.objectives import Objective
 from skrank.rankers._rows import Part
+from skrank.rankers._task import Task
 
 VALIDATION = "validation"  # the name of the validation part in logs
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
-
-
-@dataclass(frozen=True)
-class Task:
-    """What to train and to validate on.
-
-    Attributes
-    ----------
-    objective : Objective or None
-        None: the estimator's own.
-    metrics : dict of str to Metric
-        By the name that the user gave; the first decides when to stop. Empty: the estimator's own.
-    rounds : int or None
-        Rounds without improvement before the stop; None: train to the end.
-    """
-
-    objective: Objective | None
-    metrics: dict[str, Metric]
-    rounds: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +96,27 @@ class HeldOut:
         """Name, value and direction of each metric."""
         means = self.means(y_pred)
         return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]
+
+
+def started(
+    train: Part, valid: Part | None, name: str, params: dict[str, Any]
+) -> tuple[Part, Part | None]:
+    """Rows with the scores that `fit` was given to start from under the estimator's own name.
+
+    Taken out of `params`; both parts start where one does.
+    """
+    start = params.pop(name, None)
+    if start is None:
+        return train, valid
+    if train.start is not None:
+        raise ValueError(
+            f"there are {name}= of fit and init of GroupedRanker: give one of the two."
+        )
+    if valid is not None:
+        if name not in valid.params:
+            raise ValueError(
+                f"{name}= is for the training rows, and those of X_val have none: hold out a "
+                "validation_fraction of the training rows instead."
+            )
+        valid = replace(valid, start=np.asarray(valid.params[name]))
+    return replace(train, start=np.asarray(start)), valid

@@ -7,9 +7,10 @@ from typing import Any
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
-from skrank._engine.groups import LEVEL
+from skrank._engine.whole import LEVEL
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, Task
+from skrank.rankers._task import Task
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
 
 
 def fit_xgboost(
@@ -30,16 +31,28 @@ def fit_xgboost(
     params.setdefault("verbose", False)
     if train.start is not None:
         estimator.set_params(base_score=0.0)  # predictions are what the rounds add to the start
+    train, valid = started(train, valid, "base_margin", params)
     if task.objective is None and (valid is None or not task.metrics):
         evals = _fit_itself(estimator, train, valid, task, params, ranks)
     else:
         evals = _train(estimator, train, valid, task, ranks, **params)
+    return Fitted(estimator, _cut(estimator), evals)
+
+
+def _cut(estimator: Any) -> int:
+    """Drop the rounds after the best one, and count those that are left.
+
+    XGBRanker would leave them out when it predicts, but a Booster read from its file would not.
+    """
     booster = estimator.get_booster()
     try:
-        rounds = booster.best_iteration + 1
+        best, score = booster.best_iteration, booster.best_score
     except AttributeError:  # it did not stop early
-        rounds = booster.num_boosted_rounds()
-    return Fitted(estimator, rounds, evals)
+        return booster.num_boosted_rounds()
+    if estimator.booster != "gblinear" and best + 1 < booster.num_boosted_rounds():
+        estimator._Booster = booster[: best + 1]
+        estimator._Booster.best_iteration, estimator._Booster.best_score = best, score
+    return best + 1
 
 
 def _fit_itself(
@@ -81,22 +94,27 @@ def _train(
     *,
     verbose: bool | int,
     xgb_model: Any = None,
+    feature_weights: Any = None,
 ) -> Log:
     """`xgboost.train` in place of `fit`: XGBRanker refuses objectives and tears metrics apart."""
     if callable(estimator.get_params().get("objective")):
         raise ValueError("name the objective of the estimator, or give objective to GroupedRanker.")
     settings = estimator.get_xgb_params() | {"disable_default_eval_metric": 1}
     settings.pop("eval_metric", None)
-    data = _dmatrix(estimator, train, grouped=ranks)
+    if feature_weights is None:
+        feature_weights = getattr(estimator, "feature_weights", None)
+    data = _dmatrix(estimator, train, ranks, feature_weights)
     log: dict[str, Log] = {}
     options: dict[str, Any] = {}
     callbacks = list(estimator.callbacks or ())
     if task.objective is not None:
         options["obj"] = skrank.xgboost.objective(task.objective)
+        options["obj"].positions = train.positions
     if valid is not None:
         metrics = list(task.metrics.values())
         HeldOut(valid, task.metrics)  # raises if they cannot be measured
-        options["evals"] = [(_dmatrix(estimator, valid, grouped=True, like=data), VALIDATION)]
+        held_out = _dmatrix(estimator, valid, True, feature_weights, like=data)
+        options["evals"] = [(held_out, VALIDATION)]
         options["custom_metric"] = skrank.xgboost.eval_metric(*metrics)
         if task.rounds is not None:
             callbacks.append(skrank.xgboost.early_stopping(metrics[0], rounds=task.rounds))
@@ -116,7 +134,9 @@ def _train(
     return dict(estimator.evals_result_["validation_0"])
 
 
-def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> Any:
+def _dmatrix(
+    estimator: Any, part: Part, grouped: bool, feature_weights: Any, *, like: Any = None
+) -> Any:
     """Data in the form that the estimator's `fit` would choose."""
     xgboost = import_booster("xgboost")
     fields = {
@@ -127,7 +147,7 @@ def _dmatrix(estimator: Any, part: Part, *, grouped: bool, like: Any = None) -> 
         "base_margin": part.start,
         "missing": estimator.missing,
         "feature_types": estimator.feature_types,
-        "feature_weights": getattr(estimator, "feature_weights", None),
+        "feature_weights": feature_weights,
         "enable_categorical": estimator.enable_categorical,
         "nthread": estimator.n_jobs,
     }

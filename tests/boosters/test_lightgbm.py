@@ -227,7 +227,7 @@ def test_copies_start_without_plans(train, copied):
     scores = np.zeros(len(train.y))
     for original, kept in (
         (skrank.lightgbm.objective("gap", sigmoid=2.0), "_bound"),
-        (skrank.lightgbm.eval_metric("gap@10", "err"), "_plans"),
+        (skrank.lightgbm.eval_metric("gap@10", "rr"), "_plans"),
     ):
         first = original(train.y, scores, None, train.sizes)
         again = copied(original)

@@ -15,6 +15,7 @@ from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
+from skrank._boosters import xgboost_data
 from skrank._engine.judgments import Judgments
 
 QUIET = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 4}
@@ -222,7 +223,7 @@ def test_copies_start_without_plans(train, copied):
     data, scores = train.matrix(), np.zeros(len(train.y), np.float32)
     for original, kept in (
         (skrank.xgboost.objective("gap", sigmoid=2.0), "_bound"),
-        (skrank.xgboost.eval_metric("gap@10", "err"), "_plans"),
+        (skrank.xgboost.eval_metric("gap@10", "rr"), "_plans"),
     ):
         first = original(scores, data)
         again = copied(original)
@@ -261,7 +262,7 @@ def test_one_callable_in_two_threads(train, valid):
 def test_plans_are_built_once_per_data_set(train, valid, monkeypatch):
     built = []
     monkeypatch.setattr(
-        skrank.xgboost, "Judgments", lambda *args: built.append(1) or Judgments(*args)
+        xgboost_data, "Judgments", lambda *args: built.append(1) or Judgments(*args)
     )
     stop = skrank.xgboost.early_stopping("err", 3)
     train_until(train, valid, stop, "gap", "err")
@@ -297,7 +298,7 @@ def no_change(data):
 @pytest.mark.parametrize("change", [no_change, change_labels, change_groups, change_weights])
 def test_no_stale_plan(train, change):
     scores = np.random.default_rng(0).normal(size=len(train.y))
-    callables = skrank.xgboost.objective("gap"), skrank.xgboost.eval_metric("gap@10", "err")
+    callables = skrank.xgboost.objective("gap"), skrank.xgboost.eval_metric("gap@10", "rr")
     data = train.matrix()
     before = [call(scores, data) for call in callables]
     change(data)

@@ -260,6 +260,43 @@ def test_time_goes_forward(data):
         list(QueryTimeSeriesSplit(4, test_size=16).split(data.X, groups=data.qid))
 
 
+def test_the_latest_queries_before_the_gap_train():
+    """A gap moves the whole training part, the size of which stays."""
+    qid = np.repeat(np.arange(12), 2)
+    cv = QueryTimeSeriesSplit(2, max_train_size=3, test_size=2, gap=2)
+    found = [
+        (sorted(set(qid[train])), sorted(set(qid[test])))
+        for train, test in cv.split(np.zeros((24, 1)), groups=qid)
+    ]
+    assert found == [([3, 4, 5], [8, 9]), ([5, 6, 7], [10, 11])]
+
+
+@pytest.mark.parametrize(
+    ("groups", "time"),
+    [
+        (["4", "10", "11", "12"], None),
+        (np.array(["4", "10", "11", "12"], object), None),
+        ([0, 1, 2, 3], {0: "4", 1: "10", 2: "11", 3: "12"}),
+    ],
+)
+def test_strings_are_no_times_for_10_sorts_before_4(groups, time):
+    with pytest.raises(ValueError, match=r"are strings, and '10' sorts before '4': give time="):
+        QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
+
+
+def test_times_are_numbers_or_dates():
+    groups = ["4", "10", "11", "12"]
+    days = pd.to_datetime(["2024-01-09", "2024-01-10", "2024-01-11", "2024-01-08"])
+    cv = QueryTimeSeriesSplit(2, time=pd.Series(days, index=groups))
+    assert [test.tolist() for _, test in cv.split(np.zeros((4, 1)), groups=groups)] == [[1], [2]]
+    cv = QueryTimeSeriesSplit(2, time={name: int(name) for name in groups})
+    assert [test.tolist() for _, test in cv.split(np.zeros((4, 1)), groups=groups)] == [[2], [3]]
+    with pytest.raises(ValueError, match="time have no value for 1 queries"):
+        QueryTimeSeriesSplit(2, time=pd.Series([1, 2, np.nan, 4], index=groups)).split(
+            np.zeros((4, 1)), groups=groups
+        )
+
+
 def test_letor_folds_rotate(data):
     triples = list(LETORFolds().rotate(data.X, data.relevance, groups=data.qid))
     validated = [set(data.qid[valid]) for _, valid, _ in triples]

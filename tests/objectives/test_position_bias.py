@@ -567,7 +567,7 @@ def test_grouped_ranker(objective, ranker):
     grouped = skrank.GroupedRanker(
         estimator, objective=objective, eval_metric="ndcg@5", validation_fraction=0.2
     )
-    grouped.fit(data.X, skrank.with_groups(data.y, data.qid))
+    grouped.fit(data.X, skrank.with_groups(data.y, data.qid), position=data.rank)
     assert np.ptp(grouped.predict(data.X)) > 0
     if ranker == "lightgbm":
         assert len(grouped.estimator_.objective.position_bias_) == 10

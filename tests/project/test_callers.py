@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sklearn
 import xgboost
-from optuna_integration.lightgbm import LightGBMTuner
+from optuna_integration.lightgbm import LightGBMTuner, LightGBMTunerCV
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 from sklearn.model_selection import (
@@ -21,7 +21,7 @@ from sklearn.model_selection import (
     validation_curve,
 )
 
-from skrank._callers import lightgbm_training, splitting_tools, xgboost_callbacks
+from skrank._callers import lightgbm_training, splitting_tools, xgboost_training
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 3
@@ -80,7 +80,7 @@ def test_scikit_learn_splits_rows_where_it_is_looked_for(name):
 def test_nothing_is_found_where_a_user_calls():
     assert list(splitting_tools()) == []
     assert lightgbm_training() is None
-    assert xgboost_callbacks() == ()
+    assert xgboost_training() is None
 
 
 QUIET = {"verbosity": -1, "min_data_in_leaf": 1}
@@ -127,7 +127,7 @@ def test_xgboost_asks_from_its_container_of_callbacks(cross_validates):
     found = []
 
     def metric(scores, data):
-        found.append(xgboost_callbacks())
+        found.append(xgboost_training())
         return "one", 0.5
 
     data = xgboost.DMatrix(X, Y)
@@ -140,12 +140,15 @@ def test_xgboost_asks_from_its_container_of_callbacks(cross_validates):
             verbose_eval=False,
         )  # fmt: skip
     assert found
-    for callbacks in found:
-        assert stop in callbacks, f"XGBoost {xgboost.__version__} asks from elsewhere"
+    for training in found:
+        assert training is not None, f"XGBoost {xgboost.__version__} asks from elsewhere"
+        assert stop in training.callbacks
+        assert training.data is data
     assert (stop.metric_name, stop.maximize) == ("one", True)
 
 
-def test_optuna_tunes_from_an_object_that_knows_the_direction():
+@pytest.mark.parametrize("tool", [LightGBMTuner, LightGBMTunerCV])
+def test_optuna_tunes_from_an_object_that_knows_the_direction(tool):
     found = []
 
     def metric(scores, data):
@@ -153,10 +156,9 @@ def test_optuna_tunes_from_an_object_that_knows_the_direction():
         return "one", 0.5, True
 
     data = lightgbm_data()
-    tuner = LightGBMTuner(
-        {"objective": "lambdarank", "metric": "ndcg", "eval_at": [3]} | QUIET,
-        data, num_boost_round=1, valid_sets=[data], feval=metric, show_progress_bar=False,
-    )  # fmt: skip
+    rest = {"valid_sets": [data]} if tool is LightGBMTuner else {"folds": FOLDS}
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [3]} | QUIET
+    tuner = tool(params, data, num_boost_round=1, feval=metric, show_progress_bar=False, **rest)
     tuner.tune_feature_fraction(1)
     assert found
     for one in found:

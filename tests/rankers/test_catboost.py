@@ -126,7 +126,7 @@ def test_fitted_rankers_are_small_and_complete(data, held_out):
     again = pickle.loads(pickle.dumps(few))
     np.testing.assert_array_equal(again.predict(data.X), few.predict(data.X))
     assert repr(again.estimator_.get_params()["eval_metric"]) == "<gap@10 of one training>"
-    twin = clone(again)
+    twin = clone(again).set_params(eval_metric=None, early_stopping_rounds=None)
     assert twin.fit(data.X, data.relevance, groups=data.qid).best_iteration_ == 40
     with pytest.raises(catboost.CatBoostError, match="has served its training"):
         clone(few.estimator_).fit(data.X, data.relevance, group_id=data.qid)

@@ -192,10 +192,32 @@ def test_grid_search_of_a_pipeline_on_several_metrics(mode, data, y):
 
 @every_mode
 def test_without_scoring_the_ranker_scores_itself(mode, data):
-    ranker = GroupedRanker(lgbm(), objective="err@5", eval_metric="gap@10")
+    ranker = GroupedRanker(lgbm(), objective="err@5", scoring="gap@10")
     found = search(ranker, {"estimator__num_leaves": [7]}, data, mode, scoring=None)
     explicit = search(ranker, {"estimator__num_leaves": [7]}, data, mode, scoring=scorer("gap@10"))
     assert found.best_score_ == explicit.best_score_
+
+
+@every_mode
+def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
+    """Each used to be measured by the metric that it was trained on."""
+    grid = {
+        "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
+        "eval_metric": ["err", "p@1"],
+    }
+    found = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=None)
+    fixed = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=scorer("ndcg@10"))
+    assert found.cv_results_["mean_test_score"].tolist() == (
+        fixed.cv_results_["mean_test_score"].tolist()
+    )
+
+
+def test_what_score_measures_is_one_metric(data, y):
+    model = GroupedRanker(lgbm(), objective="gap", scoring="error@5").fit(data.X, y)
+    assert model.score(data.X, y) == scorer("error@5")(model, data.X, y) < 0
+    assert model.set_params(scoring=skrank.metric("gap")).score(data.X, y) > 0
+    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
+        GroupedRanker(lgbm(), scoring="ndgc").fit(data.X, y)
 
 
 @every_mode
@@ -398,7 +420,9 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
     refitted = clone(RANKERS[name]).set_params(refit=True).fit(data.X, y)
     assert refitted.evals_result_ == stopped.evals_result_
     assert refitted.best_iteration_ == stopped.best_iteration_
-    by_hand = clone(RANKERS[name]).set_params(validation_fraction=None)
+    by_hand = clone(RANKERS[name]).set_params(
+        validation_fraction=None, eval_metric=None, early_stopping_rounds=None
+    )
     rounds = {"catboost": "iterations", "hist-gap": "max_iter"}.get(name, "n_estimators")
     by_hand.set_params(**{f"estimator__{rounds}": stopped.best_iteration_})
     expected = by_hand.fit(data.X, y).predict(data.X)

@@ -1,0 +1,69 @@
+"""What XGBoost supplies: data of a DMatrix, in the form that metrics and objectives take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._boosters.adapters import Supplied, as_written
+from skrank._boosters.xgboost_workers import mean_weight, settle
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank._engine.whole import highest_grade
+
+
+def read(dmatrix: Any, who: str) -> Supplied:
+    """The data of a call."""
+    if not hasattr(dmatrix, "get_uint_info"):
+        raise check.not_a_dmatrix(who)
+    bounds = host(dmatrix.get_uint_info("group_ptr"))  # empty without qid, [0, n] for one query
+    weights = host(dmatrix.get_weight())
+    return Supplied(
+        dmatrix,
+        host(dmatrix.get_label()),
+        np.diff(bounds.astype(np.int64)) if len(bounds) else None,
+        weights if len(weights) else None,
+    )
+
+
+def trained_grade(dtrain: Any) -> int:
+    """Highest grade of the data that are trained on."""
+    return highest_grade(as_written(host(dtrain.get_label())))
+
+
+def host(values: Any) -> np.ndarray:
+    """An array in main memory."""
+    return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
+
+
+def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
+    """Judgments, weights per query and the highest grade of what XGBoost supplies."""
+    try:
+        judgments, weights = _judge_own(data)
+    except Exception as error:
+        settle(1, error)
+        raise
+    return judgments, weights, settle(data.max_grade or 0) or None
+
+
+def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
+    """Judgments and weights per query of this worker."""
+    remedy = "qid= (a query id per row, ascending)"
+    sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
+    queries = Queries.from_sizes(sizes)
+    weights = None
+    if data.weights is not None and data.sizes is not None:
+        weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
+        weights = check.check_weights(weights, queries)
+    return Judgments(as_written(data.labels), queries), weights
+
+
+def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
+    """The same of data to train on, whose own highest grade counts."""
+    own = highest_grade(as_written(data.labels))
+    judgments, weights, top = judge_part(data.at_least(own))
+    given = np.ones(len(judgments.queries)) if weights is None else weights
+    mean = mean_weight(given)
+    return judgments, None if weights is None else weights / mean, top

@@ -1,0 +1,31 @@
+"""Early stopping of XGBoost that knows its metrics: imported when it is used, as XGBoost is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from xgboost.callback import EarlyStopping
+
+from skrank import _validation as check
+
+
+class MetricStopping(EarlyStopping):
+    """`xgboost.callback.EarlyStopping` that refuses a metric nobody evaluates, and dart."""
+
+    def before_training(self, model: Any) -> Any:
+        """Look at the kind of trees, before there are any."""
+        booster = model.cvfolds[0].bst if hasattr(model, "cvfolds") else model
+        settings = json.loads(booster.save_config())["learner"]["learner_train_param"]
+        if settings["booster"] == "dart":
+            raise check.dart_cannot_stop("XGBoost")
+        return super().before_training(model)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
+        """Whether to stop."""
+        logs = list(evals_log.values())
+        log = evals_log.get(self.data, {}) if self.data else logs[-1] if logs else {}
+        if log:
+            check.check_evaluated(self.metric_name, log)
+        return super().after_iteration(model, epoch, evals_log)

@@ -1,0 +1,58 @@
+"""What all rankers are to scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import RegressorTags
+from sklearn.utils.metadata_routing import UNUSED
+
+from skrank.metrics import Metric
+from skrank.scoring import scorer
+
+
+class Ranker(BaseEstimator):
+    """An estimator that takes groups, and is measured by the one metric of its `scoring`."""
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
+
+    scoring: str | Metric
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Measure the ranking of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float
+            Mean over queries of `scoring`; negated if lower is better.
+        """
+        self._checked(X)
+        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to score, once the ranker is fitted, with the features that it was trained on."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().items()
+        # what the ranker was trained on tells of labels in this process
+        return {name: value for name, value in state if name != "_trained_on"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # ensembles take it for what it is to them: one number per row, the higher the better
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        return tags

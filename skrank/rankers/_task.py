@@ -1,0 +1,65 @@
+"""What a GroupedRanker trains and stops on, from its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skrank import _validation as check
+from skrank.evaluation._evaluate import unique_metrics
+from skrank.metrics import Metric
+from skrank.objectives import Objective, as_objective
+
+_OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train and to stop on.
+
+    Attributes
+    ----------
+    objective : Objective or None
+        None: the estimator's own.
+    metrics : dict of str to Metric
+        By the name that the user gave; the first decides when to stop. Empty: the estimator's own.
+    rounds : int or None
+        Rounds without improvement before the stop; None: train to the end.
+    """
+
+    objective: Objective | None
+    metrics: dict[str, Metric]
+    rounds: int | None
+
+    def on_scale(self, max_grade: int) -> Task:
+        """The same on the scale of all labels, whichever part has the highest."""
+        objective = None if self.objective is None else self.objective.on_scale(max_grade)
+        metrics = {name: one.on_scale(max_grade) for name, one in self.metrics.items()}
+        return Task(objective, metrics, self.rounds)
+
+
+def task_of(
+    estimator: Any,
+    objective: str | Metric | Objective | None,
+    eval_metric: str | Metric | Sequence[str | Metric] | None,
+    rounds: int | None,
+    *,
+    trains_objective: bool,
+) -> Task:
+    """The task of a ranker with these parameters; `trains_objective` says if its estimator can."""
+    check.check_objective_name(objective)
+    trained_on = None if objective is None else as_objective(objective)
+    chosen: Any = eval_metric
+    if chosen is None and trained_on is not None:
+        terms = (one for _, one in trained_on.terms)
+        chosen = next((one.metric for one in terms if hasattr(one, "metric")), None)
+    if chosen is None and trains_objective and not _has_own_metric(estimator):
+        chosen = _OWN_METRIC
+    several = [chosen] if isinstance(chosen, (str, Metric)) else chosen
+    return Task(trained_on, {} if several is None else unique_metrics(several), rounds)
+
+
+def _has_own_metric(estimator: Any) -> bool:
+    params = estimator.get_params(deep=False)
+    return any(params.get(name) for name in ("metric", "metrics", "eval_metric"))

@@ -1,0 +1,144 @@
+"""No booster, and no tuner around one, takes the worst model for the best."""
+
+import lightgbm as lgb
+import numpy as np
+import optuna
+import pytest
+import xgboost as xgb
+from optuna_integration.lightgbm import LightGBMTuner, LightGBMTunerCV
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(60, n_docs=(5, 20), random_state=0)
+TRAIN, VALID = DATA.qid < 40, DATA.qid >= 40
+SILENT = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 3}
+QUIET = {"verbosity": -1, "num_threads": 1}
+
+
+def matrix(rows):
+    return xgb.DMatrix(DATA.X[rows], DATA.relevance[rows], qid=DATA.qid[rows])
+
+
+def train(metrics, rounds=30, **arguments):
+    return xgb.train(
+        SILENT | arguments.pop("params", {}), matrix(TRAIN), rounds,
+        evals=[(matrix(VALID), "valid")], obj=skrank.xgboost.objective("gap"),
+        custom_metric=skrank.xgboost.eval_metric(*metrics), verbose_eval=False, **arguments,
+    )  # fmt: skip
+
+
+# XGBoost ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [
+        {"early_stopping_rounds": 3},
+        {"early_stopping_rounds": 3, "maximize": False},
+        {"callbacks": [xgb.callback.EarlyStopping(rounds=3, metric_name="gap@10")]},
+        {"callbacks": [xgb.callback.EarlyStopping(rounds=3)]},
+    ],
+    ids=["rounds", "minimised", "callback", "callback without a name"],
+)
+def test_early_stopping_of_xgboost_that_would_minimise_is_refused(stop):
+    with pytest.raises(ValueError, match=r"lowest gap@10 for the best.*early_stopping\('gap@10', "):
+        train(["ndcg@5", "gap@10"], **stop)
+
+
+def test_early_stopping_of_xgboost_in_a_cross_validation_is_refused():
+    with pytest.raises(ValueError, match="XGBoost would take the lowest gap for the best"):
+        xgb.cv(
+            SILENT, matrix(TRAIN), 10, nfold=2, obj=skrank.xgboost.objective("gap"),
+            custom_metric=skrank.xgboost.eval_metric("gap"), early_stopping_rounds=3,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metrics", "stop"),
+    [
+        (["gap@10"], {"early_stopping_rounds": 3, "maximize": True}),
+        (["gap@10", "ndcg@5"], {"early_stopping_rounds": 3}),  # XGBoost knows this name
+        (["gap@10", "precision@5"], {"early_stopping_rounds": 3}),
+        (["gap@10", "error@5"], {"early_stopping_rounds": 3}),  # the lower the better
+    ],
+)
+def test_early_stopping_of_xgboost_in_the_right_direction_works(metrics, stop):
+    booster = train(metrics, **stop)
+    model = booster[: booster.best_iteration + 1]
+    value = skrank.metric(metrics[-1])(
+        DATA.relevance[VALID], model.predict(matrix(VALID)), groups=DATA.qid[VALID]
+    )
+    assert booster.best_score == pytest.approx(value, abs=1e-5)
+    assert booster.best_iteration > 0
+
+
+def test_a_wrong_direction_is_told_where_lower_is_better():
+    with pytest.raises(ValueError, match="take the highest error@5 for the best"):
+        train(["error@5"], early_stopping_rounds=3, maximize=True)
+
+
+def test_metrics_of_others_are_not_looked_at():
+    train(["gap"], early_stopping_rounds=None)
+    own = xgb.callback.EarlyStopping(rounds=3, metric_name="rmse")
+    train(
+        ["gap"], params={"disable_default_eval_metric": 0, "eval_metric": "rmse"}, callbacks=[own]
+    )
+
+
+@pytest.mark.parametrize(
+    ("stop", "evaluated"), [("gap@10", "gap(max_grade=4)@10"), ("gap(max_grade=4)@10", "gap@10")]
+)
+def test_stopping_on_a_metric_that_nobody_evaluates_names_those_that_there_are(stop, evaluated):
+    callback = skrank.xgboost.early_stopping(stop, rounds=3)
+    with pytest.raises(ValueError, match=r"which is not evaluated: there are gap.*, ndcg@5\. Give"):
+        train([evaluated, "ndcg@5"], callbacks=[callback])
+
+
+def test_dart_cannot_stop_early():
+    dart = {"booster": "dart"}
+    stop = skrank.xgboost.early_stopping("gap", rounds=3)
+    with pytest.raises(ValueError, match="XGBoost with dart cannot stop early"):
+        train(["gap"], params=dart, callbacks=[stop])
+    options = {"objective": "gap", "folds": 2, "early_stopping_rounds": 3}
+    with pytest.raises(ValueError, match="XGBoost with dart cannot stop early"):
+        skrank.xgboost.cv(SILENT | dart, matrix(TRAIN), **options)
+    train(["gap"], rounds=3, params=dart)
+
+
+# Optuna -------------------------------------------------------------------------------------------
+
+
+def dataset(rows=TRAIN):
+    sizes = np.unique(DATA.qid[rows], return_counts=True)[1]
+    return lgb.Dataset(DATA.X[rows], DATA.relevance[rows], group=sizes, params=QUIET)
+
+
+def tune(tool, metric, **rest):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    data = dataset()
+    if tool is LightGBMTuner:
+        rest |= {"valid_sets": [dataset(VALID)]}
+    else:
+        rest |= {"folds": skrank.QueryKFold(2)}
+    params = {"objective": skrank.lightgbm.objective("gap"), "metric": metric} | QUIET
+    tool(
+        params, data, num_boost_round=3, show_progress_bar=False,
+        feval=skrank.lightgbm.eval_metric("gap@10", "error@5"), **rest,
+    ).tune_feature_fraction(2)  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", [LightGBMTuner, LightGBMTunerCV])
+def test_the_tuner_of_optuna_that_would_minimise_is_refused(tool):
+    with pytest.raises(
+        ValueError, match=r"takes the lowest gap@10 for the best.*skrank\.lightgbm\.cv"
+    ):
+        tune(tool, "gap@10")
+    with pytest.raises(ValueError, match=r"takes the lowest gap@10 for the best"):
+        tune(tool, ["error@5", "gap@10"])
+
+
+def test_the_tuner_of_optuna_may_minimise_what_is_better_when_it_is_low():
+    tune(LightGBMTuner, "error@5")

@@ -1,0 +1,226 @@
+"""One scale of grades for all folds: the highest grade is that of the collection, or an error."""
+
+import copy
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.ensemble import (
+    RandomForestClassifier,
+    StackingRegressor,
+    VotingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+
+import skrank
+from skrank import GroupedRanker, scorer
+from skrank._engine.whole import whole_grade
+from skrank.datasets import make_ranking
+
+DEPENDENT = ["err", "nerr", "rbp", "rpref(variant=n)", "0.5*err+0.5*gap"]
+FREE = ["gap", "ndcg@10", "ap", "pfound", "rr", "q", "bpref"]
+CV = skrank.QueryKFold(3)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Grades 0 to 4, of which only the first query has the highest."""
+    made = make_ranking(n_queries=24, n_docs=(4, 12), random_state=0)
+    relevance = np.where(made.qid == 0, made.relevance, np.minimum(made.relevance, 3))
+    relevance[0] = 4
+    return SimpleNamespace(X=made.X, relevance=relevance, qid=made.qid)
+
+
+@pytest.fixture
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+def on_scale(name, top=4):
+    """The metric with the highest grade written out, in each of its parts."""
+    one = skrank.metric(name)
+    parts = [
+        weight * (skrank.metric(part, max_grade=top) if part.needs_scale else part)
+        for weight, part in one.terms
+    ]
+    return sum(parts[1:], parts[0]) if len(parts) > 1 else one.on_scale(top)
+
+
+def by_hand(model, data, name, train, test):
+    model = sklearn.clone(model).fit(data.X[train], data.relevance[train])
+    predicted = model.predict(data.X[test])
+    return on_scale(name)(data.relevance[test], predicted, groups=data.qid[test])
+
+
+def validated(model, X, y, name, **arguments):
+    found = cross_validate(model, X, y, cv=CV, scoring=scorer(name), **arguments)
+    return found["test_score"].tolist()
+
+
+# labels of with_groups ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_folds_share_the_scale_of_all_labels(name, data, y):
+    """A Ridge has no max_grade_, and a fold may lack the highest grade in either of its parts."""
+    expected = [
+        by_hand(Ridge(), data, name, train, test)
+        for train, test in CV.split(data.X, data.relevance, data.qid)
+    ]
+    assert validated(Ridge(), data.X, y, name) == pytest.approx(expected)
+    assert validated(GroupedRanker(Ridge()), data.X, y, name) == pytest.approx(expected)
+    assert validated(Ridge(), data.X, y, name, n_jobs=2) == pytest.approx(expected)
+
+
+def test_rankers_take_the_scale_of_all_labels(data, y):
+    for train, _ in CV.split(data.X, y):
+        assert GroupedRanker(Ridge()).fit(data.X[train], y.iloc[train]).max_grade_ == 4
+    low = data.qid > 0
+    ranker = GroupedRanker(Ridge())
+    assert ranker.fit(data.X[low], data.relevance[low]).max_grade_ == 3
+
+
+def test_direct_calls_on_a_part_take_the_scale_of_the_whole(data, y):
+    scores = data.X[:, 0]
+    low = data.qid > 0
+    expected = skrank.metric("err", max_grade=4)(y[low], scores[low])
+    assert expected < 0.9 * skrank.metric("err")(
+        data.relevance[low], scores[low], groups=data.qid[low]
+    )
+    assert skrank.metric("err")(y[low], scores[low]) == expected
+    assert skrank.metrics.err_score(y[low], scores[low]) == expected
+    assert skrank.metric("err").per_query(y[low], scores[low]).mean() == pytest.approx(expected)
+    report = skrank.evaluate(y[low], scores[low], metrics=["err", "gap"])
+    assert report.mean["err"] == expected
+    compared = skrank.compare({"a": scores[low], "b": -scores[low]}, y[low], metrics=["err"])
+    assert expected in compared.means.to_numpy()
+
+
+def test_arrays_are_a_collection_of_their_own(data):
+    """Nothing says that they are a part of another one."""
+    low = data.qid > 0
+    given = data.relevance[low], data.X[low, 0]
+    direct = skrank.metric("err")(*given, groups=data.qid[low])
+    assert direct == skrank.metric("err", max_grade=3)(*given, groups=data.qid[low])
+    assert skrank.evaluate(*given, groups=data.qid[low], metrics=["err"]).mean["err"] == direct
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: (y >= 2).astype(int),
+        lambda y: y.clip(upper=1),
+        np.log1p,
+        lambda y: y * 2,
+        lambda y: pd.Series(y.to_numpy()[::-1].copy(), index=y.index),
+    ],
+    ids=["binary", "clipped", "log", "doubled", "turned"],
+)
+def test_changed_labels_are_no_part_of_the_whole(change, y):
+    """They keep the index and its name."""
+    changed = change(y)
+    assert whole_grade(changed) is None
+    with pytest.raises(ValueError, match="max_grade="):
+        scorer("err")(Ridge().fit(np.ones((len(y), 1)), y), np.ones((len(y), 1)), changed)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda y: y,
+        lambda y: y.iloc[5:9],
+        lambda y: y.iloc[::-1],
+        lambda y: y[y < 3],
+        lambda y: y.astype(float),
+        lambda y: y.sample(frac=0.3, random_state=0),
+        lambda y: pd.concat([y.iloc[:3], y.iloc[30:50]]),
+        lambda y: pickle.loads(pickle.dumps(y)).iloc[10:],
+        lambda y: copy.deepcopy(y),
+    ],
+    ids=["all", "slice", "turned", "low", "float", "sample", "pieces", "pickled", "copied"],
+)
+def test_parts_know_the_highest_grade_of_the_whole(take, y):
+    assert whole_grade(take(y)) == 4
+
+
+def test_unjudged_and_unlabelled_rows_have_no_grade():
+    y = skrank.with_groups([np.nan, 2.5, np.nan, 1.0], ["a", "a", "b", "c"])
+    assert whole_grade(y.iloc[2:]) == whole_grade(y) == 3
+    words = skrank.with_groups(["x", "y"], [1, 2])
+    assert whole_grade(pickle.loads(pickle.dumps(words))) is None
+
+
+# labels of the training ---------------------------------------------------------------------------
+
+
+def routing():
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_without_any_scale_a_metric_that_depends_on_it_raises(name, data):
+    low = data.qid > 0
+    model = Ridge().fit(data.X, data.relevance)
+    arguments = model, data.X[low], data.relevance[low]
+    with pytest.raises(ValueError, match=r"depends on the highest grade.*Give max_grade="):
+        scorer(name)(*arguments, groups=data.qid[low])
+    with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
+        scorer(name).to_sklearn()(*arguments, groups=data.qid[low])
+    given = scorer(name, max_grade=4)(*arguments, groups=data.qid[low])
+    direct = on_scale(name)(data.relevance[low], model.predict(data.X[low]), groups=data.qid[low])
+    assert given == pytest.approx(direct)
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_metrics_that_do_not_depend_on_it_ask_for_nothing(name, data):
+    low = data.qid > 0
+    model = Ridge().fit(data.X, data.relevance)
+    value = scorer(name)(model, data.X[low], data.relevance[low], groups=data.qid[low])
+    direct = skrank.metric(name)(
+        data.relevance[low], model.predict(data.X[low]), groups=data.qid[low]
+    )
+    assert value == direct
+
+
+def test_gap_takes_labels_above_those_of_the_training(data):
+    low = data.qid > 0
+    ranker = GroupedRanker(Ridge()).fit(data.X[low], data.relevance[low])
+    value = scorer("gap")(ranker, data.X, data.relevance, groups=data.qid)
+    assert value == skrank.metric("gap")(data.relevance, ranker.predict(data.X), groups=data.qid)
+
+
+MODELS = {
+    "ranker": GroupedRanker(Ridge()),
+    "pipeline": make_pipeline(GroupedRanker(Ridge())),
+    "voting": VotingRegressor([("a", GroupedRanker(Ridge())), ("b", Ridge())]),
+    "stacking": StackingRegressor([("a", GroupedRanker(Ridge()))], Ridge(), cv=2),
+    "classifier": LogisticRegression(max_iter=1000),
+    "forest": RandomForestClassifier(5, random_state=0),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_models_say_what_they_were_trained_on(model, data):
+    low = data.qid > 0
+    model = sklearn.clone(model).fit(data.X, data.relevance)
+    found = scorer("err")(model, data.X[low], data.relevance[low], groups=data.qid[low])
+    fixed = scorer("err", max_grade=4)(
+        model, data.X[low], data.relevance[low], groups=data.qid[low]
+    )
+    assert found == fixed
+    assert found < scorer("err", max_grade=3)(
+        model, data.X[low], data.relevance[low], groups=data.qid[low]
+    )
+
+
+def test_classes_that_are_no_numbers_say_nothing(data):
+    names = np.array(["a", "b", "c", "d", "e"])[data.relevance]
+    model = LogisticRegression(max_iter=1000).fit(data.X, names)
+    decide = scorer("err", response_method="decision_function")
+    with pytest.raises(ValueError, match=r"Give max_grade=|values per row"):
+        decide(model, data.X, data.relevance, groups=data.qid)
