@@ -11,6 +11,8 @@ from skrank._validation.data import check_same_index
 from skrank._validation.parameters import check_choice, check_count
 
 NAN_CHOICES = ("drop", "raise")
+LARGEST = 1e50  # size of a score, of which sums of fourth powers are still numbers
+LEAST_WEIGHT = 1e-12  # as a share of the largest: of a lower weight nothing is left in any sum
 
 
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
@@ -29,6 +31,7 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
         if size < 2:
             raise ValueError(f"scores has {size} {what}: a comparison needs at least 2.")
     _refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
+    _refuse(np.abs(matrix) > LARGEST, matrix, "Its square is no number: divide all scores.")
     if nan == "raise":
         _refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
     return matrix
@@ -128,7 +131,14 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
         )
     if not vector.any():
         raise ValueError("all weights are 0: at least two queries must count.")
-    return None if (vector == vector[0]).all() else vector / vector.max()
+    return None if (vector == vector[0]).all() else _relative(vector)
+
+
+def _relative(weights: np.ndarray) -> np.ndarray:
+    """Weights as shares of the largest of each column; those that are next to nothing are 0."""
+    largest = weights.max(axis=0)
+    shares = weights / np.where(largest > 0, largest, 1.0)
+    return np.where(shares < LEAST_WEIGHT, 0.0, shares)
 
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
@@ -148,15 +158,16 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
         raise ValueError(f"weights has shape {weight.shape}: pass one per query ({len(matrix)}).")
     weight = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, matrix.shape)
     for name, bad in (
-        ("values", np.isinf(matrix)),
+        ("values", np.abs(matrix) > LARGEST),
         ("weights", ~((weight >= 0) & np.isfinite(weight))),
     ):
         if bad.any():
             raise ValueError(
-                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be finite "
-                "or NaN, weights finite and at least 0."
+                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be at most "
+                f"{LARGEST:g} in size or NaN, weights finite and at least 0."
             )
-    used = (~np.isnan(matrix) & (weight > 0)).sum(axis=0)
+    weight = _relative(np.where(np.isnan(matrix), 0.0, weight))
+    used = (weight > 0).sum(axis=0)
     few = np.flatnonzero(used < 2)
     if len(few):
         raise ValueError(
@@ -174,8 +185,8 @@ def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must be numbers, of one length: labels of documents.") from None
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise ValueError(f"{name} has shape {table.shape}: pass documents x assessors.")
-    if np.isinf(table).any():
-        raise ValueError(f"{name} has an infinite label: use NaN for what was not judged.")
+    if (np.abs(table) > LARGEST).any():
+        raise ValueError(f"{name} has a label beyond {LARGEST:g}: use NaN for what was not judged.")
     return table
 
 

@@ -89,8 +89,10 @@ def fleiss_kappa(labels: ArrayLike) -> float:
             f"assessor {assessor} has not judged document {document}: Fleiss' kappa needs all "
             "labels. Drop the document, or use krippendorff_alpha."
         )
-    counts = _counts(table)
     n_assessors = table.shape[1]
+    if n_assessors < 2:
+        raise ValueError("labels has one column: agreement takes two assessors or more.")
+    counts = _counts(table)
     observed = ((counts**2).sum() / len(table) - n_assessors) / (n_assessors * (n_assessors - 1))
     expected = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
     return float("nan") if expected == 1 else float((observed - expected) / (1 - expected))

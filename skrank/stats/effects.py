@@ -127,7 +127,7 @@ def paired_effects(
         high=mean + half,
         confidence=confidence,
         cohen_d=cohen_d,
-        hedges_g=_bias(freedom) * cohen_d,
+        hedges_g=_unbiased(cohen_d, freedom),
         g_low=g_low,
         g_high=g_high,
         superiority=superiority,
@@ -139,15 +139,13 @@ def paired_effects(
     )
 
 
-def _bias(freedom: np.ndarray) -> np.ndarray:
-    """What Cohen's d must be multiplied by to be unbiased for normal differences.
-
-    With 1 degree of freedom its expectation does not exist, and nothing is left of it.
-    """
+def _unbiased(cohen_d: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Hedges' g: with 1 degree of freedom d has no expectation, and nothing is left of it."""
     half = freedom / 2
     with np.errstate(divide="ignore"):
-        logarithm = gammaln(half) - gammaln(half - 0.5) - np.log(half) / 2
-    return np.where(freedom > 1, np.exp(logarithm), 0.0)
+        factor = np.exp(gammaln(half) - gammaln(half - 0.5) - np.log(half) / 2)
+    kept = np.where(freedom > 1, factor, 0.0)
+    return np.where(np.isinf(cohen_d), cohen_d, kept * np.where(np.isinf(cohen_d), 0.0, cohen_d))
 
 
 def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:

@@ -47,7 +47,40 @@ class TestBootstrapInterval:
         assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
         assert_allclose(found.mean, np.average(x, weights=w))
 
-    @pytest.mark.parametrize("method", ["percentile", "bca"])
+    def test_bootstrap_t_literally(self):
+        x = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.9])
+        error, t = x.std(ddof=1) / np.sqrt(12), []
+        least = np.sqrt(12) / 16 * error
+        for _, draws in query_counts(12, 300, 4):
+            for draw in draws.astype(int):
+                y = np.repeat(x, draw)
+                t.append((y.mean() - x.mean()) / max(y.std(ddof=1) / np.sqrt(12), least))
+        found = stats.bootstrap_interval(x, method="bootstrap-t", n_resamples=300, random_state=4)
+        low, high = np.quantile(t, [0.025, 0.975])
+        assert_allclose([found.low, found.high], [x.mean() - high * error, x.mean() - low * error])
+        assert found.high - found.mean > 2 * (found.mean - found.low)  # where the long tail is
+
+    def test_bootstrap_t_of_fewer_than_five_is_that_of_t(self):
+        x = values(4)
+        found = stats.bootstrap_interval(x, method="bootstrap-t")
+        expected = stats.t_interval(x)
+        assert_allclose([found.low, found.high], [expected.low, expected.high])
+
+    @pytest.mark.parametrize(("draw", "mean"), [("normal", 0), ("exponential", 1)])
+    def test_bootstrap_t_covers(self, draw, mean):
+        random = np.random.default_rng(0)
+        x = getattr(random, draw)(size=(15, 1500))
+        found = stats.bootstrap_interval(x, method="bootstrap-t")
+        held = np.mean((found.low <= mean) & (mean <= found.high))
+        assert held == pytest.approx(0.95, abs=0.02)
+
+    def test_t_against_scipy(self):
+        x = values(9, 1)[:, 0]
+        found = stats.t_interval(x, confidence=0.9)
+        expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
+        assert_allclose([found.low, found.high], expected, rtol=1e-10)
+
+    @pytest.mark.parametrize("method", ["percentile", "bca", "bootstrap-t"])
     def test_columns_are_independent(self, method):
         matrix = values()
         matrix[4, 1] = np.nan
@@ -63,7 +96,7 @@ class TestBootstrapInterval:
         assert found.n_queries.tolist() == [40, 39, 39]
         assert found.n_dropped.tolist() == [0, 1, 1]
 
-    @pytest.mark.parametrize("method", ["percentile", "bca"])
+    @pytest.mark.parametrize("method", ["percentile", "bca", "bootstrap-t"])
     def test_constant(self, method):
         found = stats.bootstrap_interval(np.full(7, 0.1), method=method)
         assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
