@@ -68,7 +68,7 @@ def cell(runs):
     low, high = np.moveaxis(runs.intervals(), 2, 0)
     holds = (low <= runs.truth) & (runs.truth <= high)
     out = ""
-    for told in (np.isfinite(low), np.isfinite(low) & (runs.n_counted >= FEW)):
+    for told in (np.isfinite(low), np.isfinite(low) & (runs.n_distinct >= FEW)):
         for held, stated in zip(holds.T, told.T, strict=True):
             share = f"{held[stated].mean():.3f}" if stated.mean() > 0.02 else "-"
             out += f"{share:>6} ({stated.mean():.2f})"
@@ -78,7 +78,7 @@ def cell(runs):
 
 def intervals(n_campaigns):
     print("Coverage of 95 % intervals with bounds, and in brackets the share of campaigns that")
-    print(f"state one; then the same of intervals without a caution ({FEW} draws and more count)")
+    print(f"state one; then the same of intervals without a caution ({FEW} queries and more count)")
     heads = "".join(f"{budget:>13.0f}" for budget in BUDGETS)
     print(f"{'budget in average queries':<40}{heads}  {heads}")
     tasks = ("evaluate", "ndcg@10"), ("compare", "ndcg@10"), ("evaluate", "dcg(empty=0)@10")

@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, simulate
+from skrank.active import ActiveComparator, ActiveEvaluator, sampling_distribution, simulate
 from skrank.active.models import GradeClassifier, OrderedLogit, expected_grade
 from skrank.datasets import load_letor, make_ranking
 
@@ -186,7 +186,29 @@ def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, s
         for way, (q, estimator) in ways.items()
     }  # fmt: skip
     estimates["passive, no repeats"] = without_repeats(values, costs, budgets, n_campaigns, seed)
-    return values.mean(), estimates, designs["active"].predicted_cost_ratio
+    return values.mean(), estimates, reasons(values, costs, optimal, moments)
+
+
+def reasons(values, costs, q, moments):
+    """What decides how much active draws save, as predicted and as found on all labels."""
+    p = np.full(len(values), 1 / len(values))
+    found = (values - values.mean()) ** 2
+    expected = moments.squared_error(moments.center())
+
+    def ratio(way, square):
+        """Cost of an estimate by draws from `way` over that of an equally accurate passive one."""
+        return (p**2 / way @ square) * (costs @ way) / ((p @ square) * (costs @ p))
+
+    mixed = sampling_distribution(moments, costs=costs, mixing=0.5)
+    known = np.sqrt(found / costs) / np.sqrt(found / costs).sum()
+    return {
+        "squared error": (expected.mean(), found.mean()),
+        "its correlation with cost": tuple(np.corrcoef(costs, x)[0, 1] for x in (expected, found)),
+        "cost ratio": (ratio(q, expected), ratio(q, found)),
+        "cost ratio, mixing 0.5": (ratio(mixed, expected), ratio(mixed, found)),
+        "cost ratio, values known": (np.nan, ratio(0.95 * known + 0.05 * p, found)),
+        "largest weight": ((p / q).max(), np.nan),
+    }
 
 
 # results
@@ -209,11 +231,15 @@ def saved(budgets, errors, passive, place):
     return 1 - needed / budgets[place] if errors is not passive else 0.0
 
 
-def report(task, metric, budgets, place, results, ratios):
+def report(task, metric, budgets, place, results, causes):
     truths = [truth for truth, _ in results]
     found = {way: summary(truths, [runs[way] for _, runs in results]) for way in METHODS}
     print(f"\n{task}, {metric.upper()}: truth {np.mean(truths):.4g}", end="")
-    print(f"; the label model predicted to save {1 - np.mean(ratios):.0%}")
+    predicted = np.mean([why["cost ratio"][0] for why in causes])
+    print(f"; the label model predicted to save {1 - predicted:.0%}")
+    for name in causes[0]:
+        expected, known = np.mean([why[name] for why in causes], axis=0)
+        print(f"    {name:<28} expected {expected:>8.3g}, found {known:>8.3g}".replace("nan", "-"))
     shown = slice(0, place + 1)
     heads = "".join(f"{b:>16.0f}" for b in budgets[shown])
     print(f"  {'mean error at budget':<22}{heads}   saved")
@@ -261,17 +287,17 @@ def main():
     largest = max(10, min(300, n_queries // 5))
     # One beyond the largest, to see how much more a method needs that is worse than passive.
     budgets = largest * 2.0 ** np.arange(-3, 2)
-    results, ratios = {}, {}
+    results, causes = {}, {}
     for number in range(options.folds):
         train, pool = split(parts, number)
         scores, labels, grades = train_rankers(train, pool, number)
         for task, (ranked, model) in tasks(scores, labels, number).items():
             for metric in METRICS:
-                truth, runs, ratio = run_task(
+                truth, runs, why = run_task(
                     task, ranked, model, pool, grades, metric, budgets, options.campaigns, number
                 )
                 results.setdefault((task, metric), []).append((truth, runs))
-                ratios.setdefault((task, metric), []).append(ratio)
+                causes.setdefault((task, metric), []).append(why)
         print(
             f"fold {number + 1}: trained on {len(train[0])} documents, pool of "
             f"{len(np.unique(pool[2]))} queries, {time.perf_counter() - start:.0f} s",
@@ -279,7 +305,7 @@ def main():
         )
     place = int(np.flatnonzero(budgets == largest)[0])
     tables = {
-        key: report(*key, budgets, place, found, ratios[key]) for key, found in results.items()
+        key: report(*key, budgets, place, found, causes[key]) for key, found in results.items()
     }
     if options.plot:
         plot(options.plot, tables, budgets, slice(0, place + 1))

@@ -20,8 +20,13 @@ def value_bounds(form: Form, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
                 _of_one_grade(part, pool, part.grades[place])
                 for place in (np.argmin(part.worth), np.argmax(part.worth))
             )
-        else:
+        elif term.value_range in ("[0, 1]", "[0, 1)"):
             least, most = np.zeros_like(low), np.ones_like(high)
+        else:
+            raise ValueError(
+                f"nothing bounds the values of {term} before the labels are there, so no interval "
+                "holds at every time of looking: use anytime=False."
+            )
         low, high = low + weight * least, high + weight * most
     return low, high
 

@@ -19,7 +19,7 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = 10  # draws, below which the t interval of values with a long tail covers too little
+FEW = 10  # queries, below which the t interval of values with a long tail covers too little
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Estimate:
         Those of them whose query counts: with ``empty="skip"``, has a relevant document.
     n_queries : int
         Distinct queries among the draws.
+    n_distinct : int
+        Those of them that count.
     effective_sample_size : float
         (sum of weights)² / sum of squared weights: equally weighted draws of the same worth.
     anytime : bool
@@ -64,6 +66,7 @@ class Estimate:
     n_draws: int
     n_counted: int
     n_queries: int
+    n_distinct: int
     effective_sample_size: float
     anytime: bool = False
     n_waiting: int = 0
@@ -91,8 +94,8 @@ class Estimate:
             return "a single draw counts, which says nothing of the error"
         if math.isinf(self.interval[0]):
             return "the values of all draws are alike, which says nothing of the error"
-        if self.n_counted < FEW:
-            return f"only {self.n_counted} draws count: a long tail of the values may be unseen"
+        if self.n_distinct < FEW:
+            return f"only {self.n_distinct} queries count: a long tail of the values may be unseen"
         return None
 
     def __str__(self) -> str:
@@ -160,23 +163,28 @@ def estimate(
     >>> from skrank.active import estimate
     >>> found = estimate([0.2, 0.4, 0.9], weights=[1, 2, 1])
     >>> print(found)
-    0.4750 ± 0.1617, 95% interval [-0.1737, 3.0949] from 3 draws of 3 queries (only 3 draws ...
+    0.4750 ± 0.1617, 95% interval [-0.1737, 3.0949] from 3 draws of 3 queries (only 3 queries ...
     """
     confidence = check.check_share("confidence", confidence)
     if metric is not None:
         losses = _losses(losses, metric, scores, groups)
-    values, w, n_queries = _match(losses, weights)
+    values, w, queries = _match(losses, weights)
     mean = repeated_mean(values, w)
-    return to_estimate(mean, len(w), n_queries, confidence, t_interval(mean, confidence))
+    interval = t_interval(mean, confidence)
+    return to_estimate(mean, queries, ~np.isnan(values), confidence, interval)
 
 
 def to_estimate(
-    mean: Mean, n_draws: int, n_queries: int, confidence: float, interval: tuple[float, float]
+    mean: Mean,
+    queries: np.ndarray,
+    counts: np.ndarray,
+    confidence: float,
+    interval: tuple[float, float],
 ) -> Estimate:
-    """The estimate that a mean is."""
+    """The estimate that the mean of some draws is, from the query of each and whether it counts."""
     return Estimate(
-        mean.value, mean.standard_error, interval, confidence,
-        n_draws, mean.n_counted, n_queries, mean.effective_sample_size,
+        mean.value, mean.standard_error, interval, confidence, len(queries), mean.n_counted,
+        len(np.unique(queries)), len(np.unique(queries[counts])), mean.effective_sample_size,
     )  # fmt: skip
 
 
@@ -204,8 +212,10 @@ def _losses(
     return values[0] if len(values) == 1 else values[0] - values[1]
 
 
-def _match(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """Values and weights per draw, and the number of distinct queries."""
+def _match(
+    losses: ArrayLike, weights: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Value, weight and query of each draw; without names, every draw is of another query."""
     import pandas as pd
 
     if isinstance(weights, pd.Series):
@@ -226,11 +236,11 @@ def _match(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np
                 f"query {show(weights.index[missing][0])} was drawn and has no value: label it, or "
                 "use the draws before it only."
             )
-        queries = weights.index.nunique()
+        queries = weights.index.factorize()[0]
         values = losses.loc[weights.index].to_numpy(dtype=np.float64)
     else:
         values = check.as_vector("losses", losses)
-        queries = len(values)
+        queries = np.arange(len(values))
     w = np.ones(len(values)) if weights is None else check.as_vector("weights", weights)
     if len(w) != len(values):
         raise ValueError(f"{len(w)} weights for {len(values)} losses: give one per draw.")

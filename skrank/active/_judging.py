@@ -49,14 +49,17 @@ class Contest:
         value = self.scored[self.first]
         return value if self.second is None else value - self.scored[self.second]
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Between what the value of each query lies."""
-        form, pool = self.setup.form, self.setup.pool
-        if self.second is not None:
-            return difference_bounds(form, pool, self.first, self.second)
-        low, high = value_bounds(form, pool)
-        return low[self.first], high[self.first]
+        form, pool, found = self.setup.form, self.setup.pool, self.setup.bounds
+        key = self.first, self.second
+        if key not in found and self.second is not None:
+            found[key] = difference_bounds(form, pool, self.first, self.second)
+        elif key not in found:
+            low, high = value_bounds(form, pool)
+            found[key] = low[self.first], high[self.first]
+        return found[key]
 
 
 def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
@@ -73,8 +76,7 @@ def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
         interval, sure = sequence(game, way.confidence), certainty_so_far(game)
     else:
         interval, sure = t_interval(mean, way.confidence), certainty(mean)
-    n_queries = len(np.unique(draws))
-    found = to_estimate(mean, len(draws), n_queries, way.confidence, interval)
+    found = to_estimate(mean, draws, ~np.isnan(values[draws]), way.confidence, interval)
     passive = _passive_cost(of, draws, mean)
     return replace(found, anytime=way.anytime, passive_cost=passive), sure
 
@@ -106,7 +108,8 @@ def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
     value = float(p @ np.where(counts, of.values, 0.0) / mass) if mass > 0 else math.nan
     size = float(mass**2 / (p[counts] @ p[counts])) if mass > 0 else 0.0
     return Estimate(
-        value, 0.0, (value, value), confidence, n, int(np.count_nonzero(counts)), n, size,
+        value, 0.0, (value, value), confidence, n, int(np.count_nonzero(counts[draws])), n,
+        int(np.count_nonzero(counts[draws])), size,
         complete=True,
     )  # fmt: skip
 

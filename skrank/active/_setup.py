@@ -97,6 +97,11 @@ class Setup:
         """Queries all of whose labels exist already: they count, and are never drawn."""
         return open_rows(self.pool, self.given) == 0
 
+    @cached_property
+    def bounds(self) -> dict[tuple[int, int | None], tuple[np.ndarray, np.ndarray]]:
+        """Bounds of the values of rankers and pairs, as far as they were asked for."""
+        return {}
+
     def known_of(self, values: np.ndarray) -> Known:
         """What is known of the mean of some values before any draw."""
         p, known = self.design.p, self.is_known

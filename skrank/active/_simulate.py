@@ -32,8 +32,9 @@ class Simulation:
         The mean over the pool.
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
         Estimate and its standard error; NaN where no draw counts, or only one.
-    n_draws, n_counted, costs : ndarray of shape (n_campaigns, n_budgets)
-        Number of draws, of those whose query counts, and what their labels cost.
+    n_draws, n_counted, n_distinct, costs : ndarray of shape (n_campaigns, n_budgets)
+        Number of draws, of those whose query counts, of distinct queries among these, and what
+        their labels cost.
     means : list of list of Mean
         The estimates of each campaign, as intervals are made from them.
     """
@@ -44,6 +45,7 @@ class Simulation:
     standard_errors: np.ndarray
     n_draws: np.ndarray
     n_counted: np.ndarray
+    n_distinct: np.ndarray
     costs: np.ndarray
     means: list[list[Mean]]
 
@@ -163,7 +165,7 @@ def simulate(
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_campaigns)
     complete = fits(cost[q > 0].sum(), limits)
     shape = (n_campaigns, len(limits))
-    found, errors, n_draws, n_counted, paid = (np.empty(shape) for _ in range(5))
+    found, errors, n_draws, n_counted, n_distinct, paid = (np.empty(shape) for _ in range(6))
     means = []
     for campaign, seed in enumerate(seeds.tolist()):
         draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
@@ -173,8 +175,9 @@ def simulate(
         found[campaign] = np.where(complete, truth, [mean.value for mean in row])
         errors[campaign] = np.where(complete, 0.0, [mean.standard_error for mean in row])
         n_draws[campaign], n_counted[campaign] = n, [mean.n_counted for mean in row]
+        n_distinct[campaign] = [np.count_nonzero(counts[np.unique(draws[:size])]) for size in n]
         paid[campaign] = np.where(n > 0, spent[n - 1], 0.0)
-    return Simulation(limits, truth, found, errors, n_draws, n_counted, paid, means)
+    return Simulation(limits, truth, found, errors, n_draws, n_counted, n_distinct, paid, means)
 
 
 def _draw(

@@ -61,6 +61,8 @@ class Mean:
         Draws whose query counts.
     effective_sample_size : float
         Equally weighted draws of the same worth.
+    degrees : int
+        Degrees of freedom of the spread.
     """
 
     value: float
@@ -69,6 +71,7 @@ class Mean:
     skewness: float
     n_counted: int
     effective_sample_size: float
+    degrees: int = 0
 
 
 def repeated_mean(
@@ -98,21 +101,21 @@ def repeated_mean(
     if known.share:  # that of known queries is exact, and the rest varies around what makes up
         residual = residual - even @ residual
     share = share / mass
-    lost = 1
-    if deviation is not None and np.count_nonzero(counts) > 3:
-        surplus = known.deviation / mass + share @ deviation
-        apart = deviation - even @ deviation
-        trust = _slope(share * apart, share * residual)
-        value -= trust * float(surplus)
-        residual = residual - trust * apart
-        lost = 2
-    return _mean(value, share, residual, counts, share[counts], lost)
+    if deviation is None or np.count_nonzero(counts) <= 3:
+        return _mean(value, share, residual, counts, share[counts])
+    surplus = known.deviation / mass + share @ deviation
+    apart = deviation - even @ deviation
+    trust, fitted = _fit(share * apart, share * residual)
+    value -= trust * float(surplus)
+    return _mean(value, share, residual - trust * apart, counts, share[counts], fitted)
 
 
-def _slope(x: np.ndarray, y: np.ndarray) -> float:
-    """Least squares of y on x through 0, between 0 (no use) and 1 (x is as large as y)."""
+def _fit(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Slope of y on x through 0, between 0 (no use) and 1, and the part of y_j that x_j fits."""
     square = float(x @ x)
-    return min(max(float(x @ y) / square, 0.0), 1.0) if square > 0 else 0.0
+    if not square > 0:
+        return 0.0, np.zeros(len(x))
+    return min(max(float(x @ y) / square, 0.0), 1.0), x**2 / square
 
 
 def single_mean(
@@ -168,7 +171,7 @@ def _mean(
     residual: np.ndarray,
     counts: np.ndarray,
     weights: np.ndarray,
-    lost: int = 1,
+    fitted: np.ndarray | None = None,
 ) -> Mean:
     """The mean from the share and the residual of each draw, less what was fitted to them."""
     size = float(weights.sum() ** 2 / (weights @ weights))
@@ -176,15 +179,17 @@ def _mean(
     if k < 2:
         return Mean(value, math.nan, math.nan, 0.0, k, size)
     pull = share * residual
-    error = float(np.sqrt(k / (k - lost) * (pull @ pull)))
+    degrees = k - 1 if fitted is None else k - 2
+    error = float(np.sqrt(k / degrees * (pull @ pull)))
     influence = pull / np.maximum(1 - share, 1e-9)
+    if fitted is not None:
+        influence = influence / np.maximum(1 - fitted, 1e-9)
     square = float(influence @ influence)
     if np.abs(influence).max() <= _ALIKE * abs(value):
         return Mean(value, error, math.nan, 0.0, k, size)
     skewness = float(np.sum(influence**3)) / square**1.5
-    return Mean(
-        value, error, math.sqrt((k - 1) / k * (k - 1) / (k - lost) * square), skewness, k, size
-    )
+    spread = math.sqrt((k - 1) / k * square)
+    return Mean(value, error, spread, skewness, k, size, degrees)
 
 
 def t_interval(mean: Mean, confidence: float) -> tuple[float, float]:
@@ -200,7 +205,7 @@ def t_interval(mean: Mean, confidence: float) -> tuple[float, float]:
     """
     if math.isnan(mean.spread):
         return -math.inf, math.inf
-    t = float(stdtrit(mean.n_counted - 1, (1 + confidence) / 2))
+    t = float(stdtrit(mean.degrees, (1 + confidence) / 2))
     low, high = (_untransformed(x, mean.skewness) for x in (t, -t))
     return mean.value - max(t, low) * mean.spread, mean.value - min(-t, high) * mean.spread
 
@@ -214,7 +219,7 @@ def certainty(mean: Mean) -> float:
     if ratio * transformed <= 0:
         return 0.0
     least = min(abs(ratio), abs(transformed))
-    return float(1 - 2 * stdtr(mean.n_counted - 1, -least))
+    return float(1 - 2 * stdtr(mean.degrees, -least))
 
 
 def _transformed(ratio: float, skewness: float) -> float:

@@ -111,20 +111,20 @@ def test_two_equal_values_say_nothing():
 
 
 def test_few_draws_are_said_to_be_few():
-    assert "only 5 draws count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
+    assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
     assert estimate(RANDOM.random(10)).caution is None
 
 
 @pytest.mark.parametrize("skewness", [-1.5, -0.2, 0.0, 1e-9, 0.4, 2.0])
 @pytest.mark.parametrize("value", [-0.3, 0.1, 0.8])
 def test_certainty_is_where_the_interval_reaches_zero(skewness, value):
-    mean = Mean(value, 0.2, 0.25, skewness, 8, 8.0)
+    mean = Mean(value, 0.2, 0.25, skewness, 8, 8.0, 7)
     sure = certainty(mean)
     if sure > 0:
         low, high = t_interval(mean, sure)
         assert min(abs(low), abs(high)) < 1e-9
         assert t_interval(mean, sure * 0.999)[value < 0] * value > 0
-    symmetric = certainty(Mean(value, 0.2, 0.25, 0.0, 8, 8.0))
+    symmetric = certainty(Mean(value, 0.2, 0.25, 0.0, 8, 8.0, 7))
     assert symmetric == pytest.approx(1 - 2 * stats.t.sf(abs(value) / 0.25, 7))
     assert sure <= symmetric + 1e-12
 
