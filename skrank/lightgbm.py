@@ -15,6 +15,7 @@ from skrank._boosters.adapters import (
     Supplied,
     as_written,
     import_booster,
+    objective_of,
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.lightgbm_calls import Asking
@@ -23,7 +24,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import highest_grade
 from skrank.metrics import Metric
-from skrank.objectives import Objective, as_objective
+from skrank.objectives import Objective
 from skrank.objectives._positions import PositionObjective
 
 
@@ -77,7 +78,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: Any) -> _LightG
     array([0, 1, 2, 3])
     """
     import_booster("lightgbm")
-    return _LightGBMObjective(as_objective(x, **lambdarank_options))
+    return _LightGBMObjective(objective_of(x, lambdarank_options))
 
 
 def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _LightGBMMetric:

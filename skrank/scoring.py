@@ -271,6 +271,17 @@ class RankingScorer:
             routing.score.add_request(param=name, alias=alias)
         return routing
 
+    def __getattr__(self, name: str) -> Any:
+        """Parts of scikit-learn's own scorers, which some of its tools take apart."""
+        if name in ("_score_func", "_sign", "_kwargs"):
+            raise AttributeError(
+                f"a scorer of skrank has no {name}. Tools that ask for it, such as "
+                "TunedThresholdClassifierCV, want a scorer of scikit-learn's own type: "
+                "skrank.scorer(...).to_sklearn(). (A threshold changes no ranking: measure the "
+                "classifier itself.)"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _accept_sample_weight(self) -> bool:
         """Searches without metadata routing ask this before they pass weights on."""
         return True

@@ -14,6 +14,7 @@ from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
     import_booster,
+    objective_of,
 )
 from skrank._boosters.folds import chosen_metrics, chosen_objective
 from skrank._boosters.query_log import QueryLog as QueryLog
@@ -28,7 +29,7 @@ from skrank._boosters.xgboost_workers import (
 )
 from skrank._callers import xgboost_training
 from skrank.metrics import Metric, metric
-from skrank.objectives import Objective, as_objective
+from skrank.objectives import Objective
 from skrank.objectives._positions import PositionObjective
 
 
@@ -85,7 +86,7 @@ def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:
     array([0, 1, 2, 3])
     """
     import_booster("xgboost")
-    return _XGBoostObjective(as_objective(x, **options))
+    return _XGBoostObjective(objective_of(x, options))
 
 
 def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _XGBoostMetric:

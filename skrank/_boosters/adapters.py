@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
+from skrank.objectives import as_objective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
 from skrank.objectives._training import Training
 from skrank.objectives.base import BoundObjective, Objective
@@ -145,6 +146,13 @@ def as_written(labels: np.ndarray) -> np.ndarray:
 
 
 # Callables
+
+
+def objective_of(x: str | Metric | Objective, options: Mapping[str, Any]) -> Objective:
+    """What a callable for boosters trains on."""
+    check.check_objective_name(x)
+    return as_objective(x, **options)
+
 
 # What a booster supplies as judgments, weights per query, and the highest grade of the collection.
 Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]

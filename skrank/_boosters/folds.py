@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
+from skrank._boosters.adapters import objective_of
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
-from skrank.objectives import Objective, as_objective
+from skrank.objectives import Objective
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -60,7 +61,7 @@ def chosen_objective(objective: str | Metric | Objective | None, given: Any) -> 
             "there is no objective: give one of skrank, such as objective='gap', or one of the "
             "booster in params."
         )
-    return getattr(given, "objective", None) if objective is None else as_objective(objective)
+    return getattr(given, "objective", None) if objective is None else objective_of(objective, {})
 
 
 def chosen_metrics(metrics: Any, objective: Objective | None) -> tuple[Metric, ...]:

@@ -225,6 +225,10 @@ class Metric(ABC):
             return NotImplemented
         return Metric.mixture(parts=((1.0, self), (1.0, other)))
 
+    @property
+    def __name__(self) -> str:  # as functions have one: `sklearn.metrics.make_scorer` asks for it
+        return str(self)
+
     def __str__(self) -> str:
         fields = [field for field in dataclasses.fields(self) if field.name != "k"]
         changed = [

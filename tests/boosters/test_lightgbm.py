@@ -424,6 +424,15 @@ def test_bagging_by_query_is_refused(train):
         ranker.fit(train.X, train.y, group=train.sizes)
 
 
+@pytest.mark.parametrize("fraction", ["bagging_fraction", "subsample", "sub_row", "bagging"])
+@pytest.mark.parametrize("every", ["bagging_freq", "subsample_freq"])
+@pytest.mark.parametrize("yes", [True, "true", "+"])
+def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, yes, train):
+    bagging = {"bagging_by_query": yes, fraction: 0.5, every: 1}
+    with pytest.raises(ValueError, match="trains nothing"):
+        fit(train, skrank.lightgbm.objective("gap"), 2, **bagging)
+
+
 @pytest.mark.parametrize(
     "bagging",
     [

@@ -382,8 +382,8 @@ TOOLS = (
         oracle="calibrated",
         models=("logistic",),
         remark=(
-            "For classifiers of grades, which rank by the expected grade. Thresholds, as "
-            "TunedThresholdClassifierCV seeks, change no ranking."
+            "For classifiers of grades, which rank by the expected grade, also in a "
+            "`GroupedRanker`. Thresholds, as TunedThresholdClassifierCV seeks, change no ranking."
         ),
     ),
     Tool(

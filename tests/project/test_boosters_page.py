@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "boosters.md"
 @pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning")
 def test_code_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     names = {}
     try:
         for block in blocks:
@@ -27,5 +27,7 @@ def test_code_runs():
         dask.config.set({"distributed.scheduler.no-workers-timeout": None})
     assert names["rounds"] < 100
     assert 0 < names["value"] < 1
+    tried = [trial.value for trial in names["study"].trials]
+    assert names["study"].best_value == max(tried) > min(tried)
     assert names["per_round"].shape == (20, 20)
     assert names["report"].per_query["gap@10"].mean() > 0.3
