@@ -58,7 +58,7 @@ _EXPERIMENTAL = Refused("trec_eval calls it experimental", "ndcg(gain=linear,emp
 TREC_EVAL: dict[str, Here | Refused] = {
     "num_q": Here("num_q"),
     "num_ret": Here("num_ret"),
-    "num_rel": Here("num_rel"),
+    "num_rel": Here("num_rel", note="trec_eval -c -l adds up all labels above 0"),
     "num_rel_ret": Here("num_rel_ret"),
     "map": Here("ap(empty=0)"),
     "gm_map": Here("ap(empty=0,average=geometric)"),
@@ -219,7 +219,7 @@ class Peer:
 # ------------------------------------------------------------------------------------------------
 
 
-def _split_trec(text: str) -> tuple[str, str] | None:
+def split_trec(text: str) -> tuple[str, str] | None:
     """Name and parameters of ``ndcg_cut_10``, ``ndcg_cut.10`` and ``P.5,10``."""
     if text in TREC_EVAL:
         return text, ""
@@ -230,7 +230,7 @@ def _split_trec(text: str) -> tuple[str, str] | None:
 
 
 def _read_trec(text: str, rounding: str) -> str | None:
-    parts = _split_trec(text)
+    parts = split_trec(text)
     if parts is None:
         return None
     name, given = parts
@@ -265,7 +265,7 @@ def expand(text: str) -> list[str] | None:
     """The single metrics of a nickname or a family of trec_eval; None if it is neither."""
     if text in NICKNAMES:
         return [one for name in NICKNAMES[text] for one in expand(name) or [name]]
-    parts = _split_trec(text)
+    parts = split_trec(text)
     if parts is None or not isinstance(here := TREC_EVAL[parts[0]], Here) or not here.usual:
         return None
     name, given = parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,17 @@ class Qrels:
         table.slots()  # raises if a document is twice in a query
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
+
+    def with_pool_judged(self) -> Qrels:
+        """The same with the documents of the pool that have no judgment judged not relevant.
+
+        Some tracks give labels below 0 to documents that assessors saw, such as spam.
+
+        Returns
+        -------
+        Qrels
+        """
+        return replace(self, labels=np.nan_to_num(self.labels, nan=0.0))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document.
@@ -142,6 +153,24 @@ class Run:
     def _of(cls, table: Table, name: str, precision: str) -> Run:
         ranked = table.take(_trec_order(table, precision))
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
+
+    def top(self, depth: int) -> Run:
+        """The first documents of each query.
+
+        Parameters
+        ----------
+        depth : int
+            How many.
+
+        Returns
+        -------
+        Run
+        """
+        sizes = np.minimum(self.queries.sizes, depth)
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        rows = np.arange(indptr[-1]) + np.repeat(self.queries.indptr[:-1] - indptr[:-1], sizes)
+        table = Table(Queries(self.queries.ids, indptr), self.documents, self.scores).take(rows)
+        return Run(self.name, table.queries, table.documents, table.numbers, table.slots())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document, best first.
@@ -297,12 +326,14 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     return Run._of(table, tag if name is None else name, precision)
 
 
-def as_run(run: Any, name: str = "run") -> Run:
+def as_run(run: Any, name: str = "run", precision: str = "single") -> Run:
     """A run that is in memory or in a file."""
     if isinstance(run, Run):
         return run
     columns = run if isinstance(run, Columns) else columns_of(run, _columns.RUNS)
-    return read_run(run) if columns is None else _run_of(columns, name, "single")
+    if columns is None:
+        return read_run(run, precision=precision)
+    return _run_of(columns, name, precision)
 
 
 def _run_of(columns: Columns, name: str, precision: str) -> Run:

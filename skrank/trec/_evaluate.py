@@ -143,6 +143,11 @@ def evaluate(
     missing: str = "zero",
     empty: str | int | None = None,
     max_grade: int | None = None,
+    rel: float | None = None,
+    depth: int | None = None,
+    judged_only: bool = False,
+    pool_judged: bool = False,
+    precision: str = "single",
 ) -> TrecReport:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
 
@@ -173,6 +178,18 @@ def evaluate(
         each metric says, which is "skip" unless it was changed.
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+    rel : float, optional
+        Lowest label of a relevant document, for all metrics that tell relevant documents from
+        others (``trec_eval -l``). Default: as each metric says.
+    depth : int, optional
+        Only so many documents of each query are evaluated (``trec_eval -M``).
+    judged_only : bool
+        Remove documents that were not judged, for all metrics (``trec_eval -J``).
+    pool_judged : bool
+        Documents of the pool without a judgment (labels below 0) count as judged not relevant, as
+        for the web tracks.
+    precision : {"single", "double"}
+        In which scores are compared, see `read_run`.
 
     Returns
     -------
@@ -195,23 +212,33 @@ def evaluate(
     bm25 0.75               0.815465
     """
     check.check_choice("missing", missing, MISSING_CHOICES)
-    chosen = _metrics(metrics, empty)
+    given: dict[str, Any] = {"empty": empty, "rel": None if rel is None else check.check_rel(rel)}
+    given["condensed"] = check.check_flag("judged_only", judged_only) or None
+    chosen = {
+        name: _changed(one, {key: value for key, value in given.items() if value is not None})
+        for name, one in _metrics(metrics).items()
+    }
     top = check.check_max_grade(max_grade)
-    pool = CodedQrels.of(as_qrels(qrels))
-    sources = Runs.of(runs)
+    if depth is not None:
+        depth = check.check_count("depth", depth, "the number of documents of a query that count")
+    judgments = as_qrels(qrels)
+    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
+    sources = Runs.of(runs, depth, precision)
     found = measure_all(pool, sources.parts(pool, missing), chosen.values(), missing, top)
     warn_missing(found.lacks)
     return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
 
 
-def _metrics(
-    metrics: str | Metric | Sequence[str | Metric], empty: str | int | None
-) -> dict[str, Metric]:
-    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
-    if empty is None:
-        return chosen
-    # a column keeps the name that was asked for, also where `empty` overrides the metric's own
-    return {name: dataclasses.replace(one, empty=empty) for name, one in chosen.items()}
+def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
+    return unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+
+
+def _changed(one: Metric, given: dict[str, Any]) -> Metric:
+    """The metric with those of the parameters that it has; its column keeps the name asked for."""
+    known = {field.name for field in dataclasses.fields(one)}
+    if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
+        known.discard("rel")
+    return dataclasses.replace(one, **{key: given[key] for key in given if key in known})
 
 
 def _report(ids: np.ndarray, names: list[str], columns: list[str], found: Measured) -> TrecReport:

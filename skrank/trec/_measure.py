@@ -34,10 +34,12 @@ class Runs:
 
     sources: list[AnyRun]
     given: list[str] | None
+    depth: int | None = None
+    precision: str = "single"
 
     @classmethod
-    def of(cls, runs: AnyRuns) -> Runs:
-        """Of what a caller passes."""
+    def of(cls, runs: AnyRuns, depth: int | None = None, precision: str = "single") -> Runs:
+        """Of what a caller passes; of each query so many documents."""
         given: list[str] | None = None
         if isinstance(runs, Mapping) and not is_nested(runs):
             given, sources = list(runs), list(runs.values())
@@ -57,12 +59,12 @@ class Runs:
             raise ValueError("runs is empty: pass at least one.")
         if any(isinstance(source, Qrels) for source in sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
-        return cls(sources, given)
+        return cls(sources, given, depth, precision)
 
     def parts(self, pool: CodedQrels, missing: str) -> Iterator[list[Joined]]:
         """The joined runs in order, in lists of bounded size; they are read and let go."""
         part: list[Joined] = []
-        for one in _ahead(lambda source: join(pool, as_run(source)), self.sources):
+        for one in _ahead(lambda source: join(pool, self._read(source)), self.sources):
             if missing == "raise" and not one.present.all():
                 lacks = _lacks(one.name, pool.qrels.queries.ids[~one.present])
                 raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
@@ -72,6 +74,10 @@ class Runs:
                 part = []
         if part:
             yield part
+
+    def _read(self, source: AnyRun) -> Run:
+        run = as_run(source, precision=self.precision)
+        return run if self.depth is None else run.top(self.depth)
 
     def names(self, tags: list[str]) -> list[str]:
         """A name per run: the given one, its tag, or its path where runs share a tag."""

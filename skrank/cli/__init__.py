@@ -1,0 +1,99 @@
+"""The command line: ``skrank evaluate``, ``skrank compare``, ``skrank metrics``, ``skrank active``.
+
+What a command needs is imported when it runs: ``skrank --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import skrank
+
+FAILED = 1  # files that cannot be read or measured; argparse exits with 2 when the usage is wrong
+INTERRUPTED = 130
+
+# module with ``add_commands(commands)``, and what the list of commands says
+COMMANDS = {
+    "evaluate": ("skrank.cli._evaluate", "evaluate TREC runs against judgments"),
+    "compare": ("skrank.cli._evaluate", "test the differences between runs"),
+    "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
+    "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
+    "active": ("skrank.active._commands", "label the queries that tell most about rankers"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the name of the program. Default: those of the process.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 1 when a file cannot be read or measured; the reason is on standard
+        error.
+
+    Raises
+    ------
+    SystemExit
+        With status 2 if the arguments are wrong; with 0 after ``--help`` or ``--version``.
+
+    Examples
+    --------
+    >>> from skrank.cli import main
+    >>> main(["evaluate", "no-such-qrels.txt", "run.txt"])
+    1
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = _parser(next((word for word in given if word in COMMANDS), "")).parse_args(given)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            text = arguments.run(arguments)
+            print(text, end="\n" if text else "", flush=True)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        return _fail(str(error))
+    return 0
+
+
+def _parser(chosen: str) -> argparse.ArgumentParser:
+    """The parser; it knows the arguments of the chosen command only."""
+    parser = argparse.ArgumentParser(
+        prog="skrank", description="Learning to rank with graded relevance."
+    )
+    parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        if name != chosen:
+            commands.add_parser(name, help=text)
+        elif name == "active":
+            import_module(module).add_commands(commands)
+        else:
+            import_module(module).add_command(commands, name, text)
+    return parser
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    print(f"skrank: warning: {message}", file=sys.stderr)
+
+
+def _fail(message: str) -> int:
+    print(f"skrank: error: {message}", file=sys.stderr)
+    return FAILED

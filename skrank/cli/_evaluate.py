@@ -1,0 +1,229 @@
+"""``skrank evaluate``, ``skrank compare`` and ``skrank curve``: runs against judgments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from skrank import trec
+from skrank._engine.names import columns
+from skrank._engine.peer_names import PEERS, split_prefix
+from skrank.cli import _output
+from skrank.evaluation._evaluate import DEFAULT_METRICS
+from skrank.metrics.iprec import ELEVEN_LEVELS
+from skrank.trec._measure import MISSING_CHOICES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EXAMPLES = """\
+examples:
+  skrank evaluate qrels.txt run.txt
+  skrank evaluate qrels.txt runs/*.gz -m ap -m "ndcg(gain=linear)@10" --format csv
+  skrank evaluate qrels.txt run.txt -m gap --max-grade 3 --per-query --format json
+  skrank evaluate qrels.txt run.txt --names trec_eval -m official -m ndcg_cut.10 --format trec_eval
+  skrank compare qrels.txt new.txt old.txt -m gap -m err@20
+  skrank evaluate qrels.txt new.txt old.txt --format html --output report.html
+
+Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
+or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
+Names of trec_eval, ir_measures and ranx are read with their meaning: ndcg_cut_10, trec_eval:map,
+ir_measures:nDCG@10, or all names of a call with --names. `skrank metrics` lists skrank's own.
+
+Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
+Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
+usage.
+"""
+
+
+def add_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> None:
+    """Add one of the commands."""
+    parser = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text.capitalize()}, in the order of trec_eval.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_inputs(parser, several=name == "compare")
+    if name != "curve":
+        _add_metrics(parser)
+    _add_conventions(parser)
+    if name == "evaluate":
+        _add_views(parser)
+    parser.set_defaults(
+        run=_run, view={"compare": "compare", "curve": "curve"}.get(name), parser=parser
+    )
+    _add_outputs(parser)
+
+
+def _add_inputs(parser: argparse.ArgumentParser, several: bool) -> None:
+    add = parser.add_argument
+    add("qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
+    if several:
+        add("first", metavar="RUN", help="query, Q0, document, rank, score, tag")
+        add("runs", metavar="RUN", nargs="+", help="at least one more")
+    else:
+        add("runs", metavar="RUN", nargs="+", help="query, Q0, document, rank, score, tag")
+
+
+def _add_metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        help=f"may be repeated (default: {', '.join(DEFAULT_METRICS)})",
+    )
+    parser.add_argument(
+        "--names",
+        choices=tuple(PEERS),
+        help="whose names the metrics have, unless a prefix says it; with those of trec_eval, "
+        "official and all_trec are known, and queries that a run lacks are skipped without -c",
+    )
+
+
+def _add_conventions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--missing",
+        choices=MISSING_CHOICES,
+        help="queries that a run lacks count as nothing retrieved, are skipped, or are an error "
+        "(default: zero)",
+    )
+    add(
+        "-c",
+        "--complete",
+        action="store_const",
+        const="zero",
+        dest="missing",
+        help="the same as --missing zero, as trec_eval has it",
+    )
+    add(
+        "--empty",
+        choices=("skip", "0", "1", "nan", "raise"),
+        help="value of queries without a relevant document (default: as the metric says: skip)",
+    )
+    add("--max-grade", metavar="N", type=_grade, help="highest grade of the collection")
+    add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
+    add("-M", "--depth", metavar="N", type=int, help="evaluate the first N documents of a query")
+    add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
+    add(
+        "--pool-judged",
+        action="store_true",
+        help="documents with labels below 0 are judged not relevant, as for the web tracks",
+    )
+
+
+def _add_views(parser: argparse.ArgumentParser) -> None:
+    shown = parser.add_mutually_exclusive_group()
+    for view, options, text in (
+        ("per_query", ("-q", "--per-query"), "show one row per run and query, not per run"),
+        (
+            "intervals",
+            ("--intervals",),
+            "show one row per run and metric: the mean with its 95%% interval",
+        ),
+        (
+            "compare",
+            ("--compare",),
+            "show one row per metric and pair of runs: difference with its 95%% interval, "
+            "p-values (p_holm: of the paired t-test, corrected for all rows), effect size, wins",
+        ),
+    ):
+        shown.add_argument(*options, dest="view", action="store_const", const=view, help=text)
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--format",
+        choices=_output.FORMATS,
+        default="table",
+        help="of the output (default: table); html is one page for a browser, without network",
+    )
+    add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
+    add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
+
+
+def _grade(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000.")
+    return int(text)
+
+
+def _names(arguments: argparse.Namespace) -> list[str]:
+    """The metrics that are asked for, with the prefix of --names."""
+    if arguments.view == "curve":
+        return [f"iprec(recall={level})" for level in ELEVEN_LEVELS]
+    peer = arguments.names
+    usual = ["official"] if peer in ("trec_eval", "trec_eval10") else DEFAULT_METRICS
+    named = arguments.metrics or list(usual)
+    if peer and (arguments.metrics or usual != DEFAULT_METRICS):
+        named = [name if split_prefix(name)[0] else f"{peer}:{name}" for name in named]
+    for name in named:
+        try:
+            columns(name)
+        except ValueError as error:
+            arguments.parser.error(f"argument -m/--metric: {error}")
+    return named
+
+
+def _run(arguments: argparse.Namespace) -> str:
+    runs = [*([arguments.first] if "first" in arguments else []), *arguments.runs]
+    if arguments.view == "compare" and len(runs) < 2:
+        arguments.parser.error("--compare needs at least two runs.")
+    arguments.names = getattr(arguments, "names", None)
+    trec_eval = (arguments.names or "").startswith("trec_eval")
+    empty = arguments.empty
+    report = trec.evaluate(
+        _source(arguments.qrels),
+        [_source(run) for run in runs],
+        _names(arguments),
+        missing=arguments.missing or ("skip" if trec_eval else "zero"),
+        empty=int(empty) if empty in ("0", "1") else empty,
+        max_grade=arguments.max_grade,
+        rel=arguments.rel,
+        depth=arguments.depth,
+        judged_only=arguments.judged_only,
+        pool_judged=arguments.pool_judged,
+        precision="double" if arguments.names == "trec_eval10" else "single",
+    )
+    if arguments.format in _output.PAGES:
+        text = _output.PAGES[arguments.format](report, arguments.view)
+    else:
+        text = _output.TABLES[arguments.format](_sorted(_frame(report, arguments), arguments.sort))
+    return _output.delivered(text, arguments.output)
+
+
+def _frame(report: trec.TrecReport, arguments: argparse.Namespace) -> pd.DataFrame:
+    """The rows that are asked for."""
+    short = {}
+    if arguments.names:
+        prefix = f"{arguments.names}:"
+        short = {name: name.removeprefix(prefix) for name in report.mean.columns}
+    if arguments.view == "compare":
+        return report.compare().to_frame().replace({"metric": short})
+    if arguments.view == "intervals":
+        return report.intervals().reset_index().replace({"metric": short})
+    if arguments.view == "curve":
+        curves = report.mean.set_axis(list(ELEVEN_LEVELS), axis=1).rename_axis(columns="recall")
+        return curves.T.reset_index().rename_axis(columns=None)
+    frame = report.per_query if arguments.view == "per_query" else report.to_frame()
+    return frame.rename(columns=short).reset_index()
+
+
+def _sorted(frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
+    if column is None:
+        return frame
+    if column not in frame:
+        raise ValueError(f"--sort {column}: the columns are {', '.join(map(str, frame.columns))}.")
+    return frame.sort_values(column, ascending=False, kind="stable")
+
+
+def _source(argument: str) -> Any:
+    return sys.stdin.buffer if argument == "-" else argument

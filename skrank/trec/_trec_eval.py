@@ -1,0 +1,79 @@
+"""The output of trec_eval: a line per measure, query by query and for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skrank._engine.names import columns
+from skrank._engine.peer_names import TREC_EVAL, split_prefix, split_trec
+
+if TYPE_CHECKING:
+    from skrank.trec._evaluate import TrecReport
+
+
+def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
+    """What trec_eval prints: name, query or "all", and value of each measure, for each run.
+
+    Parameters
+    ----------
+    report : TrecReport
+    per_query : bool
+        Whether the values of each query stand before those of all queries, as with ``-q``.
+
+    Returns
+    -------
+    str
+        Lines in the order of trec_eval's measures; those that it does not have follow. The name of
+        the run stands first where there are several, or beside the number of queries.
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["P_5", "num_q"])
+    >>> print(trec.trec_eval_lines(report))
+    runid                 	all	run
+    num_q                 	all	1
+    P_5                   	all	0.2000
+    """
+    names = sorted(report.mean.columns, key=_place)
+    counts = {name: next(iter(columns(name).values())).average == "sum" for name in names}
+    shown = {name: _printed(split_prefix(name)[1]) for name in names}
+    means_only = {name for name in names if shown[name].startswith(("gm_", "num_q"))}
+    lines = []
+    for run in report.mean.index:
+        if per_query:
+            values, weights = report.per_query.loc[run], report.weights.loc[run]
+            for query in sorted(values.index[(weights > 0).any(axis=1)]):
+                lines += [
+                    _line(shown[name], query, values.at[query, name], counts[name])
+                    for name in names
+                    if name not in means_only
+                ]
+        if len(report.mean) > 1 or "num_q" in shown.values():
+            lines.append(f"{'runid':<22}\tall\t{run}")
+        lines += [
+            _line(shown[name], "all", report.mean.at[run, name], counts[name]) for name in names
+        ]
+    return "\n".join(lines)
+
+
+def _line(name: str, query: str, value: float, count: bool) -> str:
+    return f"{name:<22}\t{query}\t" + (f"{value:.0f}" if count else f"{value:6.4f}")
+
+
+def _printed(name: str) -> str:
+    """A name as trec_eval prints it: ``P.5`` is P_5."""
+    parts = split_trec(name)
+    return "_".join(part for part in parts if part) if parts else name
+
+
+def _place(name: str) -> tuple[int, float]:
+    """Where trec_eval prints a measure: in its own order, by parameter."""
+    parts = split_trec(split_prefix(name)[1])
+    if parts is None:
+        return len(TREC_EVAL), 0.0
+    measure, given = parts
+    try:
+        return list(TREC_EVAL).index(measure), float(given or 0)
+    except ValueError:
+        return list(TREC_EVAL).index(measure), 0.0

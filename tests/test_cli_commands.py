@@ -1,0 +1,140 @@
+"""Commands beside evaluate, names of other tools, and where the output goes."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from skrank.cli import COMMANDS, main
+
+QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n"
+RUNS = {
+    "bm25": "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n",
+    "dense": "1 Q0 b 1 2 dense\n1 Q0 a 2 1 dense\n2 Q0 x 1 3 dense\n2 Q0 a 2 1 dense\n"
+    "3 Q0 a 1 3 dense\n",
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Names of a qrels file and two runs in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text(QRELS)
+    for name, text in RUNS.items():
+        Path(name).write_text(text)
+    return ["qrels", *RUNS]
+
+
+def run(capsys, *arguments):
+    status = main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def csv(capsys, *arguments):
+    status, out, _ = run(capsys, *arguments, "--format", "csv")
+    assert status == 0
+    return pd.read_csv(io.StringIO(out))
+
+
+def test_compare_is_evaluate_compare(capsys, files):
+    one = csv(capsys, "compare", *files, "-m", "ap")
+    other = csv(capsys, "evaluate", *files, "-m", "ap", "--compare")
+    pd.testing.assert_frame_equal(one, other)
+    with pytest.raises(SystemExit):
+        main(["compare", *files[:2]])
+
+
+def test_curve(capsys, files):
+    frame = csv(capsys, "curve", *files)
+    assert list(frame) == ["recall", "bm25", "dense"]
+    assert frame.recall.tolist() == [level / 10 for level in range(11)]
+    assert frame.bm25.tolist() == [1.0] * 11
+    assert frame.dense.tolist() == pytest.approx([2 / 3] * 11)
+
+
+def test_names_of_other_tools(capsys, files):
+    frame = csv(capsys, "evaluate", *files, "--names", "trec_eval", "-m", "map", "-m", "P.5,10")
+    assert list(frame)[:4] == ["run", "map", "P_5", "P_10"]
+    assert list(csv(capsys, "evaluate", *files, "--names", "trec_eval"))[1:3] == [
+        "num_q",
+        "num_ret",
+    ]
+    frame = csv(capsys, "evaluate", *files, "--names", "ir_measures", "-m", "nDCG@10", "-m", "AP")
+    assert list(frame)[:3] == ["run", "nDCG@10", "AP"]
+
+
+def test_a_wrong_name_is_wrong_usage(capsys, files):
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", *files, "--names", "trec_eval", "-m", "mapp"])
+    assert stop.value.code == 2
+    assert "did you mean 'map'" in capsys.readouterr().err
+
+
+def test_sort(capsys, files):
+    frame = csv(capsys, "evaluate", *files[::-1][-1:], "dense", "bm25", "-m", "ap", "--sort", "ap")
+    assert frame.run.tolist() == ["bm25", "dense"]
+    status, _, err = run(capsys, "evaluate", *files, "-m", "ap", "--sort", "map")
+    assert status == 1
+    assert "--sort map: the columns are run, ap, queries" in err
+
+
+def test_output_stands_whole_or_not_at_all(capsys, files):
+    status, out, _ = run(capsys, "evaluate", *files, "-m", "ap", "--output", "report.txt")
+    assert (status, out) == (0, "")
+    assert Path("report.txt").read_text().startswith("  run")
+    assert Path("report.txt").stat().st_mode & 0o777 == 0o666 & ~umask()
+    before = Path("report.txt").read_text()
+    status, _, err = run(capsys, "evaluate", "gone", *files[1:], "-o", "report.txt")
+    assert (status, err) == (1, "skrank: error: gone: No such file or directory\n")
+    assert Path("report.txt").read_text() == before
+    Path("folder").mkdir()
+    status, _, err = run(capsys, "evaluate", *files, "-o", "folder")
+    assert (status, err) == (1, "skrank: error: folder: Is a directory\n")
+    assert sorted(path.name for path in Path().iterdir()) == sorted(
+        [*files, "folder", "report.txt"]
+    )
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_metrics(capsys):
+    _, out, _ = run(capsys, "metrics")
+    assert "\nndcg " in out
+    _, out, _ = run(capsys, "metrics", "P_5")
+    assert out.startswith("P_5 is precision(empty=0)@5\n\nShare of relevant documents")
+    status, _, err = run(capsys, "metrics", "ndgc")
+    assert status == 1
+    assert "did you mean 'ndcg'" in err
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    assert all(f"    {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "free"),
+    [
+        (["--help"], ["numpy", "numba", "scipy", "pandas", "sklearn"]),
+        (["metrics"], ["numba", "scipy", "pandas", "sklearn"]),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(arguments, free):
+    code = (
+        "import sys\nfrom skrank.cli import main\n"
+        f"try:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
+        f"print(sorted(set({free}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
