@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._moments import moments, student_t
+from skrank.stats._moments import ROUNDING, moments, student_t
 from skrank.stats._pairs import unique_rows
 from skrank.stats._resampling import Resamples, centred
 
@@ -176,8 +176,8 @@ def _bca(
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
     means = draws.means(z, w)
-    observed = mean[:, None]
-    below = (draws.share(means < observed) + draws.share(means <= observed)) / 2
+    observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
+    below = draws.share(means < observed - same) / 2 + draws.share(means <= observed + same) / 2
     bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
     influence = (z - observed) * (1.0 if w is None else w)
     spread = (influence**2).sum(axis=1) ** 1.5

@@ -47,6 +47,14 @@ class TestBootstrapInterval:
         assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
         assert_allclose(found.mean, np.average(x, weights=w))
 
+    def test_bca_counts_draws_of_the_same_mean_by_half(self):
+        """Also where they differ from it by rounding, as sums in another order do."""
+        whole = np.random.default_rng(0).integers(0, 10, 10).astype(float)  # whose sums are exact
+        exact, found = (
+            stats.bootstrap_interval(x, method="bca", n_resamples=300) for x in (whole, whole / 10)
+        )
+        assert_allclose([10 * found.low, 10 * found.high], [exact.low, exact.high])
+
     def test_bootstrap_t_literally(self):
         x = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.9])
         error, t = x.std(ddof=1) / np.sqrt(12), []
