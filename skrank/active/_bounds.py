@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._engine.judgments import Judgments
-from skrank.active._forms import Form, form_of
+from skrank.active._forms import MetricForm, form_of
 from skrank.active._moments import evaluate
 from skrank.active._pool import Pool
 
 
-def value_bounds(form: Form, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+def value_bounds(form: MetricForm, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value of each ranker on each query: two arrays (n_rankers, n_queries)."""
     low = high = np.zeros((len(pool.scores), len(pool.queries)))
     for weight, term in form.metric.terms:
@@ -31,14 +31,14 @@ def value_bounds(form: Form, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _of_one_grade(form: Form, pool: Pool, grade: float) -> np.ndarray:
+def _of_one_grade(form: MetricForm, pool: Pool, grade: float) -> np.ndarray:
     """Values if all documents have one grade."""
     judgments = Judgments(np.full(pool.queries.n_rows, grade), pool.queries)
     return np.nan_to_num(evaluate(form, judgments, pool.scores))
 
 
 def difference_bounds(
-    form: Form, pool: Pool, first: int, second: int
+    form: MetricForm, pool: Pool, first: int, second: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest difference of two rankers on each query; both are 0 for equal lists."""
     low, high = value_bounds(form, pool)
@@ -54,7 +54,7 @@ def difference_bounds(
     return np.where(same, 0.0, least), np.where(same, 0.0, most)
 
 
-def _linear(form: Form, pool: Pool, first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
+def _linear(form: MetricForm, pool: Pool, first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
     """Of sums over ranks: each document counts with the difference of its weights."""
     net = _weight_of_rows(form, pool, first) - _weight_of_rows(form, pool, second)
     up, down = np.maximum(net, 0.0), np.minimum(net, 0.0)
@@ -64,7 +64,7 @@ def _linear(form: Form, pool: Pool, first: int, second: int) -> tuple[np.ndarray
     return least, np.add.reduceat(up * best + down * worst, starts)
 
 
-def _weight_of_rows(form: Form, pool: Pool, ranker: int) -> np.ndarray:
+def _weight_of_rows(form: MetricForm, pool: Pool, ranker: int) -> np.ndarray:
     """Weight of the rank of each document, the mean over their ranks where several tie."""
     queries = pool.queries
     start = np.repeat(queries.indptr[:-1], queries.sizes)

@@ -18,7 +18,7 @@ METHODS = ("auto", EXACT, DELTA, MONTE_CARLO)
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class MetricForm:
     """A metric on given grades, and the recursions that are open to its moments.
 
     Attributes
@@ -67,7 +67,7 @@ class Form:
         return wanted
 
 
-def form_of(metric: Metric, grades: np.ndarray, longest: int) -> Form:
+def form_of(metric: Metric, grades: np.ndarray, longest: int) -> MetricForm:
     """The form of a metric for labels in `grades` (ascending) on lists up to `longest` long."""
     if metric.average != "macro":
         raise ValueError(
@@ -79,7 +79,7 @@ def form_of(metric: Metric, grades: np.ndarray, longest: int) -> Form:
     tables = metric.bind(judgments, max_grade=max_grade).tables
     code = np.searchsorted(judgments.labels, grades)
     kind, worth, weight = _kind(metric, tables)
-    return Form(
+    return MetricForm(
         settle_empty(metric),
         grades,
         max_grade,

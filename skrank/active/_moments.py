@@ -13,7 +13,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
-from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, Form, form_of
+from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, MetricForm, form_of
 from skrank.active._labels import LabelModel, label_probabilities, some_relevant
 from skrank.active._pool import Pool, make_pool, needs_label
 from skrank.metrics import Metric, metric
@@ -142,7 +142,7 @@ def prepare(
     seed: int,
     *,
     who: str,
-) -> tuple[Form, Pool, np.ndarray]:
+) -> tuple[MetricForm, Pool, np.ndarray]:
     """The form of the metric, the pool of documents that need labels, their probabilities."""
     pool = make_pool(scores, groups, seed, who)
     known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
@@ -155,7 +155,7 @@ def prepare(
 
 
 def moments_of(
-    form: Form, pool: Pool, probabilities: np.ndarray, method: str, n_draws: int, seed: int
+    form: MetricForm, pool: Pool, probabilities: np.ndarray, method: str, n_draws: int, seed: int
 ) -> Moments:
     """The moments by the best method, or the one that is asked for."""
     check.check_choice("moments", method, METHODS)
@@ -180,7 +180,7 @@ def moments_of(
 
 
 def contest_moments(
-    form: Form,
+    form: MetricForm,
     pool: Pool,
     probabilities: np.ndarray,
     method: str,
@@ -206,7 +206,7 @@ def contest_moments(
     return Moments(pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
 
 
-def _linear(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _linear(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     first, second = np.empty((2, len(pool.queries)))
@@ -217,7 +217,7 @@ def _linear(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.n
     return first, second
 
 
-def _cascade(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cascade(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     tables = (proba, form.worth, form.worth**2, form.weight)
@@ -237,7 +237,9 @@ def _cascade(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.
     return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
 
 
-def _average_precision(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _average_precision(
+    form: MetricForm, pool: Pool, proba: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     first, second = np.empty((2, len(pool.queries)))
@@ -252,7 +254,7 @@ def _average_precision(form: Form, pool: Pool, proba: np.ndarray) -> tuple[np.nd
 _EXACT = {"linear": _linear, "cascade": _cascade, "ap": _average_precision}
 
 
-def graded_precision_moments(form: Form, pool: Pool, proba: np.ndarray) -> np.ndarray:
+def graded_precision_moments(form: MetricForm, pool: Pool, proba: np.ndarray) -> np.ndarray:
     """Joint moments of GAP's sum N and divisor D per query: E N, E D, E N**2, E N D, E D**2."""
     from skrank._kernels import moments
 
@@ -281,7 +283,7 @@ def _delta(joint: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _monte_carlo(
-    form: Form, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
+    form: MetricForm, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
 ) -> tuple[np.ndarray, ...]:
     """Mean over random label vectors, the same ones for both rankers."""
     random = np.random.default_rng(seed)
@@ -296,7 +298,7 @@ def _monte_carlo(
 
 
 def _one_part(
-    form: Form,
+    form: MetricForm,
     pool: Pool,
     proba: np.ndarray,
     first: int,
@@ -319,7 +321,7 @@ def _one_part(
     return counts.mean(axis=0), kept.mean(axis=0), (kept**2).mean(axis=0)
 
 
-def evaluate(form: Form, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+def evaluate(form: MetricForm, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
     """The metric of each ranker on each query; NaN where the query does not count."""
     plan = form.metric.bind(judgments, max_grade=form.max_grade)
     return np.stack([plan.values(Ranking(judgments, s)) for s in scores])

@@ -14,7 +14,7 @@ from skrank._engine.groups import require_groups, show
 from skrank._engine.order import rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank.active._forms import Form
+from skrank.active._forms import MetricForm
 
 Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
@@ -103,7 +103,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
     return rank(Queries(storable("query ids", queries.ids), queries.indptr), rows, contiguous, seed)
 
 
-def needs_label(pool: Pool, form: Form) -> np.ndarray:
+def needs_label(pool: Pool, form: MetricForm) -> np.ndarray:
     """Documents whose label can change the value of some ranker."""
     if not form.local:
         return np.ones(pool.queries.n_rows, np.bool_)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._engine.queries import Queries
-from skrank.active._forms import Form
+from skrank.active._forms import MetricForm
 from skrank.active._labels import LabelModel, given_labels
 from skrank.active._moments import Moments, contest_moments, prepare
 from skrank.active._pool import (
@@ -43,7 +43,7 @@ class Setup:
     ----------
     names : tuple of str
         Of the rankers.
-    form : Form
+    form : MetricForm
         The metric on the grades of the campaign.
     pool : Pool
         Documents whose labels matter.
@@ -61,7 +61,7 @@ class Setup:
     """
 
     names: tuple[str, ...]
-    form: Form
+    form: MetricForm
     pool: Pool
     items: np.ndarray | None
     given: np.ndarray
