@@ -119,7 +119,7 @@ def test_the_checksum_finds_what_was_changed(saved):
 
 
 def test_damaged_bytes_are_refused(saved):
-    """Today zlib.error, NotImplementedError and others get out."""
+    """Whatever zlib, zipfile and numpy raise for it."""
     whole = saved.read_bytes()
     random = np.random.default_rng(0)
     good = ActiveEvaluator.load(saved).estimate()

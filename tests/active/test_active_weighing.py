@@ -200,7 +200,7 @@ def test_estimators_beyond_the_paper_cover_and_err_less(estimator):
 
 @pytest.mark.parametrize("n_draws", [5, 10, 20])
 def test_intervals_with_a_quarter_counted_cover(n_draws):
-    """Today .34, .58 and .81, for n / (n - 1) and the degrees of freedom count all draws."""
+    """Of t intervals that count all draws, and not those that count, .34, .58 and .81 do."""
     loss = np.where(RANDOM.random(4000) < 0.25, RANDOM.standard_normal(4000), np.nan)
     runs = simulate(loss, np.ones(4000), [n_draws], n_campaigns=3000, random_state=1)
     assert 0.93 < runs.covered()[0] < 0.97
@@ -209,7 +209,7 @@ def test_intervals_with_a_quarter_counted_cover(n_draws):
 
 
 def test_ties_are_decided_at_the_level_that_was_asked_for():
-    """Today decision(.95) decides 18 % of them."""
+    """With the degrees of freedom of all draws, 18 % of them were decided."""
     decided = 0
     for _ in range(3000):
         loss = np.where(RANDOM.random(10) < 0.4, RANDOM.standard_normal(10), np.nan)
