@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
+from skrank.cli._page import CURVE, page
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
 from skrank.trec._measure import MISSING_CHOICES
@@ -159,7 +161,7 @@ def _grade(text: str) -> int:
 def _names(arguments: argparse.Namespace) -> list[str]:
     """The metrics that are asked for, with the prefix of --names."""
     if arguments.view == "curve":
-        return [f"iprec(recall={level})" for level in ELEVEN_LEVELS]
+        return list(CURVE)
     peer = arguments.names
     usual = ["official"] if peer in ("trec_eval", "trec_eval10") else DEFAULT_METRICS
     named = arguments.metrics or list(usual)
@@ -178,12 +180,28 @@ def _run(arguments: argparse.Namespace) -> str:
     if arguments.view == "compare" and len(runs) < 2:
         arguments.parser.error("--compare needs at least two runs.")
     arguments.names = getattr(arguments, "names", None)
+    names = _names(arguments)
+    if arguments.format == "html":
+        shown = [column for name in names for column in columns(name)]
+        report = _report(arguments, runs, [*names, *(one for one in CURVE if one not in shown)])
+        text = page(report, shown, _short(shown, arguments.names))
+    else:
+        report = _report(arguments, runs, names)
+        if arguments.format == "trec_eval":
+            text = _output.trec_eval(report, arguments.view)
+        else:
+            frame = _sorted(_frame(report, arguments), arguments.sort)
+            text = _output.TABLES[arguments.format](frame)
+    return _output.delivered(text, arguments.output)
+
+
+def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> trec.TrecReport:
     trec_eval = (arguments.names or "").startswith("trec_eval")
     empty = arguments.empty
-    report = trec.evaluate(
+    return trec.evaluate(
         _source(arguments.qrels),
         [_source(run) for run in runs],
-        _names(arguments),
+        names,
         missing=arguments.missing or ("skip" if trec_eval else "zero"),
         empty=int(empty) if empty in ("0", "1") else empty,
         max_grade=arguments.max_grade,
@@ -193,19 +211,16 @@ def _run(arguments: argparse.Namespace) -> str:
         pool_judged=arguments.pool_judged,
         precision="double" if arguments.names == "trec_eval10" else "single",
     )
-    if arguments.format in _output.PAGES:
-        text = _output.PAGES[arguments.format](report, arguments.view)
-    else:
-        text = _output.TABLES[arguments.format](_sorted(_frame(report, arguments), arguments.sort))
-    return _output.delivered(text, arguments.output)
+
+
+def _short(names: Iterable[str], peer: str | None) -> dict[str, str]:
+    """Names without the prefix that is said once for all."""
+    return {name: name.removeprefix(f"{peer}:") for name in names} if peer else {}
 
 
 def _frame(report: trec.TrecReport, arguments: argparse.Namespace) -> pd.DataFrame:
     """The rows that are asked for."""
-    short = {}
-    if arguments.names:
-        prefix = f"{arguments.names}:"
-        short = {name: name.removeprefix(prefix) for name in report.mean.columns}
+    short = _short(report.mean.columns, arguments.names)
     if arguments.view == "compare":
         return report.compare().to_frame().replace({"metric": short})
     if arguments.view == "intervals":

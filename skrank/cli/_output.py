@@ -32,7 +32,7 @@ def _json(frame: pd.DataFrame) -> str:
     return json.dumps(rows, indent=1)
 
 
-def _trec_eval(report: TrecReport, view: str | None) -> str:
+def trec_eval(report: TrecReport, view: str | None) -> str:
     from skrank.trec import trec_eval_lines
 
     if view not in (None, "per_query"):
@@ -41,7 +41,7 @@ def _trec_eval(report: TrecReport, view: str | None) -> str:
 
 
 TABLES = {"table": _table, "csv": _csv, "json": _json}
-PAGES = {"trec_eval": _trec_eval}
+PAGES = ("trec_eval", "html")
 FORMATS = (*TABLES, *PAGES)
 
 

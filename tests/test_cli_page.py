@@ -1,0 +1,143 @@
+"""The page of ``--format html``: what it says, that it loads nothing, that a browser runs it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skrank import trec
+from skrank.cli import main
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+NASTY = "</script><b>x&"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    """Files of qrels and three runs: b better than a, and one whose name is no HTML."""
+    folder = tmp_path_factory.mktemp("page")
+    rng = np.random.default_rng(2)
+    qrels = {f"{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(20)} for q in range(25)}
+    noise = {"a": 2.0, "b": 0.3, NASTY: 2.0}
+    for place, (name, spread) in enumerate(noise.items()):
+        rows = [
+            {"qid": q, "docid": d, "score": label + rng.normal() * spread, "run": name}
+            for q, docs in qrels.items()
+            for d, label in docs.items()
+        ]
+        pd.DataFrame(rows).to_csv(folder / f"{place}.csv", index=False)
+    (folder / "qrels.json").write_text(json.dumps(qrels))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(collection):
+    runs = [str(collection / f"{place}.csv") for place in range(3)]
+    options = ["-m", "ap", "-m", "trec_eval:ndcg_cut_10", "--format", "html"]
+    options += ["-o", str(collection / "page.html")]
+    assert main(["evaluate", str(collection / "qrels.json"), *runs, *options]) == 0
+    return collection / "page.html"
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and the text outside of styles and programs."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.texts, self.inside = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.inside):
+            self.texts.append(data)
+
+
+def parsed(path):
+    elements = Elements()
+    elements.feed(path.read_text())
+    return elements
+
+
+def test_it_says_which_run_is_better_and_how_surely(page):
+    text = " ".join("".join(parsed(page).texts).split())
+    assert re.search(r"ap: b is first with 0\.\d{4}, then .* The difference, 0\.\d{4} with", text)
+    assert "is significant (p = " in text
+    assert NASTY in text
+    for head in ("Means", "Differences between runs", "Differences by query", "Precision and"):
+        assert head in text
+
+
+def test_it_holds_the_values(page, collection):
+    runs = [collection / f"{place}.csv" for place in range(3)]
+    report = trec.evaluate(collection / "qrels.json", runs, ["ap", "trec_eval:ndcg_cut_10"])
+    (text,) = re.findall(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    data = json.loads(text)
+    for metric in report.mean:
+        for run in report.mean.index:
+            values = report.per_query.loc[run][metric].tolist()
+            assert data["values"][metric][run] == values
+    shown = [attrs["data-value"] for _, attrs in parsed(page).tags if "data-value" in attrs]
+    assert set(map(repr, map(float, report.mean.to_numpy().ravel()))) <= set(shown)
+
+
+def test_it_loads_nothing(page):
+    elements = parsed(page)
+    assert not {"link", "img", "iframe", "object", "embed"} & {tag for tag, _ in elements.tags}
+    assert not any({"src", "href"} & set(attrs) for _, attrs in elements.tags)
+    assert "default-src 'none'" in page.read_text()
+    assert set(re.findall(r"https?://[^\s\"';]+", page.read_text())) == {
+        "http://www.w3.org/2000/svg"
+    }
+
+
+def test_one_run_has_no_comparison(collection, capsys):
+    files = [str(collection / "qrels.json"), str(collection / "0.csv")]
+    assert main(["evaluate", *files, "--format", "html"]) == 0
+    out = capsys.readouterr().out
+    assert "Differences" not in out
+    assert "<h2>Means</h2>" in out
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here: bash .ci/site installs it")
+def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
+    shown, messages, asked = opened(page.as_uri(), tmp_path / "page")
+    assert "CONSOLE" not in messages
+    dom = Elements()
+    dom.feed(shown)
+    bars = [attrs for tag, attrs in dom.tags if tag == "rect"]
+    assert len(bars) == 25
+    assert "a is better on" in "".join(dom.texts)
+    buttons = [tag for tag, _ in dom.tags].count("button")
+    assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
+    assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
+    _, _, by_itself = opened("about:blank", tmp_path / "blank")
+    hosts = {url.split("/")[2] for url in asked - by_itself}
+    assert not {host for host in hosts if not re.search(r"(google|googleapis|gvt1)\.com$", host)}
+
+
+def opened(url, folder):
+    """What the browser makes of a page, what it says, and what it asks the network for."""
+    folder.mkdir()
+    log = folder / "net.json"
+    done = subprocess.run(
+        [
+            *[CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"],
+            *["--disable-background-networking", "--disable-component-update", "--no-first-run"],
+            *["--enable-logging=stderr", f"--log-net-log={log}"],
+            *[f"--user-data-dir={folder / 'user'}", url],
+        ],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return done.stdout, done.stderr, set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text()))
