@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
@@ -46,9 +47,9 @@ class Partitions:
 def partition_queries(
     X: Any,
     y: Any,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_partitions: int | None = None,
     client: Any = None,
 ) -> Partitions:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters.adapters import (
@@ -138,7 +139,7 @@ def cv(
     objective: str | Metric | Objective | None = None,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
     folds: Any = 5,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[Callable[..., Any]] | None = None,
     per_query: QueryLog | None = None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._cut_queries import warn_of_feature, warn_of_scored
@@ -140,7 +141,13 @@ class RankingScorer:
         self._requests: dict[str, Any] = {"groups": True, "sample_weight": None}
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float | dict[str, float]:
         """Score a fitted model.
 
@@ -305,7 +312,7 @@ class RankingScorer:
             return one.bind(judgments, max_grade=self.max_grade)
         return one.bind_part(judgments, max_grade=known)
 
-    def _groups(self, groups: Any, X: Any, y: Any) -> np.ndarray:
+    def _groups(self, groups: ArrayLike | None, X: Any, y: Any) -> np.ndarray:
         if groups is None and self._bound is not None:
             groups, n_rows = self._bound, y.shape[0] if hasattr(y, "shape") else len(y)
             if len(groups) != n_rows:
@@ -325,7 +332,11 @@ class _ScoreFunction:
         self.__name__ = str(one)
 
     def __call__(
-        self, y_true: Any, y_pred: Any, groups: Any = None, sample_weight: Any = None
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries, whole=whole_of(y_true))

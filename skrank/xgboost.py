@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters.adapters import (
@@ -192,7 +193,7 @@ def _log_name(metric: Metric) -> str:
 class _XGBoostObjective(GradientCallable):
     """Gradients for ``(preds, dtrain)``."""
 
-    def __call__(self, preds: Any, dtrain: Any) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, preds: ArrayLike, dtrain: Any) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         data = read(dtrain, "skrank.xgboost.objective")
         learns = any(isinstance(part, PositionObjective) for _, part in self.objective.terms)
@@ -211,7 +212,9 @@ class _XGBoostMetric(MetricCallable):
 
     __name__ = "skrank"  # XGBRanker asks for it before it calls
 
-    def __call__(self, preds: Any, dmatrix: Any) -> tuple[str, float] | list[tuple[str, float]]:
+    def __call__(
+        self, preds: ArrayLike, dmatrix: Any
+    ) -> tuple[str, float] | list[tuple[str, float]]:
         """Name and value, or a list of them."""
         data = read(dmatrix, "skrank.xgboost.eval_metric")
         training = xgboost_training()
@@ -245,7 +248,7 @@ def cv(
     objective: str | Metric | Objective | None = None,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
     folds: Any = 5,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[Any] | None = None,
     per_query: QueryLog | None = None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters.query_log import QueryLog
@@ -182,7 +183,9 @@ class GradientCallable:
     def __repr__(self) -> str:
         return f"{type(self).__module__}.objective({self.objective!r})"
 
-    def _gradient(self, data: Supplied, scores: Any, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
+    def _gradient(
+        self, data: Supplied, scores: ArrayLike, judge: Judge
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature in the float32 of boosters."""
 
         def bind(data: Supplied) -> tuple[BoundObjective, Training]:
@@ -228,13 +231,13 @@ class EvalPlan:
     weights: np.ndarray | None
     plans: tuple[Plan, ...]
 
-    def sums(self, scores: Any) -> np.ndarray:
+    def sums(self, scores: ArrayLike) -> np.ndarray:
         """Sum over queries and their weight for each metric: both add up over parts."""
         check.check_arithmetic(plan.metric for plan in self.plans)
         measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
         return np.array([(mass @ values, mass.sum()) for values, mass in measured])
 
-    def measured(self, scores: Any) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
+    def measured(self, scores: ArrayLike) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
         """Each plan with the values of queries and their weights."""
         ranking = Ranking(self.judgments, scores)
         for plan in self.plans:
@@ -271,7 +274,7 @@ class MetricCallable:
         """Whether a metric depends on the highest grade of the collection, and none is known."""
         return self.max_grade is None and any(one.needs_scale for one in self.metrics)
 
-    def _means(self, plan: EvalPlan, owner: Any, scores: Any) -> list[float]:
+    def _means(self, plan: EvalPlan, owner: Any, scores: ArrayLike) -> list[float]:
         """Mean over queries of each metric, and a round in the log."""
         measured = list(plan.measured(scores))
         if self.per_query is not None:

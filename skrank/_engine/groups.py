@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._engine.whole import LEVEL, WholeLevel, index_level
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def with_groups(relevance: Any, qid: Any) -> pd.Series:
+def with_groups(relevance: ArrayLike, qid: Any) -> pd.Series:
     """Put the query of each row on the index of the labels.
 
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
@@ -44,8 +45,11 @@ def with_groups(relevance: Any, qid: Any) -> pd.Series:
     """
     import pandas as pd
 
-    both_series = isinstance(relevance, pd.Series) and isinstance(qid, pd.Series)
-    if both_series and not relevance.index.equals(qid.index):
+    if (
+        isinstance(relevance, pd.Series)
+        and isinstance(qid, pd.Series)
+        and not relevance.index.equals(qid.index)
+    ):
         raise ValueError(
             "relevance and qid are Series with different indexes: align them first, or pass "
             "qid.to_numpy() if their rows already correspond."
@@ -98,7 +102,9 @@ def _column(X: Any) -> Any:
     return X[LEVEL] if columns is not None and LEVEL in list(columns) else None
 
 
-def resolve_groups(groups: Any = None, y: Any = None, X: Any = None) -> np.ndarray | None:
+def resolve_groups(
+    groups: ArrayLike | None = None, y: Any = None, X: Any = None
+) -> np.ndarray | None:
     """Query id of each row, from the first source that has them.
 
     In this order: explicit `groups`, index level "qid" of `y`, index level "qid" of `X`, column
@@ -153,7 +159,9 @@ def resolve_groups(groups: Any = None, y: Any = None, X: Any = None) -> np.ndarr
     return check_ids(column, n_rows, 'column "qid" of X')
 
 
-def require_groups(groups: Any = None, y: Any = None, X: Any = None, *, who: str) -> np.ndarray:
+def require_groups(
+    groups: ArrayLike | None = None, y: Any = None, X: Any = None, *, who: str
+) -> np.ndarray:
     """`resolve_groups`, or the error that says how to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)
     if ids is None:

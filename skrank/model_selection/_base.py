@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
 from skrank._engine.groups import require_groups
@@ -22,7 +23,9 @@ class QuerySplitter(BaseCrossValidator):
 
     n_splits: int
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Number of splits.
 
         Parameters
@@ -35,7 +38,9 @@ class QuerySplitter(BaseCrossValidator):
         """
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(
+        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[Split]:
         """Rows of the training and of the test part of each split.
 
         Parameters
@@ -61,7 +66,7 @@ class QuerySplitter(BaseCrossValidator):
         return self._splits(codes, ids, y)
 
     @abstractmethod
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         """The splits of queries, given the number of each row's query."""
 
     def __repr__(self) -> str:
@@ -80,7 +85,9 @@ class FoldSplitter(QuerySplitter):
     stratify: Stratify
     drop_unjudged_test: bool
 
-    def _folds(self, codes: np.ndarray, ids: np.ndarray, y: Any, rng: Any) -> np.ndarray:
+    def _folds(
+        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None, rng: Any
+    ) -> np.ndarray:
         """Fold of each query."""
         if len(ids) < self.n_splits:
             raise ValueError(f"{self!r} needs more than the {len(ids)} queries that there are.")
@@ -88,7 +95,7 @@ class FoldSplitter(QuerySplitter):
         sizes = np.bincount(codes, minlength=len(ids))
         return deal(len(ids), self.n_splits, strata, sizes, rng)
 
-    def _tested(self, codes: np.ndarray, n_queries: int, y: Any) -> np.ndarray:
+    def _tested(self, codes: np.ndarray, n_queries: int, y: ArrayLike | None) -> np.ndarray:
         """Whether the rows of each query may be in a test part."""
         if not self.drop_unjudged_test:
             return np.ones(n_queries, bool)
@@ -96,7 +103,7 @@ class FoldSplitter(QuerySplitter):
         return np.bincount(codes[judged], minlength=n_queries) > 0
 
     def _train_and_test(
-        self, codes: np.ndarray, ids: np.ndarray, y: Any, rng: Any
+        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None, rng: Any
     ) -> Iterator[Split]:
         fold = self._folds(codes, ids, y, rng)
         tested = self._tested(codes, len(ids), y)

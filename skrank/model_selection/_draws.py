@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from skrank import _validation as check
@@ -61,7 +62,7 @@ class QueryShuffleSplit(QuerySplitter):
         self.stratify = check_stratify(stratify)
         self.random_state = random_state
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         n_test = count_queries("test_size", self.test_size, len(ids))
         n_train = len(ids) - n_test
         if self.train_size is not None:
@@ -119,7 +120,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
         self.test_size = test_size
         self.gap = gap
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         return self._in_time(codes, len(ids), self._times(ids))
 
     def _in_time(self, codes: np.ndarray, n_queries: int, times: np.ndarray) -> Iterator[Split]:
@@ -153,7 +154,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
 
 def query_train_test_split(
     *arrays: Any,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     test_size: float | int = 0.25,
     valid_size: float | int | None = None,
     stratify: Stratify = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skrank import _validation as check
@@ -70,7 +71,7 @@ class QueryKFold(FoldSplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         rng = check_random_state(self.random_state) if self.shuffle else None
         return self._train_and_test(codes, ids, y, rng)
 
@@ -111,7 +112,9 @@ class RepeatedQueryKFold(FoldSplitter):
         self.drop_unjudged_test = drop_unjudged_test
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Number of splits: folds times repeats.
 
         Parameters
@@ -124,7 +127,7 @@ class RepeatedQueryKFold(FoldSplitter):
         """
         return self.n_splits * self.n_repeats
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         rng = check_random_state(self.random_state)
         for _ in range(self.n_repeats):
             yield from self._train_and_test(codes, ids, y, rng)
@@ -178,7 +181,7 @@ class LETORFolds(FoldSplitter):
         self.random_state = random_state
 
     def rotate(
-        self, X: Any, y: Any = None, groups: Any = None
+        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Rows of the training, validation and test part of each fold.
 
@@ -196,7 +199,7 @@ class LETORFolds(FoldSplitter):
         return self._triples(codes, ids, y)
 
     def _triples(
-        self, codes: np.ndarray, ids: np.ndarray, y: Any
+        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         rng = check_random_state(self.random_state) if self.shuffle else None
         part = self._folds(codes, ids, y, rng)[codes]
@@ -205,6 +208,6 @@ class LETORFolds(FoldSplitter):
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2
             yield tuple(map(np.flatnonzero, (~(tests | validates), validates, tests)))  # type: ignore[misc]
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: Any) -> Iterator[Split]:
+    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         for train, _, test in self._triples(codes, ids, y):
             yield train, test

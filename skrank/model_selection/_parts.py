@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
@@ -39,7 +40,9 @@ def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, n
     return np.repeat(codes.astype(np.int64), runs), np.asarray(ids)
 
 
-def strata_of(stratify: Stratify, codes: np.ndarray, n_queries: int, y: Any) -> np.ndarray | None:
+def strata_of(
+    stratify: Stratify, codes: np.ndarray, n_queries: int, y: ArrayLike | None
+) -> np.ndarray | None:
     """Property of each query that every part shall have in like measure."""
     if stratify is None:
         return None
@@ -57,7 +60,7 @@ def strata_of(stratify: Stratify, codes: np.ndarray, n_queries: int, y: Any) -> 
     return np.array([stratify(part) for part in parts])  # type: ignore[operator]
 
 
-def labels_of(y: Any, who: str) -> np.ndarray:
+def labels_of(y: ArrayLike | None, who: str) -> np.ndarray:
     """Labels where a split depends on them."""
     if y is None:
         raise ValueError(f"{who} needs the labels: pass y to split.")

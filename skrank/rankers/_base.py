@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags
 from sklearn.utils.metadata_routing import UNUSED
@@ -20,7 +21,13 @@ class Ranker(BaseEstimator):
 
     scoring: str | Metric
 
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Measure the ranking of rows.
 
         Parameters

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -180,15 +181,15 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def fit(
         self,
         X: Any,
-        y: Any,
-        groups: Any = None,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        position: Any = None,
-        sample_weight: Any = None,
+        qid: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         X_val: Any = None,
-        y_val: Any = None,
-        groups_val: Any = None,
+        y_val: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
         **fit_params: Any,
     ) -> GroupedRanker:
         """Train.
@@ -349,7 +350,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _groups(self, backend: Backend, X: Any, y: Any, groups: Any) -> np.ndarray | None:
+    def _groups(self, backend: Backend, X: Any, y: ArrayLike, groups: Any) -> np.ndarray | None:
         """Query of each row, if it matters."""
         self._split_seen = False
         cuts = self.validation_fraction is not None or self.max_queries is not None

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
@@ -115,12 +116,12 @@ class Rows:
     def __init__(
         self,
         X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         params: dict[str, Any] | None = None,
         *,
         groups: np.ndarray | None = None,
-        positions: Any = None,
+        positions: ArrayLike | None = None,
         unjudged: str = "raise",
         graded: bool = True,
     ) -> None:

@@ -39,10 +39,7 @@ COVERED = {
         "test_parallel_searches_give_the_same_numbers",
     ],
     "GridSearchCV cannot slice the group sizes of XGBRanker": ["test_grid_search"],
-    "sizes or ids: the sum of query counts differs": [
-        "test_groups",
-        "test_group_sizes",
-    ],
+    "sizes or ids: the sum of query counts differs": ["test_groups", "test_group_sizes"],
     "rows out of order are labelled with other queries": [
         "test_interleaving_the_rows_of_queries_changes_no_score",
         "test_the_order_of_rows_moves_no_query",

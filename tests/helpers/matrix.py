@@ -1,4 +1,4 @@
-"""What works how inside scikit-learn, as data: the tools are in matrix_tools.py, the rest is here.
+"""What works how inside scikit-learn, as data; matrix_tools.py and matrix_models.py have the tools.
 
 test_matrix.py runs every recipe and compares what it finds with a loop by hand, and docs/build.py
 prints the recipes in docs/scikit-learn.md: what is documented is what is tested. Nothing but the

@@ -1,0 +1,75 @@
+"""Clusters, data and trainings on Dask."""
+
+import logging
+import threading
+
+import numpy as np
+import pytest
+
+import skrank
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+
+import skrank.dask  # noqa: E402
+import skrank.lightgbm  # noqa: E402
+import skrank.xgboost  # noqa: E402
+
+PATIENCE = 300  # seconds after which a call is taken to hang, also on a machine under load
+LGB = {
+    "metric": "None", "verbosity": -1, "min_child_samples": 5, "n_estimators": 10, "num_leaves": 4,
+    "time_out": 2,
+}  # fmt: skip
+XGB = {"disable_default_eval_metric": 1, "max_depth": 3, "nthread": 1}
+GAP = skrank.metric("gap", max_grade=4)
+
+
+class Data:
+    """Ragged queries; features of few values, so that all workers find the same bins."""
+
+    def __init__(self, seed, n_queries=40):
+        rng = np.random.default_rng(seed)
+        self.sizes = rng.integers(1, 25, n_queries)
+        self.qid = np.repeat(np.arange(n_queries), self.sizes)
+        self.X = rng.integers(0, 8, (len(self.qid), 4)).astype(np.float64)
+        latent = self.X[:, 0] / 2 + self.X[:, 1] / 4 + rng.normal(size=len(self.qid)) - 1.5
+        self.y = np.clip(np.floor(latent), 0, 4)
+        self.y[self.qid < 14] = np.minimum(self.y[self.qid < 14], 2)  # one worker sees no 4
+        self.weight = rng.choice([0.5, 1.0, 2.0], n_queries)[self.qid]
+
+    def score(self, metric, scores):
+        return skrank.metric(metric)(self.y, scores, groups=self.qid)
+
+
+def start():
+    return distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        memory_limit=None,
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def within(call, seconds=PATIENCE):
+    """What a call returns or raises; it must end in time, so that no test hangs."""
+    result = []
+
+    def run():
+        try:
+            result.append((call(), None))
+        except Exception as error:
+            result.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert result, f"still running after {seconds} s"
+    value, error = result[0]
+    if error is not None:
+        raise error
+    return value

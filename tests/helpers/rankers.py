@@ -1,0 +1,88 @@
+"""Rankers that tests share, and the tools that try them."""
+
+import catboost
+import lightgbm
+import pytest
+import sklearn
+import xgboost
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skrank
+from skrank import GroupedRanker
+from skrank.model_selection import QueryKFold
+from skrank.scoring import scorer
+
+MODES = ("carried", "routed")
+CV = QueryKFold(3, stratify="n_relevant")
+
+
+def lgbm(**parameters):
+    defaults = {"n_estimators": 25, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
+    return lightgbm.LGBMRanker(**defaults | parameters)
+
+
+def xgb(**parameters):
+    return xgboost.XGBRanker(**{"n_estimators": 25, "max_depth": 3, "n_jobs": 1} | parameters)
+
+
+def cat(cls=catboost.CatBoostRanker, **parameters):
+    defaults = {"iterations": 20, "verbose": False, "allow_writing_files": False}
+    return cls(**defaults | {"thread_count": 1, "random_seed": 0} | parameters)
+
+
+def hist(**parameters):
+    return HistGradientBoostingRegressor(**{"max_iter": 25} | parameters)
+
+
+STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 5, "random_state": 0}
+SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
+HIST_VALIDATES = SKLEARN >= (1, 7)  # it takes X_val from then on
+RANKERS = {
+    "lightgbm": GroupedRanker(lgbm()),
+    "lightgbm-gap": GroupedRanker(lgbm(), objective="gap", eval_metric="gap@10", **STOP),
+    "xgboost": GroupedRanker(xgb()),
+    "xgboost-gap": GroupedRanker(xgb(), objective="gap", eval_metric="gap@10", **STOP),
+    "catboost": GroupedRanker(cat(), **STOP),
+    "hist-gap": GroupedRanker(hist(), eval_metric="gap@10", **STOP),
+    "ridge": GroupedRanker(Ridge()),
+    "pipeline": make_pipeline(StandardScaler(), GroupedRanker(lgbm(), objective="ndcg")),
+}
+STOPPING_HISTS = [hist()] if HIST_VALIDATES else []
+if not HIST_VALIDATES:
+    RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
+every_ranker = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
+every_mode = pytest.mark.parametrize("mode", MODES)
+
+
+def routing():
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
+def validate(ranker, data, mode, scoring, rows=slice(None), **parameters):
+    """`cross_validate` in either mode."""
+    X, relevance, qid = data.X[rows], data.relevance[rows], data.qid[rows]
+    if mode == "carried":
+        y = skrank.with_groups(relevance, qid)
+        return cross_validate(ranker, X, y, cv=CV, scoring=scoring, **parameters)
+    with routing():
+        return cross_validate(
+            ranker, X, relevance, cv=CV, scoring=scoring, params={"groups": qid}, **parameters
+        )
+
+
+def search(ranker, grid, data, mode, tool=GridSearchCV, **parameters):
+    """A fitted search in either mode."""
+    parameters = {"scoring": scorer("gap"), "cv": CV} | parameters
+    if mode == "carried":
+        y = skrank.with_groups(data.relevance, data.qid)
+        return tool(ranker, grid, **parameters).fit(data.X, y)
+    with routing():
+        return tool(ranker, grid, **parameters).fit(data.X, data.relevance, groups=data.qid)

@@ -1,0 +1,236 @@
+"""What GroupedRanker refuses, and what it is to scikit-learn."""
+
+import copy
+import pickle
+import warnings
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank import GroupedRanker
+from skrank.datasets import make_ranking
+from skrank.model_selection import QueryKFold
+from skrank.scoring import scorer
+from tests.helpers.rankers import (
+    RANKERS,
+    STOP,
+    cat,
+    every_ranker,
+    hist,
+    lgbm,
+    routing,
+    xgb,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+# groups and errors --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["lightgbm", "lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"]
+)
+def test_missing_or_wrong_groups_raise(name, data, y):
+    ranker = clone(RANKERS[name])
+    with pytest.raises(ValueError, match=r"GroupedRanker\.fit needs the query.*with_groups"):
+        ranker.fit(data.X, data.relevance)
+    with pytest.raises(ValueError, match="entries for"):
+        ranker.fit(data.X, data.relevance, data.qid[1:])
+    with pytest.raises(ValueError, match="look like group sizes"):
+        ranker.fit(data.X, data.relevance, np.bincount(data.qid))
+    with pytest.raises(ValueError, match="disagree"):
+        ranker.fit(data.X, y, data.qid + 1)
+    with pytest.raises(ValueError, match="two names"):
+        ranker.fit(data.X, data.relevance, data.qid, qid=data.qid)
+    by_qid = ranker.fit(data.X, data.relevance, qid=data.qid).predict(data.X)
+    assert by_qid.tolist() == clone(ranker).fit(data.X, y).predict(data.X).tolist()
+
+
+def test_a_search_without_carried_groups_fails_loudly(data):
+    tool = GridSearchCV(GroupedRanker(lgbm()), {}, scoring=scorer("gap"), cv=QueryKFold(3))
+    with pytest.raises(ValueError, match="All the 3 fits failed"):
+        tool.fit(data.X, data.relevance, groups=data.qid)
+
+
+def test_groups_may_go_by_another_name(data):
+    with routing():
+        tool = GridSearchCV(
+            GroupedRanker(lgbm()).set_fit_request(groups="session"),
+            {},
+            scoring=scorer("gap").set_score_request(groups="session"),
+            cv=QueryKFold(3),
+        )
+        user = data.qid // 2
+        tool.fit(data.X, data.relevance, groups=user, session=data.qid)
+    assert tool.best_score_ > 0.5
+
+
+def test_bad_labels_raise(data):
+    for wrong, message in ((-1, "labels must be at least 0"), (np.inf, "infinity")):
+        relevance = data.relevance.astype(float)
+        relevance[3] = wrong
+        with pytest.raises(ValueError, match=message):
+            GroupedRanker(lgbm()).fit(data.X, relevance, data.qid)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "message"),
+    [
+        (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
+        (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
+        (lightgbm.LGBMRegressor(), {"objective": "gap"}, "LGBMRanker and XGBRanker can"),
+        (Ridge(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
+        (cat(catboost.CatBoostClassifier), {"eval_metric": "gap"}, "cannot follow eval_metric"),
+        (Ridge(), {"validation_fraction": 0.2}, "does not train in rounds"),
+        (lgbm(), {"validation_fraction": 1.0}, "leaves nothing to train on"),
+        (lgbm(), {"validation_fraction": 2}, "number in"),
+        (lgbm(), {"objective": "gpa"}, "did you mean 'gap'"),
+        (lgbm(), {"eval_metric": []}, "at least one"),
+        (lgbm(), {"max_queries": 0}, "at least 1"),
+        (lgbm(), {"early_stopping_rounds": 0.5}, "integer"),
+        (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore' is not a choice"),
+        (hist(early_stopping=True), {}, "tears queries apart"),
+        (xgb(early_stopping_rounds=3), {}, "needs queries to validate on"),
+        (xgb(eval_metric=max), {}, "weigh queries by their size"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_raises(estimator, parameters, message, data, y):
+    with pytest.raises(ValueError, match=message):
+        GroupedRanker(estimator, **parameters).fit(data.X, y)
+
+
+def test_bagging_by_query_is_refused(data, y):
+    estimator = lgbm(bagging_by_query=True, subsample=0.5, subsample_freq=1)
+    with pytest.raises(ValueError, match="trains nothing"):
+        GroupedRanker(estimator, objective="gap").fit(data.X, y)
+
+
+def test_a_pipeline_around_a_ranker_is_refused(data, y):
+    with pytest.raises(TypeError, match="put the GroupedRanker into the pipeline"):
+        GroupedRanker(make_pipeline(StandardScaler(), lgbm())).fit(data.X, y)
+
+
+def test_one_query_cannot_be_split(data, y):
+    one = data.qid == 0
+    with pytest.raises(ValueError, match="at least 2 training queries"):
+        GroupedRanker(lgbm(), **STOP).fit(data.X[one], y[one])
+
+
+def test_a_query_column_is_reported(data, y):
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
+    with pytest.warns(UserWarning, match="is a feature of the model"):
+        GroupedRanker(lgbm()).fit(frame, y)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        GroupedRanker(lgbm()).fit(frame, data.relevance)
+    assert any("taken from the column" in str(one.message) for one in seen)
+
+
+def test_prediction_checks_its_input(data, y):
+    with pytest.raises(NotFittedError):
+        GroupedRanker(lgbm()).predict(data.X)
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    model = GroupedRanker(lgbm()).fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[data.feature_names[::-1]])
+    with pytest.raises(ValueError, match="7 features"):
+        GroupedRanker(lgbm()).fit(data.X, y).predict(data.X[:, 1:])
+
+
+# an estimator of scikit-learn ---------------------------------------------------------------------
+
+
+@every_ranker
+def test_clones_and_pickles(ranker, data, y):
+    ranker = clone(ranker)
+    before = repr(ranker)
+    model = ranker.fit(data.X, y)
+    assert repr(ranker) == before
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert other.predict(data.X).tolist() == model.predict(data.X).tolist()
+    assert clone(model).fit(data.X, y).predict(data.X).tolist() == model.predict(data.X).tolist()
+
+
+def test_fitting_leaves_the_parameters_alone(data, y):
+    estimator = lgbm()
+    before = estimator.get_params()
+    ranker = GroupedRanker(estimator, objective="gap", eval_metric="gap", **STOP).fit(data.X, y)
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "fitted_")
+    assert ranker.get_params()["estimator"] is estimator
+    assert ranker.objective == ranker.eval_metric == "gap"
+
+
+def test_requests():
+    ranker = GroupedRanker(lgbm())
+    assert ranker.get_metadata_routing().fit.requests["groups"] is True
+    assert ranker.get_metadata_routing().score.requests["groups"] is True
+    assert "qid" not in ranker.get_metadata_routing().fit.requests
+    assert sklearn.utils.get_tags(ranker).input_tags.sparse
+    assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan
+    assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
+
+
+class OneQuery(GroupedRanker):
+    """Takes all rows for one query: scikit-learn's checks know no groups."""
+
+    def fit(self, X, y, groups=None, **parameters):
+        if groups is None and y is not None:
+            groups = np.zeros(len(y), int)
+        return super().fit(X, y, groups, **parameters)
+
+    def score(self, X, y, groups=None, sample_weight=None):
+        return super().score(X, y, np.zeros(len(y), int), sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
+        return tags
+
+
+NO_GROUPS = "a ranking cannot be scored without groups"
+EXPECTED = {
+    GroupedRanker: {
+        "check_fit_score_takes_y": NO_GROUPS,
+        "check_pipeline_consistency": NO_GROUPS,
+    },
+    OneQuery: {},
+}
+
+
+@parametrize_with_checks(
+    [
+        GroupedRanker(Ridge()),
+        GroupedRanker(hist(max_iter=3)),
+        OneQuery(lgbm(n_estimators=3, min_child_samples=2)),
+        OneQuery(xgb(n_estimators=3)),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED[type(estimator)],
+)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)

@@ -1,0 +1,232 @@
+"""GroupedRanker in every tool of scikit-learn."""
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import BaggingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import SequentialFeatureSelector
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    validation_curve,
+)
+
+import skrank
+from skrank import GroupedRanker
+from skrank.datasets import make_ranking
+from skrank.metrics import gap_score
+from skrank.scoring import scorer
+from tests.helpers.rankers import (
+    CV,
+    MODES,
+    RANKERS,
+    STOP,
+    cat,
+    every_mode,
+    every_ranker,
+    lgbm,
+    routing,
+    search,
+    validate,
+    xgb,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+# tools of scikit-learn ----------------------------------------------------------------------------
+
+
+@every_ranker
+def test_cross_validate_gives_the_same_scores_in_both_modes(ranker, data):
+    scoring = scorer("gap", "ndcg@10")
+    carried, routed = (validate(ranker, data, mode, scoring) for mode in MODES)
+    for name in ("test_gap", "test_ndcg@10"):
+        assert carried[name].tolist() == routed[name].tolist()
+        assert carried[name].min() > 0.5
+
+
+@every_ranker
+def test_interleaving_the_rows_of_queries_changes_no_score(ranker, data):
+    """Rows of a query keep their order, which decides among ties; the queries are torn asunder."""
+    rng = np.random.default_rng(0)
+    place = np.concatenate([np.sort(rng.random(size)) for size in np.bincount(data.qid)])
+    rows = np.argsort(place)
+    assert np.any(data.qid[rows][1:] < data.qid[rows][:-1])
+    if "ridge" in repr(ranker).lower() or "hist" in repr(ranker).lower():
+        tolerance = 1e-3  # sums of floats in another order
+    else:
+        tolerance = 1e-9
+    scores, again = (
+        validate(ranker, data, "carried", scorer("gap"), rows=order)["test_score"]
+        for order in (slice(None), rows)
+    )
+    assert again == pytest.approx(scores, abs=tolerance)
+
+
+def test_shuffled_rows_change_no_score_of_a_model_without_ties(data):
+    rows = np.random.default_rng(1).permutation(len(data.qid))
+    scores = validate(GroupedRanker(Ridge()), data, "carried", scorer("gap"))["test_score"]
+    shuffled = validate(GroupedRanker(Ridge()), data, "carried", scorer("gap"), rows=rows)
+    assert shuffled["test_score"] == pytest.approx(scores, abs=1e-3)
+
+
+def test_predictions_come_in_the_order_of_the_rows(data, y):
+    rows = np.random.default_rng(0).permutation(len(y))
+    for estimator in (lgbm(), xgb(), cat(), Ridge()):
+        model = GroupedRanker(estimator).fit(data.X[rows], y.iloc[rows])
+        assert model.predict(data.X[rows]) == pytest.approx(model.predict(data.X)[rows])
+        assert model.score(data.X, y) > 0.6
+
+
+@every_mode
+@pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "hist-gap"])
+def test_grid_search(name, mode, data):
+    grid = {"estimator__learning_rate": [0.01, 0.3]}
+    found = search(RANKERS[name], grid, data, mode)
+    assert len(found.cv_results_["params"]) == 2
+    assert not np.isnan(found.cv_results_["mean_test_score"]).any()
+    assert found.best_score_ == max(found.cv_results_["mean_test_score"])
+    assert found.best_estimator_.best_iteration_ >= 1
+
+
+@every_mode
+def test_grid_search_of_a_pipeline_on_several_metrics(mode, data, y):
+    grid = {"groupedranker__estimator__num_leaves": [2, 7]}
+    scoring = scorer("gap", "ndcg@10", "neg_error@5")
+    found = search(RANKERS["pipeline"], grid, data, mode, scoring=scoring, refit="gap")
+    results = found.cv_results_
+    assert found.best_index_ == np.argmax(results["mean_test_gap"])
+    assert {"mean_test_ndcg@10", "mean_test_neg_error@5"} < set(results)
+    assert np.all(results["mean_test_neg_error@5"] < 0)
+    assert scorer("gap")(found, data.X, y) > 0.6
+
+
+@every_mode
+def test_without_scoring_the_ranker_scores_itself(mode, data):
+    ranker = GroupedRanker(lgbm(), objective="err@5", scoring="gap@10")
+    found = search(ranker, {"estimator__num_leaves": [7]}, data, mode, scoring=None)
+    explicit = search(ranker, {"estimator__num_leaves": [7]}, data, mode, scoring=scorer("gap@10"))
+    assert found.best_score_ == explicit.best_score_
+
+
+@every_mode
+def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
+    """Each used to be measured by the metric that it was trained on."""
+    grid = {
+        "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
+        "eval_metric": ["err", "p@1"],
+    }
+    found = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=None)
+    fixed = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=scorer("ndcg@10"))
+    assert found.cv_results_["mean_test_score"].tolist() == (
+        fixed.cv_results_["mean_test_score"].tolist()
+    )
+
+
+def test_what_score_measures_is_one_metric(data, y):
+    model = GroupedRanker(lgbm(), objective="gap", scoring="error@5").fit(data.X, y)
+    assert model.score(data.X, y) == scorer("error@5")(model, data.X, y) < 0
+    assert model.set_params(scoring=skrank.metric("gap")).score(data.X, y) > 0
+    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
+        GroupedRanker(lgbm(), scoring="ndgc").fit(data.X, y)
+
+
+@every_mode
+def test_objectives_can_be_searched(mode, data):
+    grid = {"objective": [None, "gap", skrank.LambdaRank("ndcg", truncation_level=5)]}
+    found = search(GroupedRanker(lgbm()), grid, data, mode, tool=RandomizedSearchCV, n_iter=3)
+    assert len(set(found.cv_results_["mean_test_score"])) == 3
+
+
+@every_mode
+def test_halving_over_queries(mode, data):
+    found = search(
+        GroupedRanker(lgbm(), random_state=0),
+        {"estimator__learning_rate": [0.001, 0.01, 0.1, 0.3]},
+        data,
+        mode,
+        tool=HalvingGridSearchCV,
+        resource="max_queries",
+        max_resources=60,
+        min_resources=15,
+        factor=2,
+        random_state=0,
+    )
+    assert found.n_resources_ == [15, 30, 60]
+    assert found.best_score_ > 0.6
+
+
+@every_mode
+def test_learning_curve_over_queries(mode, data, y):
+    arguments = {"param_name": "max_queries", "param_range": [5, 20, 50], "cv": CV}
+    ranker = GroupedRanker(lgbm(min_child_samples=2), random_state=0)
+    if mode == "carried":
+        _, scores = validation_curve(ranker, data.X, y, scoring=scorer("gap"), **arguments)
+    else:
+        with routing():
+            _, scores = validation_curve(
+                ranker, data.X, data.relevance, scoring=scorer("gap"), **arguments,
+                params={"groups": data.qid},
+            )  # fmt: skip
+    means = scores.mean(axis=1)
+    assert means[0] < means[-1]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_parallel_searches_give_the_same_numbers(backend, data):
+    grid = {"estimator__learning_rate": [0.1, 0.3]}
+    one = search(RANKERS["lightgbm-gap"], grid, data, "carried")
+    with parallel_config(backend):
+        two = search(RANKERS["lightgbm-gap"], grid, data, "carried", n_jobs=2)
+    scores = "mean_test_score"
+    assert two.cv_results_[scores].tolist() == one.cv_results_[scores].tolist()
+
+
+def test_further_tools(data, y):
+    ranker = GroupedRanker(lgbm(n_estimators=10))
+    scores = cross_val_score(ranker, data.X, y, cv=CV, scoring=scorer("gap"))
+    predicted = cross_val_predict(ranker, data.X, y, cv=CV)
+    assert gap_score(y, predicted) == pytest.approx(scores.mean(), abs=0.03)
+    inner = GridSearchCV(ranker, {"estimator__num_leaves": [3, 7]}, scoring=scorer("gap"), cv=CV)
+    assert cross_val_score(inner, data.X, y, cv=CV, scoring=scorer("gap")).min() > 0.5
+    model = ranker.fit(data.X, y)
+    found = permutation_importance(
+        model, data.X, y, scoring=scorer("gap"), n_repeats=2, random_state=0
+    )
+    assert np.argmax(found.importances_mean) == np.argmax(model.feature_importances_)
+    chosen = SequentialFeatureSelector(
+        GroupedRanker(lgbm(n_estimators=3)), n_features_to_select=2, scoring=scorer("gap"), cv=CV
+    ).fit(data.X, y)
+    assert chosen.get_support().sum() == 2
+
+
+def test_tools_that_strip_the_index_need_routing(data, y):
+    bag = BaggingRegressor(GroupedRanker(lgbm(n_estimators=5)), n_estimators=2, random_state=0)
+    target = TransformedTargetRegressor(
+        GroupedRanker(lgbm(n_estimators=5), objective="gap(labels=interp)"),
+        func=np.sqrt,
+        inverse_func=np.square,
+    )
+    for tool in (bag, target):
+        with pytest.raises(ValueError, match=r"skrank\.with_groups"):
+            tool.fit(data.X, y)
+    with routing():
+        for tool in (bag, target):
+            tool.fit(data.X, data.relevance, groups=data.qid)
+            assert scorer("gap")(tool, data.X, y) > 0.5

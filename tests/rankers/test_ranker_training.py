@@ -1,0 +1,266 @@
+"""What GroupedRanker trains: weights, labels, queries, and whatever holds the features."""
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xgboost
+from scipy.sparse import coo_matrix, csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+import skrank
+from skrank import GroupedRanker
+from skrank.datasets import make_ranking
+from skrank.metrics import gap_score
+from skrank.scoring import scorer
+from tests.helpers.rankers import (
+    RANKERS,
+    STOP,
+    STOPPING_HISTS,
+    cat,
+    hist,
+    lgbm,
+    xgb,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return skrank.with_groups(data.relevance, data.qid)
+
+
+# training -----------------------------------------------------------------------------------------
+
+
+def test_it_is_what_one_would_write_by_hand(data, y):
+    sizes = np.bincount(data.qid)
+    model = GroupedRanker(lgbm()).fit(data.X, y)
+    by_hand = lgbm().fit(data.X, data.relevance, group=sizes)
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+    model = GroupedRanker(xgb()).fit(data.X, y)
+    by_hand = xgb().fit(data.X, data.relevance, group=sizes)
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+    objective = skrank.lightgbm.objective("gap")
+    by_hand = lgbm(objective=objective, metric="None").fit(data.X, data.relevance, group=sizes)
+    model = GroupedRanker(lgbm(), objective="gap").fit(data.X, y)
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+
+
+def test_early_stopping_on_a_metric_leaves_the_training_of_xgboost_alone(data, y):
+    """`xgboost.train` stands in for `XGBRanker.fit`: its trees are the same."""
+    model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
+    plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
+    ours, own = (one.fit(data.X, y).estimator_.get_booster() for one in (model, plain))
+    assert ours.get_dump() == own.get_dump()
+
+
+def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    model = RANKERS["xgboost-gap"]
+    model = clone(model).fit(frame, y)
+    inner = model.estimator_
+    assert isinstance(inner, xgboost.XGBRanker)
+    assert inner.predict(frame).tolist() == model.predict(frame).tolist()
+    assert inner.best_iteration + 1 == model.best_iteration_
+    assert inner.feature_importances_.tolist() == model.feature_importances_.tolist()
+    assert inner.evals_result()["validation_0"] == model.evals_result_["validation"]
+    contributions = inner.get_booster().predict(xgboost.DMatrix(frame), pred_contribs=True)
+    assert contributions.shape == (len(y), 9)
+    inner.save_model(tmp_path / "model.json")
+    loaded = xgboost.XGBRanker()
+    loaded.load_model(tmp_path / "model.json")
+    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
+    assert clone(inner).get_params() == clone(xgb()).get_params()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(frame).tolist() == model.predict(frame).tolist()
+
+
+def test_weights(data, y):
+    weight = np.where(data.qid < 20, 5.0, 1.0)
+    for estimator in (lgbm(), xgb(), cat(), Ridge(), hist(), make_pipeline(Ridge())):
+        plain, weighted = GroupedRanker(estimator), GroupedRanker(estimator)
+        plain.fit(data.X, y)
+        weighted.fit(data.X, y, sample_weight=weight)
+        assert not np.allclose(plain.predict(data.X), weighted.predict(data.X))
+        rows = np.random.default_rng(0).permutation(len(y))
+        again = GroupedRanker(estimator).fit(data.X[rows], y.iloc[rows], sample_weight=weight[rows])
+        assert gap_score(y, again.predict(data.X)) == pytest.approx(
+            gap_score(y, weighted.predict(data.X)), abs=0.1
+        )
+    for estimator in (lgbm(), xgb(), cat()):
+        with pytest.raises(ValueError, match="varies inside query"):
+            GroupedRanker(estimator).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
+    stopped = GroupedRanker(lgbm(), objective="gap", **STOP)
+    for name in ("lightgbm-gap", "xgboost-gap", "hist-gap", "catboost"):
+        stopped = clone(RANKERS[name]).fit(data.X, y, sample_weight=weight)
+        assert stopped.score(data.X, y, sample_weight=weight) > 0.5
+
+
+def test_parameters_with_an_entry_per_row_follow_the_rows(data, y):
+    rows = np.random.default_rng(0).permutation(len(y))
+    base = data.X[:, 0]
+    sorted_fit = GroupedRanker(lgbm()).fit(data.X, y, init_score=base)
+    shuffled = GroupedRanker(lgbm()).fit(data.X[rows], y.iloc[rows], init_score=base[rows])
+    back = shuffled.predict(data.X)
+    assert gap_score(y, back) == pytest.approx(gap_score(y, sorted_fit.predict(data.X)), abs=0.1)
+    interleaved = np.argsort(
+        np.concatenate([np.arange(n) for n in np.bincount(data.qid)]), kind="stable"
+    )
+    again = GroupedRanker(lgbm()).fit(
+        data.X[interleaved], y.iloc[interleaved], init_score=base[interleaved]
+    )
+    assert again.predict(data.X) == pytest.approx(sorted_fit.predict(data.X))
+
+
+def test_max_queries_draws_more_that_include_the_fewer(data, y):
+    class Seen(BaseEstimator):
+        def fit(self, X, y):
+            self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
+            return self
+
+        def predict(self, X):
+            return X[:, 0]
+
+    few, many, all_of_them = (
+        GroupedRanker(Seen(), max_queries=n, random_state=0).fit(data.X, y).estimator_.rows_
+        for n in (10, 30, 1000)
+    )
+    assert few < many < all_of_them
+    assert len(all_of_them) == len(y)
+
+
+def test_the_scale_of_grades_is_that_of_all_labels(data):
+    relevance = np.where(data.qid == 0, data.relevance, np.minimum(data.relevance, 2))
+    relevance[0] = 4
+    model = GroupedRanker(lgbm(), objective="gap", **STOP).fit(data.X, relevance, data.qid)
+    assert model.max_grade_ == 4
+    narrow = data.qid > 0
+    found = scorer("err")(model, data.X[narrow], relevance[narrow], groups=data.qid[narrow])
+    by_hand = skrank.metric("err", max_grade=4)(
+        relevance[narrow], model.predict(data.X[narrow]), groups=data.qid[narrow]
+    )
+    assert found == by_hand
+
+
+def test_float_labels_train(data):
+    relevance = data.relevance + 0.5 * (data.X[:, 0] > 0)
+    for estimator in (lgbm(), xgb()):
+        ranker = GroupedRanker(estimator, objective="gap(labels=interp)", **STOP)
+        assert ranker.fit(data.X, relevance, data.qid).score(data.X, relevance, data.qid) > 0.6
+
+
+def test_classifiers_are_trained_on_grades(data, y):
+    model = GroupedRanker(LogisticRegression(max_iter=2000)).fit(data.X, y)
+    expected = model.estimator_.predict_proba(data.X) @ np.arange(5)
+    assert model.predict(data.X) == pytest.approx(expected)
+
+
+def test_other_rankers_get_the_queries(data, y):
+    class Other(BaseEstimator):
+        def fit(self, X, y, qid):
+            assert np.all(np.diff(qid) >= 0)
+            self.n_queries_ = len(set(qid.tolist()))
+            return self
+
+        def predict(self, X):
+            return X[:, 0]
+
+    rows = np.random.default_rng(0).permutation(len(y))
+    assert GroupedRanker(Other()).fit(data.X[rows], y.iloc[rows]).estimator_.n_queries_ == 80
+    with pytest.raises(ValueError, match="needs the query of each row"):
+        GroupedRanker(Other()).fit(data.X, data.relevance)
+
+
+def test_unjudged_rows(data):
+    relevance = data.relevance.astype(float)
+    relevance[::7] = np.nan
+    judged = ~np.isnan(relevance)
+    with pytest.raises(ValueError, match="row 0 was not judged"):
+        GroupedRanker(lgbm()).fit(data.X, relevance, data.qid)
+    dropped = GroupedRanker(lgbm(), unjudged="drop").fit(data.X, relevance, data.qid)
+    alone = GroupedRanker(lgbm()).fit(data.X[judged], relevance[judged], data.qid[judged])
+    assert dropped.predict(data.X).tolist() == alone.predict(data.X).tolist()
+    zero = GroupedRanker(lgbm(), unjudged="zero").fit(data.X, relevance, data.qid)
+    filled = GroupedRanker(lgbm()).fit(data.X, np.nan_to_num(relevance), data.qid)
+    assert zero.predict(data.X).tolist() == filled.predict(data.X).tolist()
+    ridge = GroupedRanker(Ridge(), unjudged="drop").fit(data.X, relevance)
+    assert ridge.predict(data.X) == pytest.approx(
+        Ridge().fit(data.X[judged], relevance[judged]).predict(data.X)
+    )
+    with pytest.raises(ValueError, match="every document is unjudged"):
+        GroupedRanker(lgbm(), unjudged="drop").fit(
+            data.X, np.full(len(relevance), np.nan), data.qid
+        )
+
+
+# containers ---------------------------------------------------------------------------------------
+
+
+def test_containers(data, y):
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    for estimator in (lgbm(), xgb(), hist()):
+        expected = GroupedRanker(estimator).fit(data.X, y).predict(data.X)
+        for X in (frame, pl.DataFrame(data.X, data.feature_names)):
+            model = GroupedRanker(estimator).fit(X, y)
+            assert model.predict(X) == pytest.approx(expected)
+            assert model.feature_names_in_.tolist() == data.feature_names
+            assert model.n_features_in_ == 8
+    relevance, qid = pl.Series(data.relevance), pl.Series(data.qid)
+    model = GroupedRanker(lgbm()).fit(pl.DataFrame(data.X), relevance, qid)
+    assert model.score(pl.DataFrame(data.X), relevance, qid) > 0.6
+    GroupedRanker(Ridge()).fit(data.X.tolist(), data.relevance.tolist())
+
+
+@pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
+def test_sparse_and_missing_values(make, data, y):
+    X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
+    for sparse in (csr_array(X), coo_matrix(X)):
+        model = GroupedRanker(make(), objective="gap", eval_metric="gap", **STOP).fit(sparse, y)
+        assert scorer("gap")(model, csr_array(X), y) > 0.6
+    X[::3, 1] = np.nan
+    assert GroupedRanker(make(), objective="gap", **STOP).fit(X, y).score(X, y) > 0.6
+
+
+def test_categories_pass_through(data, y):
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    frame["kind"] = pd.Categorical(np.array(["a", "b", "c"])[data.qid % 3])
+    for estimator in (
+        lgbm(),
+        xgb(enable_categorical=True),
+        *(one.set_params(categorical_features="from_dtype") for one in map(clone, STOPPING_HISTS)),
+    ):
+        metric = None if "Hist" in repr(estimator) else "gap"
+        ranker = GroupedRanker(estimator, objective=metric, eval_metric="gap", **STOP)
+        assert ranker.fit(frame, y).score(frame, y) > 0.6
+
+
+@pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
+def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    kinds = np.array(["a", "b", "c"])[data.qid % 3]
+    some = pl.Series([None if row % 7 == 0 else row for row in range(len(y))])
+    columns = {"flag": data.X[:, 0] > 0, "some": some, "kind": pl.Series(kinds, dtype=pl.String)}
+    frame = pl.DataFrame(data.X, data.feature_names).with_columns(**columns)
+    enum = frame.with_columns(kind=frame["kind"].cast(pl.Enum(["c", "a", "b", "d"])))
+    ranker = GroupedRanker(make(**{"enable_categorical": True} if make is xgb else {}))
+    ranker.set_params(eval_metric="gap", **STOP).fit(enum, y)
+    same = {"flag": columns["flag"], "some": 0}
+    known = pd.DataFrame(data.X, columns=data.feature_names).assign(**same)
+    known["some"] = some.to_numpy()
+    known["kind"] = pd.Categorical(kinds, categories=["c", "a", "b", "d"])
+    again = clone(ranker).fit(known, y)
+    assert ranker.predict(enum).tolist() == again.predict(known).tolist()
+    assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
+    with pytest.raises(ValueError, match=r"'kind' is a Categorical.*polars\.Enum"):
+        ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
