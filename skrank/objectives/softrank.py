@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
@@ -202,10 +203,10 @@ class BoundSoftRank:
         self.weight = check.check_training_weights(weights, self.queries)
         self.round = 0
 
-    def values(self, scores: np.ndarray) -> np.ndarray:
-        """Smooth value of each query; 0 without a relevant document."""
+    def values(self, scores: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
+        """Smooth value of each query; 0 without a relevant document. `dtype` is that of pairs."""
         self._check(scores)
-        out = np.empty(len(self.inverse))
+        out: np.ndarray = np.empty(len(self.inverse), dtype)
         kernels, discount = self._form()
         run_chunks(kernels.values, self.indptr, self._soft(scores), discount, out)
         return out
@@ -221,7 +222,7 @@ class BoundSoftRank:
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """1 - value of each query that has one, times its weight; fills as `gradient` does."""
         self.gradient(scores, grad, hess)
-        return self.weight * np.where(self.empty, 0.0, 1.0 - self.values(scores))
+        return self.weight * np.where(self.empty, 0.0, 1.0 - self.values(scores, grad.dtype))
 
     def _soft(self, scores: np.ndarray) -> Soft:
         sigma, relative = self.objective.sigma, self.objective.relative

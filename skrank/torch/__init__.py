@@ -13,4 +13,5 @@ from skrank.torch._batch import query_offsets as query_offsets
 from skrank.torch._dataset import QueryDataset as QueryDataset
 from skrank.torch._dataset import keep_batch as keep_batch
 from skrank.torch._loss import RankingLoss as RankingLoss
+from skrank.torch._ranker import NeuralRanker as NeuralRanker
 from skrank.torch._sampler import QueryBatchSampler as QueryBatchSampler

@@ -1,0 +1,371 @@
+"""NeuralRanker: a network as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import RegressorTags, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from torch import nn
+
+from skrank import _validation as check
+from skrank._boosters.adapters import highest_grade
+from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._engine.groups import require_groups
+from skrank.evaluation._evaluate import unique_metrics
+from skrank.metrics import Metric
+from skrank.objectives import Objective, as_objective
+from skrank.rankers._checks import check_lists
+from skrank.rankers._rows import Part, Rows
+from skrank.rankers._training import VALIDATION, HeldOut
+from skrank.scoring import scorer
+from skrank.torch._dataset import QueryDataset
+from skrank.torch._loss import RankingLoss
+from skrank.torch._network import Standardize, layers
+from skrank.torch._training import State, Training, predict, seeded
+
+_DTYPES = (np.float32, np.float64)
+
+
+class NeuralRanker(BaseEstimator):
+    """A network trained on a ranking metric, for every tool of scikit-learn.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective, default="gap"
+        What to train on, as in `RankingLoss`.
+    hidden : sequence of int, default=(64, 32)
+        Widths of the hidden layers, with ReLU between them.
+    module : torch.nn.Module, or function of the number of features, optional
+        Another network, or what makes one: from (n_rows, n_features) to (n_rows,) or (n_rows, 1).
+        A module is copied.
+    epochs : int, default=100
+        Passes over the training queries, at most.
+    learning_rate : float, default=1e-3
+        Of Adam.
+    weight_decay : float, default=0.0
+        Of Adam.
+    dropout : float, default=0.0
+        Share of the hidden units that are left out at random in training.
+    batch_queries : int, default=16
+        Queries of a batch.
+    standardize : bool, default=True
+        Centre features and divide them by their standard deviation, over the training rows.
+    eval_metric : str, Metric or a sequence of them, optional
+        What early stopping follows; of several, the first. Default: the metric of `objective`, in a
+        mixture that of the first which has one, else `scoring`.
+    validation_fraction : float, optional
+        Share of the training queries to hold out for early stopping. Default: none, and no early
+        stopping unless `fit` gets `X_val`.
+    early_stopping_rounds : int or None, default=10
+        Epochs without improvement after which training stops, where there is validation; the
+        weights of the best epoch are restored. None: train to the end, and restore them then.
+    warm_start : bool, default=False
+        Take up the last training where it stopped, also if it was interrupted, for `epochs` more.
+    unjudged : {"raise", "drop", "zero"}, default="raise"
+        What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
+        out, or take them for not relevant.
+    max_queries : int, optional
+        Train on no more than so many queries, drawn at random; more of them include the fewer.
+    scoring : str or Metric, default="ndcg@10"
+        What `score` measures.
+    device : str or torch.device, default="cpu"
+    progress : bool, default=False
+        Show epochs and values on standard error.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first weights, of the batches, of dropout and of the queries held out.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The trained network, that standardizes features itself.
+    n_epochs_ : int
+        Epochs that were trained.
+    best_epoch_ : int
+        Epoch, from 1 on, whose weights `module_` has.
+    evals_result_ : dict of str to dict of str to list of float
+        ``evals_result_["validation"]["gap@10"]``: values per epoch, where there is validation.
+    max_grade_ : int
+        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
+        one scale.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        If `X` has names that are all strings.
+
+    See Also
+    --------
+    RankingLoss : for training loops of your own.
+
+    Notes
+    -----
+    The same seed gives the same network on the same machine with the same number of threads of
+    torch. Sparse `X` stays sparse but for the rows of a batch.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.torch import NeuralRanker
+    >>> data = make_ranking(n_queries=40, random_state=0)
+    >>> y = skrank.with_groups(data.relevance, data.qid)
+    >>> ranker = NeuralRanker("gap", hidden=(8,), epochs=20, learning_rate=0.01, random_state=0)
+    >>> ranker.fit(data.X, y).score(data.X, y) > 0.6
+    True
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
+
+    def __init__(
+        self,
+        objective: str | Metric | Objective = "gap",
+        *,
+        hidden: Sequence[int] = (64, 32),
+        module: nn.Module | Callable[[int], nn.Module] | None = None,
+        epochs: int = 100,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        dropout: float = 0.0,
+        batch_queries: int = 16,
+        standardize: bool = True,
+        eval_metric: str | Metric | Sequence[str | Metric] | None = None,
+        validation_fraction: float | None = None,
+        early_stopping_rounds: int | None = 10,
+        warm_start: bool = False,
+        unjudged: str = "raise",
+        max_queries: int | None = None,
+        scoring: str | Metric = "ndcg@10",
+        device: Any = "cpu",
+        progress: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.objective = objective
+        self.hidden = hidden
+        self.module = module
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.batch_queries = batch_queries
+        self.standardize = standardize
+        self.eval_metric = eval_metric
+        self.validation_fraction = validation_fraction
+        self.early_stopping_rounds = early_stopping_rounds
+        self.warm_start = warm_start
+        self.unjudged = unjudged
+        self.max_queries = max_queries
+        self.scoring = scoring
+        self.device = device
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups_val: Any = None,
+    ) -> NeuralRanker:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Finite features.
+        y : array-like of shape (n_rows,)
+            Labels, at least 0.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        qid : array-like of shape (n_rows,), optional
+            Another name for `groups`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+        X_val, y_val, groups_val : optional
+            Rows to validate on, instead of `validation_fraction`.
+
+        Returns
+        -------
+        NeuralRanker
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN;
+            if weights vary inside a query; if a feature is not finite; if the objective cannot be
+            trained on; if scores become infinite.
+        """
+        if groups is not None and qid is not None:
+            raise ValueError("groups and qid are two names for the query of each row: give one.")
+        if y is None:
+            raise ValueError("NeuralRanker requires y to be passed, but the target y is None.")
+        self._check(X_val, y_val)
+        again = self.warm_start and hasattr(self, "module_")
+        ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
+        table = self._table(X, reset=not again)
+        warn_of_feature([self])
+        check_consistent_length(table, y)
+        self._split_seen = warn_of_split(ids)
+        rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
+        check_lists(rows)
+        assert rows.codes is not None
+        trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+        if not again:
+            rng = check_random_state(self.random_state)
+            self._state = State(seed=int(rng.randint(2**31 - 1)))
+        choices = check_random_state(self._state.seed)
+        train, chosen = rows.choose(self.max_queries, self.validation_fraction, choices)
+        valid = rows.part(chosen) if len(chosen) else None
+        if X_val is not None:
+            valid = self._external(X_val, y_val, groups_val)
+        self.max_grade_ = highest_grade(
+            (rows.y if valid is None else np.append(rows.y, valid.y)).astype(np.float64)
+        )
+        part = rows.part(train)
+        if not again:
+            self.module_ = self._network(part.X)
+        training = self._training(part, valid)
+        self._trained_on = trained_on
+        training.run(self.epochs, self._state)
+        self.n_epochs_ = self._state.epoch
+        self.best_epoch_ = self._state.best_epoch if valid is not None else self._state.epoch
+        values = {name: list(found) for name, found in self._state.values.items()}
+        self.evals_result_ = {VALIDATION: values} if values else {}
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Score rows: within a query, higher ranks first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self, "module_")
+        device = torch.device(self.device)
+        return predict(self.module_.to(device), self._table(X, reset=False), device)
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Measure the ranking of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float
+            Mean over queries of `scoring`; negated if lower is better.
+        """
+        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().items()
+        # what the ranker was trained on tells of labels in this process
+        return {name: value for name, value in state if name != "_trained_on"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # ensembles take it for what it is to them: one number per row, the higher the better
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    # parts of fit ---------------------------------------------------------------------------------
+
+    def _check(self, X_val: Any, y_val: Any) -> None:
+        check.check_count("epochs", self.epochs, "passes over the training queries")
+        check.check_count("batch_queries", self.batch_queries, "queries of a batch")
+        check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
+        check.check_number("weight_decay", self.weight_decay, 0, 1e3)
+        if self.dropout:
+            check.check_share("dropout", self.dropout, ": it leaves no unit")
+        for width in self.hidden:
+            check.check_count("each of hidden", width, "units of a layer")
+        if self.max_queries is not None:
+            check.check_count("max_queries", self.max_queries, "training queries to use")
+        if self.early_stopping_rounds is not None:
+            check.check_count("early_stopping_rounds", self.early_stopping_rounds, "see its docs")
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both, or none.")
+        if self.validation_fraction is not None:
+            check.check_share(
+                "validation_fraction", self.validation_fraction, ": it leaves nothing to train on"
+            )
+            if X_val is not None:
+                raise ValueError("there are X_val and validation_fraction: set one of the two.")
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """Features as an array or a CSR matrix of finite numbers."""
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+
+    def _external(self, X_val: Any, y_val: Any, groups_val: Any) -> Part:
+        check_consistent_length(X_val, y_val)
+        ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
+        table = self._table(X_val, reset=False)
+        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
+
+    def _network(self, X: Any) -> nn.Module:
+        """A fresh network for features such as X."""
+        n_features = X.shape[1]
+        with seeded(self._state.seed, torch.device("cpu")):
+            if self.module is None:
+                inner: nn.Module = layers(n_features, tuple(self.hidden), self.dropout)
+            elif isinstance(self.module, nn.Module):
+                inner = copy.deepcopy(self.module)
+            else:
+                inner = self.module(n_features)
+        return nn.Sequential(Standardize.of(X), inner) if self.standardize else inner
+
+    def _training(self, train: Part, valid: Part | None) -> Training:
+        objective = as_objective(self.objective)
+        device = torch.device(self.device)
+        held_out = None
+        if valid is not None:
+            metrics = self._metrics(objective)
+            held_out = valid.X, HeldOut(valid, metrics)
+        return Training(
+            network=self.module_.to(device),
+            loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),
+            data=QueryDataset(
+                train.X, train.y, train.queries.row_query, sample_weight=train.weights
+            ),
+            held_out=held_out,
+            batch_queries=self.batch_queries,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            patience=self.early_stopping_rounds,
+            device=device,
+            progress=self.progress,
+        )
+
+    def _metrics(self, objective: Objective) -> dict[str, Metric]:
+        """What is followed, by name; the first decides."""
+        chosen: Any = self.eval_metric
+        if chosen is None:
+            metrics = (getattr(one, "metric", None) for _, one in objective.terms)
+            chosen = next((one for one in metrics if one is not None), self.scoring)
+        named = unique_metrics([chosen] if isinstance(chosen, (str, Metric)) else chosen)
+        return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
