@@ -1,9 +1,9 @@
 """Time and memory of losses in torch: skrank's two paths against formulas written plainly.
 
-The plain formulas are those that allRank, Rax and TF-Ranking have, on padded batches: LambdaRank and
-NeuralNDCG's relatives as tensors of all pairs, softmax cross-entropy as tensors of documents. Each
-is timed forward and backward, interleaved with the others, as the median of processor seconds, and
-of seconds by the clock. Memory is the peak of what tensors hold, of all that the loss allocates.
+The plain formulas are those that allRank, Rax and TF-Ranking have, on padded batches: LambdaRank
+and ApproxNDCG as tensors of all pairs, softmax cross-entropy as tensors of documents. Each is timed
+forward and backward, interleaved with the others, as the median of processor seconds, and of
+seconds by the clock. Memory is the peak of what tensors hold; the kernels' own is that of a query.
 
     python benchmarks/torch_losses.py [--queries 32 256 1024] [--documents 50 120 500]
         [--repeats 7] [--threads 1] [--compile] [--device cuda]
@@ -43,9 +43,8 @@ def plain_lambdarank(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor
     best = (gain.sort(1, descending=True).values / torch.log2(1.0 + ranks)).sum(1)
     gain = gain / best[:, None]
     discount = 1 / torch.log2(1.0 + ranks_of(scores.detach()))
-    weight = (gain[:, :, None] - gain[:, None]).abs() * (
-        discount[:, :, None] - discount[:, None]
-    ).abs()
+    apart = (discount[:, :, None] - discount[:, None]).abs()
+    weight = (gain[:, :, None] - gain[:, None]).abs() * apart
     pairs = labels[:, :, None] > labels[:, None]
     cost = torch.nn.functional.softplus(scores[:, None] - scores[:, :, None])
     return (weight * cost)[pairs].sum() / len(scores)

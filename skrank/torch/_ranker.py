@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
-from sklearn.utils import RegressorTags, check_random_state
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._boosters.adapters import highest_grade
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
+from skrank._engine.whole import collection_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._rows import Part, Rows
 from skrank.rankers._training import VALIDATION, HeldOut
-from skrank.scoring import scorer
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, layers
@@ -33,7 +31,7 @@ from skrank.torch._training import State, Training, predict, seeded
 _DTYPES = (np.float32, np.float64)
 
 
-class NeuralRanker(BaseEstimator):
+class NeuralRanker(Ranker):
     """A network trained on a ranking metric, for every tool of scikit-learn.
 
     Parameters
@@ -118,9 +116,6 @@ class NeuralRanker(BaseEstimator):
     >>> ranker.fit(data.X, y).score(data.X, y) > 0.6
     True
     """
-
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
 
     def __init__(
         self,
@@ -229,9 +224,8 @@ class NeuralRanker(BaseEstimator):
         valid = rows.part(chosen) if len(chosen) else None
         if X_val is not None:
             valid = self._external(X_val, y_val, groups_val)
-        self.max_grade_ = highest_grade(
-            (rows.y if valid is None else np.append(rows.y, valid.y)).astype(np.float64)
-        )
+        labels = rows.y if valid is None else np.append(rows.y, valid.y)
+        self.max_grade_ = collection_grade(y, labels)
         part = rows.part(train)
         if not again:
             self.module_ = self._network(part.X)
@@ -255,40 +249,16 @@ class NeuralRanker(BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
+        rows, device = self._checked(X), torch.device(self.device)
+        return predict(self.module_.to(device), rows, device)
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to score, with the features that the ranker was trained on."""
         check_is_fitted(self, "module_")
-        device = torch.device(self.device)
-        return predict(self.module_.to(device), self._table(X, reset=False), device)
-
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Measure the ranking of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
-
-        Returns
-        -------
-        float
-            Mean over queries of `scoring`; negated if lower is better.
-        """
-        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__().items()
-        # what the ranker was trained on tells of labels in this process
-        return {name: value for name, value in state if name != "_trained_on"}
+        return self._table(X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # ensembles take it for what it is to them: one number per row, the higher the better
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags(poor_score=True)
-        tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
