@@ -30,6 +30,7 @@ from .model_selection import QueryShuffleSplit as QueryShuffleSplit
 from .model_selection import QueryTimeSeriesSplit as QueryTimeSeriesSplit
 from .model_selection import RepeatedQueryKFold as RepeatedQueryKFold
 from .model_selection import query_train_test_split as query_train_test_split
+from .model_selection import search_space as search_space
 from .objectives import AdditivePositionBias as AdditivePositionBias
 from .objectives import LambdaLoss as LambdaLoss
 from .objectives import LambdaRank as LambdaRank

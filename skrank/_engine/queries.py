@@ -82,7 +82,8 @@ class Queries:
     def centered(self, values: np.ndarray) -> np.ndarray:
         """Values per contiguous row, less the mean of those of their query."""
         means = np.add.reduceat(values, self.indptr[:-1]) / self.sizes
-        return values - np.repeat(means, self.sizes)
+        rest = np.repeat(means, self.sizes)
+        return np.subtract(values, rest, out=rest)
 
     def name(self, query: int) -> str:
         """The id of a query by its number, for messages."""

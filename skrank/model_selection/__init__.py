@@ -1,7 +1,7 @@
-"""Splits that keep queries whole.
+"""Splits that keep queries whole, and parameters worth searching.
 
-Which query falls where depends on the query ids, the labels and the seed only: not on the order of
-the rows, nor on the version of scikit-learn.
+Which query falls into which part depends on the query ids, the labels and the seed only: not on the
+order of the rows, nor on the version of scikit-learn.
 """
 
 from skrank.model_selection._draws import QueryShuffleSplit as QueryShuffleSplit
@@ -10,3 +10,5 @@ from skrank.model_selection._draws import query_train_test_split as query_train_
 from skrank.model_selection._folds import LETORFolds as LETORFolds
 from skrank.model_selection._folds import QueryKFold as QueryKFold
 from skrank.model_selection._folds import RepeatedQueryKFold as RepeatedQueryKFold
+from skrank.model_selection._space import SearchSpace as SearchSpace
+from skrank.model_selection._space import search_space as search_space

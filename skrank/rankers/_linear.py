@@ -230,6 +230,8 @@ class LinearRanker(Ranker):
         self.max_grade_ = collection_grade(y, labels)
         stages = stages.on_scale(self.max_grade_)
         training = self._training(rows, ids, train, stages)
+        if not held_out:
+            del rows  # whose copies of vectors are no longer needed
         start = training.start(self._given(before, training))
         path = training.path(alphas, start)
         self.evals_result_: dict[str, dict[str, list[float]]] = {}

@@ -11,7 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from skrank._engine.queries import Queries
 
-_BLOCK = 2**20  # entries of X that are taken at a time: converted or centred copies stay small
+_BLOCK = 2**17  # entries of X that are taken at a time: converted or centred copies stay small
 
 
 def products(X: Any, weights: np.ndarray) -> np.ndarray:
@@ -58,7 +58,9 @@ class ScaledFeatures:
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Score of each row."""
         given = weights / self.scale
-        return self.queries.gather(products(self.X, given)) - self.center @ given
+        scores = self.queries.gather(products(self.X, given))
+        scores -= self.center @ given
+        return scores
 
     def slopes(self, rows: np.ndarray) -> np.ndarray:
         """Slope along each weight of a function with these slopes along the scores of rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -285,3 +286,19 @@ def test_max_queries_draws_a_prefix():
     chosen = np.random.RandomState(0).permutation(60)[:10]
     rows = np.isin(QID, chosen)
     assert_allclose(few.coef_, fit(X[rows], LABELS[rows], QID[rows]).coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_memory_is_that_of_some_vectors():
+    rng = np.random.default_rng(0)
+    n_rows = 300_000
+    table, qid = rng.normal(size=(n_rows, 4)), np.repeat(np.arange(n_rows // 100), 100)
+    labels = (table.sum(1) + rng.normal(size=n_rows)).clip(0, 3).round()
+    ranker = LinearRanker(sigma=1, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ranker.fit(table[:1000], labels[:1000], groups=qid[:1000])  # compiles
+        tracemalloc.start()
+        ranker.fit(table, labels, groups=qid)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 40 * n_rows

@@ -1,0 +1,377 @@
+"""Which ranker ranks best? Peers and skrank, equal budgets, on the folds of LETOR collections.
+
+Each contestant is trained on the training part of each fold, with the same settings of trees and
+the same number of rounds at most, stops early on the nDCG@10 of the validation part, and is
+measured on the test part. Rows are shuffled, anew for each seed, for their order tells the labels
+in some collections. Linear rankers have no trees and no seed. The second setting of trees
+regularises them more. A control is one contestant once more, with other seeds: what differs from it
+is noise.
+
+    python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
+        [--only NAME ...] [--report] [--plot quality.svg] [--markdown]
+
+A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). What is in the log is not run
+again: the contest can be stopped and goes on where it stopped. --report runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+import skrank
+from skrank.datasets import load_letor
+
+METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
+ROUNDS, PATIENCE, RATE = 400, 60, 0.05
+BASE = "LightGBM lambdarank"  # that all are compared with
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A ranker of the contest.
+
+    Attributes
+    ----------
+    make : function of the seed and whether to regularise; gives an estimator for GroupedRanker, or
+        a LinearRanker
+    options : dict
+        Of GroupedRanker.
+    binary : bool
+        It is trained on relevant or not, for it takes no grades.
+    first_seed : int
+    """
+
+    make: Callable[[int, bool], Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    binary: bool = False
+    first_seed: int = 0
+
+    @property
+    def linear(self) -> bool:
+        """It has neither trees nor a seed."""
+        return self.make is linear
+
+
+def linear(seed: int, regularised: bool) -> None:
+    """LinearRanker is made from its options."""
+
+
+def light(**params: Any) -> Callable[[int, bool], Any]:
+    """LightGBM with the trees of the contest."""
+
+    def make(seed: int, regularised: bool) -> Any:
+        import lightgbm
+
+        extra = {"extra_trees": True, "reg_lambda": 10.0} if regularised else {}
+        return lightgbm.LGBMRanker(
+            n_estimators=ROUNDS, learning_rate=RATE, num_leaves=15, min_child_samples=50,
+            colsample_bytree=0.7, subsample=0.8, subsample_freq=1, random_state=seed,
+            n_jobs=1, verbosity=-1, **params, **extra,
+        )  # fmt: skip
+
+    return make
+
+
+def extreme(**params: Any) -> Callable[[int, bool], Any]:
+    """XGBoost with trees as near to them as it has them."""
+
+    def make(seed: int, regularised: bool) -> Any:
+        import xgboost
+
+        extra = {"colsample_bynode": 0.3, "reg_lambda": 10.0} if regularised else {}
+        return xgboost.XGBRanker(
+            n_estimators=ROUNDS, learning_rate=RATE, max_leaves=15, max_depth=0,
+            grow_policy="lossguide", colsample_bytree=0.7, subsample=0.8, random_state=seed,
+            n_jobs=1, **params, **extra,
+        )  # fmt: skip
+
+    return make
+
+
+def cat(loss: str) -> Callable[[int, bool], Any]:
+    """CatBoost with as many leaves."""
+
+    def make(seed: int, regularised: bool) -> Any:
+        import catboost
+
+        extra = {"random_strength": 4.0, "l2_leaf_reg": 10.0} if regularised else {}
+        return catboost.CatBoostRanker(
+            loss_function=loss, iterations=ROUNDS, learning_rate=RATE, depth=4, rsm=0.7,
+            bootstrap_type="Bernoulli", subsample=0.8, random_seed=seed, thread_count=1,
+            verbose=False, allow_writing_files=False, **extra,
+        )  # fmt: skip
+
+    return make
+
+
+GAP, START = {"objective": "gap"}, {"init": "linear"}
+CONTESTANTS = {
+    BASE: Contestant(light()),
+    "LightGBM lambdarank, full lists": Contestant(light(lambdarank_truncation_level=10_000)),
+    "LightGBM rank_xendcg": Contestant(light(objective="rank_xendcg")),
+    "XGBoost rank:ndcg": Contestant(extreme(objective="rank:ndcg")),
+    "XGBoost rank:map": Contestant(extreme(objective="rank:map"), binary=True),
+    "CatBoost YetiRank": Contestant(cat("YetiRank")),
+    "CatBoost QueryRMSE": Contestant(cat("QueryRMSE")),
+    "LightGBM, GAP": Contestant(light(), GAP),
+    "LightGBM, nDCG": Contestant(light(), {"objective": "ndcg"}),
+    "LightGBM, AP": Contestant(light(), {"objective": "ap"}),
+    "LightGBM, 0.5 GAP + 0.5 nDCG@10": Contestant(light(), {"objective": "0.5*gap+0.5*ndcg@10"}),
+    "LightGBM, centred squared error": Contestant(
+        light(), {"objective": skrank.SquaredError(centered=True)}
+    ),
+    "LightGBM, softmax": Contestant(light(), {"objective": skrank.Softmax()}),
+    "XGBoost, GAP": Contestant(extreme(), GAP),
+    "LinearRanker, GAP": Contestant(linear, GAP),
+    "LinearRanker, AP": Contestant(linear, {"objective": "ap"}),
+    "LinearRanker, nDCG": Contestant(linear, {"objective": "ndcg"}),
+    "LightGBM, GAP from linear": Contestant(light(), GAP | START),
+    "XGBoost, GAP from linear": Contestant(extreme(), GAP | START),
+    "CatBoost YetiRank from linear": Contestant(cat("YetiRank"), START),
+    "LightGBM, GAP from linear, control": Contestant(light(), GAP | START, first_seed=1000),
+}
+
+
+# running ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a line of the log."""
+
+    collection: str
+    fold: int
+    name: str
+    regularised: bool
+    seed: int
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.collection, self.fold, self.name, self.regularised, self.seed)
+
+
+def runs_of(collection: str, folds: int, names: list[str], seeds: int) -> Iterator[Run]:
+    """The trainings of a collection, all contestants of a seed before the next seed."""
+    for seed in range(seeds):
+        for name in names:
+            one = CONTESTANTS[name]
+            for regularised in (False, True):
+                if not (one.linear and (regularised or seed)):
+                    for fold in range(folds):
+                        yield Run(collection, fold, name, regularised, one.first_seed + seed)
+
+
+def shuffled(part: Any, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series]:
+    order = rng.permutation(len(part.relevance))
+    return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
+
+
+def train(run: Run, fold: Any) -> dict[str, Any]:
+    """The line of a run: means of the validation part, values of the queries of the test part."""
+    one, begun = CONTESTANTS[run.name], time.process_time()
+    rng = np.random.default_rng(run.seed)
+    (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
+    top = int(max(part.relevance.max() for part in fold))
+    estimator = one.make(run.seed, run.regularised)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if one.linear:
+            ranker = skrank.LinearRanker(**one.options).fit(X, y)
+        else:
+            ranker = skrank.GroupedRanker(
+                estimator, eval_metric="ndcg@10", early_stopping_rounds=PATIENCE, **one.options
+            )
+            labels = y.clip(upper=1) if one.binary else y
+            ranker.fit(X, labels, X_val=X_val, y_val=y_val)
+    valid, test = (
+        skrank.evaluate(labels, ranker.predict(table), metrics=METRICS, max_grade=top)
+        for table, labels in ((X_val, y_val), (X_test, y_test))
+    )
+    return {
+        "run": run.key,
+        "rounds": getattr(ranker, "best_iteration_", None),
+        "seconds": round(time.process_time() - begun, 2),
+        "valid": valid.per_query.mean().round(5).to_dict(),
+        "test": {
+            name: {str(query): round(value, 5) for query, value in column.dropna().items()}
+            for name, column in test.per_query.items()
+        },
+    }
+
+
+def contest(folders: list[str], options: argparse.Namespace) -> None:
+    """Run what the log does not have yet, and add it."""
+    known = {tuple(line["run"]) for line in read(options.log)}
+    for folder in folders:
+        folds = list(load_letor(folder).folds)
+        collection = Path(folder).name
+        todo = [
+            run
+            for run in runs_of(collection, len(folds), options.names, options.seeds)
+            if run.key not in known
+        ]
+        jobs = (delayed(train)(run, folds[run.fold]) for run in todo)
+        with open(options.log, "a", encoding="utf-8") as log:
+            lines = Parallel(options.jobs, return_as="generator_unordered")(jobs)
+            for count, line in enumerate(lines, start=1):
+                log.write(json.dumps(line) + "\n")
+                log.flush()
+                if count % 50 == 0 or count == len(todo):
+                    print(f"{collection}: {count} of {len(todo)} trainings", flush=True)
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    """Lines of a log; none if there is no file. A line that was cut is left out."""
+    lines = []
+    if Path(path).exists():
+        for text in Path(path).read_text(encoding="utf-8").splitlines():
+            try:
+                lines.append(json.loads(text))
+            except json.JSONDecodeError:
+                print("a line of the log is cut: it is run again")
+    return lines
+
+
+# reporting ----------------------------------------------------------------------------------------
+
+
+def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values by query (a row each), and means of validation parts by training."""
+    tests, valids = [], []
+    for line in lines:
+        collection, fold, name, regularised, seed = line["run"]
+        title = name + (", regularised" if regularised else "")
+        where = {"collection": collection, "name": title, "seed": seed, "fold": fold}
+        valids.append(where | line["valid"])
+        frame = pd.DataFrame(line["test"]).rename_axis("query").reset_index()
+        tests.append(frame.assign(**where))
+    return pd.concat(tests, ignore_index=True), pd.DataFrame(valids)
+
+
+def summary(tests: pd.DataFrame) -> pd.DataFrame:
+    """Mean of each contestant, and how far it is ahead of the base, by collection."""
+    rows = []
+    for collection, part in tests.groupby("collection"):
+        by_query = part.groupby(["name", "query"])[METRICS].mean()  # over seeds
+        base = by_query.loc[BASE]
+        names = list(by_query.index.unique("name"))
+        for metric in METRICS:
+            table = pd.DataFrame({name: by_query.loc[name][metric] for name in names})
+            against = [(names.index(name), names.index(BASE)) for name in names if name != BASE]
+            test = skrank.stats.paired_t(table.to_numpy(), pairs=np.array(against))
+            adjusted = dict(
+                zip(
+                    [name for name in names if name != BASE],
+                    skrank.stats.holm(test.p_value),
+                    strict=True,
+                )
+            )
+            seeds = part.groupby(["name", "seed"])[metric].mean()
+            rows += [
+                {
+                    "collection": collection, "metric": metric, "name": name,
+                    "mean": table[name].mean(), "ahead": (table[name] - base[metric]).mean(),
+                    "p": adjusted.get(name, np.nan), "sd": seeds.loc[name].std(),
+                    "seeds": len(seeds.loc[name]),
+                }
+                for name in names
+            ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def report(lines: list[dict[str, Any]], markdown: bool) -> pd.DataFrame:
+    tests, _ = tables(lines)
+    found = summary(tests)
+    order = [name + more for name in CONTESTANTS for more in ("", ", regularised")]
+    for collection, part in found.groupby("collection"):
+        wide = part.pivot(index="name", columns="metric", values="mean")[METRICS]
+        stars = part.pivot(index="name", columns="metric", values="p")[METRICS] < 0.05
+        wide = wide.reindex([name for name in order if name in wide.index])
+        cells = wide.map("{:.4f}".format) + stars.reindex(wide.index).map(
+            lambda s: "*" if s else ""
+        )
+        cells.insert(0, "seeds", part.groupby("name")["seeds"].first().reindex(wide.index))
+        cells["sd of nDCG@10"] = part[part.metric == "ndcg@10"].set_index("name")["sd"].round(4)
+        print(f"\n{collection}; * differs from {BASE}, p < .05, paired t over queries with Holm\n")
+        print(as_markdown(cells) if markdown else cells.to_string())
+    both = found.groupby(["name", "metric"])["mean"].mean().unstack()[METRICS]
+    if found.collection.nunique() > 1:
+        print("\nmean of the collections\n")
+        both = both.reindex([name for name in order if name in both.index]).map("{:.4f}".format)
+        print(as_markdown(both) if markdown else both.to_string())
+    return found
+
+
+def as_markdown(frame: pd.DataFrame) -> str:
+    head = "| ranker | " + " | ".join(map(str, frame.columns)) + " |\n"
+    rows = [
+        f"| {name} | " + " | ".join(map(str, row)) + " |"
+        for name, row in zip(frame.index, frame.to_numpy(), strict=True)
+    ]
+    return head + "|---" * (1 + len(frame.columns)) + "|\n" + "\n".join(rows)
+
+
+def plot(found: pd.DataFrame, path: str) -> None:
+    """Means of nDCG@10 and AP, a panel per collection and metric."""
+    import matplotlib.pyplot as plt
+
+    collections, metrics = sorted(found.collection.unique()), ["ndcg@10", "ap"]
+    names = [name for name in CONTESTANTS if name in set(found.name) and "control" not in name]
+    fig, axes = plt.subplots(
+        1, len(collections) * len(metrics), sharey=True, squeeze=False,
+        figsize=(3 * len(collections) * len(metrics) + 2, 0.28 * len(names) + 1),
+    )  # fmt: skip
+    for ax, (collection, metric) in zip(
+        axes[0], [(one, metric) for one in collections for metric in metrics], strict=True
+    ):
+        part = found[(found.collection == collection) & (found.metric == metric)].set_index("name")
+        for shift, more, marker in ((-0.12, "", "o"), (0.12, ", regularised", "s")):
+            shown = [i for i, name in enumerate(names) if name + more in part.index]
+            rows = part.loc[[names[i] + more for i in shown]]
+            colors = ["C3" if "linear" in names[i].lower() else "C0" for i in shown]
+            ax.scatter(
+                rows["mean"], np.array(shown) + shift, c=colors, marker=marker, s=18,
+                label="regularised trees" if more else "trees of the contest",
+            )  # fmt: skip
+        ax.set_title(f"{collection}: {metric}", fontsize=9)
+        ax.grid(axis="x", alpha=0.3)
+    axes[0, 0].set_yticks(range(len(names)), names, fontsize=8)
+    axes[0, 0].invert_yaxis()
+    axes[0, -1].legend(fontsize=7)
+    fig.tight_layout()
+    fig.savefig(path)
+    print(f"wrote {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--log", default="quality.jsonl", help="file of results, read and added to")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants of these names")
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    options.names = options.only or list(CONTESTANTS)
+    if not options.report:
+        contest(options.folders, options)
+    found = report(read(options.log), options.markdown)
+    if options.plot:
+        plot(found, options.plot)
+
+
+if __name__ == "__main__":
+    main()

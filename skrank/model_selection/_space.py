@@ -1,0 +1,183 @@
+"""Parameters worth tuning, and where to look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_PREFIX = "estimator__"
+
+
+@dataclass(frozen=True)
+class Between:
+    """Numbers of a range.
+
+    Attributes
+    ----------
+    low, high : int or float
+        Both included. Integers are drawn if both are.
+    grid : tuple
+        Values for a grid; empty for a parameter that is left out of it.
+    log : bool
+        Even on a logarithmic scale.
+    """
+
+    low: float
+    high: float
+    grid: tuple[float, ...] = ()
+    log: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are integers."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def suggest(self, name: str, trial: Any) -> Any:
+        """A value from a trial of Optuna."""
+        suggest = trial.suggest_int if self.whole else trial.suggest_float
+        return suggest(name, self.low, self.high, log=self.log)
+
+    def rvs(self, size: int | None = None, random_state: Any = None) -> Any:
+        """Random values, as distributions of scipy give them."""
+        from sklearn.utils import check_random_state
+
+        low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+        forth, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
+        drawn = back(check_random_state(random_state).uniform(forth(low), forth(high), size))
+        found = np.clip(np.rint(drawn) if self.whole else drawn, self.low, self.high)
+        kind = int if self.whole else float
+        return kind(found) if size is None else found.astype(kind)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Values to choose from, all of them in a grid."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def grid(self) -> tuple[Any, ...]:
+        """All values."""
+        return self.values
+
+    def suggest(self, name: str, trial: Any) -> Any:
+        """A value from a trial of Optuna."""
+        return trial.suggest_categorical(name, self.values)
+
+
+_RATE = Between(0.01, 0.2)
+_SHARE = Between(0.3, 1.0, log=False)
+_L2 = Between(1e-3, 100.0)
+_TREES: dict[tuple[str, str], dict[str, Between | OneOf]] = {
+    ("lightgbm", "LGBMModel"): {
+        "num_leaves": Between(4, 64, (7, 15, 31)),
+        "min_child_samples": Between(5, 200, (20, 50)),
+        "extra_trees": OneOf((False, True)),
+        "learning_rate": _RATE,
+        "colsample_bytree": _SHARE,
+        "reg_lambda": _L2,
+    },
+    ("xgboost", "XGBModel"): {
+        "max_depth": Between(2, 8, (3, 4, 6)),
+        "min_child_weight": Between(0.1, 100.0, (1.0, 10.0)),
+        "reg_lambda": Between(1e-3, 100.0, (1.0, 10.0)),
+        "learning_rate": _RATE,
+        "colsample_bytree": _SHARE,
+        "subsample": Between(0.5, 1.0, log=False),
+    },
+    ("catboost", "CatBoost"): {
+        "depth": Between(2, 8, (3, 4, 6)),
+        "l2_leaf_reg": Between(0.5, 100.0, (3.0, 10.0)),
+        "random_strength": Between(0.1, 20.0, (1.0, 4.0)),
+        "learning_rate": _RATE,
+    },
+    ("sklearn", "BaseHistGradientBoosting"): {
+        "max_leaf_nodes": Between(4, 64, (7, 15, 31)),
+        "min_samples_leaf": Between(5, 200, (20, 50)),
+        "l2_regularization": _L2,
+        "learning_rate": _RATE,
+    },
+}
+_LINEAR: dict[str, Between | OneOf] = {"alpha": Between(1e-5, 0.1, (1e-4, 1e-3, 1e-2))}
+_START: dict[str, Between | OneOf] = {"init_scale": Between(0.2, 5.0, (0.5, 1.0, 2.0))}
+
+
+class SearchSpace(dict[str, list[Any]]):
+    """Values of parameters, as GridSearchCV takes them; ranges for other searches.
+
+    Attributes
+    ----------
+    ranges : dict of str to Between or OneOf
+        All parameters, of which the grid holds the most important ones.
+    """
+
+    def __init__(self, ranges: dict[str, Between | OneOf]) -> None:
+        super().__init__({name: list(one.grid) for name, one in ranges.items() if one.grid})
+        self.ranges = ranges
+
+    @property
+    def distributions(self) -> dict[str, Between | Sequence[Any]]:
+        """What RandomizedSearchCV draws from."""
+        return {
+            name: one.values if isinstance(one, OneOf) else one for name, one in self.ranges.items()
+        }
+
+    def suggest(self, trial: Any) -> dict[str, Any]:
+        """Parameters for `set_params` from a trial of Optuna."""
+        return {name: one.suggest(name, trial) for name, one in self.ranges.items()}
+
+
+def search_space(estimator: Any) -> SearchSpace:
+    """Parameters of a ranker that are worth tuning, and their ranges.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A GroupedRanker or LinearRanker, whose parameters are named as they are; or an estimator of
+        LightGBM, XGBoost, CatBoost or HistGradientBoosting, whose parameters are named as in a
+        GroupedRanker around it: ``estimator__num_leaves``.
+
+    Returns
+    -------
+    SearchSpace
+        A dict of lists for GridSearchCV; its `distributions` are for RandomizedSearchCV, its
+        `suggest(trial)` is for Optuna. Both know more parameters than the grid, which has no more
+        than 36 points. The number of rounds is not among them: early stopping finds it.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known about the estimator.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> import skrank
+    >>> from skrank.model_selection import search_space
+    >>> search_space(lightgbm.LGBMRanker())["estimator__num_leaves"]
+    [7, 15, 31]
+    >>> ranker = skrank.GroupedRanker(lightgbm.LGBMRanker(), objective="gap", init="linear")
+    >>> sorted(search_space(ranker).ranges)[-1]
+    'init_scale'
+    >>> search_space(skrank.LinearRanker())
+    {'alpha': [0.0001, 0.001, 0.01]}
+    """
+    classes = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    if ("skrank", "LinearRanker") in classes:
+        return SearchSpace(dict(_LINEAR))
+    inner, start = estimator, False
+    if ("skrank", "GroupedRanker") in classes:
+        inner, start = estimator.estimator, estimator.init is not None
+    known = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(inner).__mro__]
+    trees = next((_TREES[name] for name in known if name in _TREES), None)
+    if trees is None:
+        raise ValueError(
+            f"nothing is known about the parameters of {type(inner).__name__}: search_space takes "
+            "a LinearRanker, and estimators of LightGBM, XGBoost, CatBoost and "
+            "HistGradientBoosting, bare or in a GroupedRanker."
+        )
+    ranges = {_PREFIX + name: one for name, one in trees.items()}
+    return SearchSpace({**ranges, **(_START if start else {})})
