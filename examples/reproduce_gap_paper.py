@@ -18,7 +18,6 @@ networks; what is linear is drawn by no lot.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -91,6 +90,14 @@ def network(kind: str) -> Callable[..., Scores]:
     return train
 
 
+def networks_at_hand() -> bool:
+    try:
+        from skrank.torch import NeuralRanker
+    except ImportError:
+        return False
+    return NeuralRanker is not None
+
+
 def shuffled(part: Any, rng: np.random.Generator) -> Part:
     order = rng.permutation(len(part.relevance))
     return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
@@ -121,7 +128,7 @@ def main() -> None:
         "SoftRank": (softrank, 1),
         "LambdaRank": (lambdarank, 1),
     }
-    if importlib.util.find_spec("torch"):
+    if networks_at_hand():
         for kind in ("SoftRank", "LambdaRank"):
             kinds[f"{kind}, network"] = (network(kind), options.seeds)
     for name, (learn, seeds) in kinds.items():
