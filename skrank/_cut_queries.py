@@ -220,7 +220,7 @@ def warn_of_scored(models: list[Any], groups: np.ndarray, y: Any, queries: Queri
             f"each of the {len(queries)} rows is a query of its own, and every ranking of one row "
             "is perfect: give the id of the query, not of the document, as groups.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=3,  # where the scorer, or fit, is called
         )
     if any(getattr(model, "_split_seen", False) for model in models) or warn_of_split(groups):
         return
@@ -240,7 +240,7 @@ def warn_of_feature(models: list[Any]) -> None:
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid) and drop the column.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=3,  # where the scorer, or fit, is called
         )
 
 

@@ -22,8 +22,9 @@ class ERR(Metric):
     Parameters
     ----------
     max_grade : int, optional
-        Highest grade of the collection. Default: the highest label of the data that the metric
-        meets. Give it when values of different data sets are to be compared.
+        Highest grade of the collection. Default: that of all labels of the `skrank.with_groups`
+        that the data come from, else the highest label of the data. Give it when values of
+        different data sets are to be compared.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1); an ideal list scores less than 1.
 

@@ -29,8 +29,8 @@ class RBP(Metric):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: the highest label of the
-        data that the metric meets.
+        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
+        `skrank.with_groups` that the data come from, else the highest label of the data.
     rel : float, optional
         Lowest label of a relevant document, which gains 1 where others gain 0. Default: documents
         gain as `gain` says.

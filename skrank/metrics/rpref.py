@@ -29,8 +29,8 @@ class RPref(PreferenceMetric):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: the highest label of the
-        data that the metric meets.
+        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
+        `skrank.with_groups` that the data come from, else the highest label of the data.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 

@@ -46,9 +46,9 @@ class AdditivePositionBias(Objective, PositionObjective):
 
     Notes
     -----
-    Positions come from ``position=`` of a LightGBM Dataset, which numbers them anew from 0 on, in
-    the order of their first occurrence. Everywhere else they are the order of the rows inside their
-    query: sort the rows of a query as they were shown.
+    Positions come from ``position=`` of `GroupedRanker.fit`, or of a LightGBM Dataset, which
+    numbers them anew from 0 on, in the order of their first occurrence. Everywhere else they are
+    the order of the rows inside their query: sort the rows of a query as they were shown.
 
     Boosters do not say when a training begins. It does when all documents of each query tie, or
     when the scores are those of the first round on these data: biases start at 0 then. A training
