@@ -8,9 +8,9 @@ See `quadratic` for T and the changes by swaps.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from skrank._kernels import tiles
+from skrank._kernels.cache import njit
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple
 BELOW, ABOVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(2))

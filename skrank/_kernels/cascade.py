@@ -11,28 +11,66 @@ case.
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import longest, options
+
+_NOTHING = 1e-18  # of a sum: no part that double precision keeps
 
 
 @njit(**options)
-def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by):
+def _most_common(ranked, low, high, stop, count):
+    """The most common rho of a block, codes that share one but for 0 taken apart."""
+    worthless, best = 0, 0.0
+    for row in range(low, high):
+        code = ranked[row]
+        count[code] += 1
+        worthless += stop[code] == 0
+    most = worthless
+    for row in range(low, high):
+        code = ranked[row]
+        if count[code] > most and stop[code] > 0:
+            most, best = count[code], stop[code]
+        count[code] = 0
+    return best
+
+
+@njit(**options)
+def _reach(ranked, low, high, stop):
+    """Documents of a random order behind which nothing changes the worth in double precision.
+
+    A user passes j of them with at most the chance m^j, m being the mean of 1 - rho (Maclaurin's
+    inequality of symmetric means); the first document alone is worth 1 - m of what remains.
+    """
+    total = 0.0
+    for row in range(low, high):
+        total += stop[ranked[row]]
+    mean = total / (high - low)
+    if mean == 0 or mean >= 1:
+        return int(mean > 0)
+    needed = np.log(_NOTHING * mean) / np.log1p(-mean)
+    return int(min(np.ceil(needed), float(high - low)))
+
+
+@njit(**options)
+def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, count):
     """Expected worth of a block of ties for a user who reaches it.
 
     ``pass_by[j]`` is the probability that a user passes the first j documents of a random order:
-    the mean of prod (1 - rho) over all sets of j documents, built by adding one document at a time.
+    the mean of prod (1 - rho) over all sets of j documents. It is a power where all documents have
+    the most common rho; the others are added one at a time.
     """
-    size = high - low
-    shown = min(size, depth - first_rank)
-    known = 0  # documents with rho = 0 leave every product as it is
+    shown = min(_reach(ranked, low, high, stop), depth - first_rank)
+    common = _most_common(ranked, low, high, stop, count)
+    known = 0
     for row in range(low, high):
-        known += stop[ranked[row]] == 0
-    for j in range(shown + 1):
-        pass_by[j] = 1.0 if j <= known else 0.0
+        known += stop[ranked[row]] == common
+    pass_by[0] = 1.0
+    for j in range(1, shown + 1):
+        pass_by[j] = pass_by[j - 1] * (1.0 - common) if j <= known else 0.0
     for row in range(low, high):
         rho = stop[ranked[row]]
-        if rho == 0:
+        if rho == common:
             continue
         known += 1
         for j in range(min(known, shown), 0, -1):
@@ -48,7 +86,7 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by):
 def values(first, last, indptr, lists, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
     ranked, tied, stop, phi = lists.codes, lists.tied, form.stop, form.phi
-    pass_by = np.empty(longest(first, last, indptr) + 1)
+    pass_by, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
     for q in range(first, last):
         start = indptr[q]
         end = start + lists.retrieved[q]
@@ -65,7 +103,7 @@ def values(first, last, indptr, lists, form, inverse, out):
                 alive *= 1.0 - rho
             else:
                 total += alive * _expected_block(
-                    ranked, low, high, stop, phi, low - start, form.depth, pass_by
+                    ranked, low, high, stop, phi, low - start, form.depth, pass_by, count
                 )
                 for row in range(low, high):
                     alive *= 1.0 - stop[ranked[row]]

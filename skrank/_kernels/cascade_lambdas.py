@@ -8,9 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from skrank._kernels import tiles
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple

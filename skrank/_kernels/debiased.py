@@ -15,11 +15,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from skrank._kernels import buckets, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, RANK, SCORE
 
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))

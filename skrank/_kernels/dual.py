@@ -6,8 +6,8 @@ there are columns, the first of which is the reference (x = 0).
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 TOLERANCE = 1e-10  # of F relative to its range, and of the sums of columns

@@ -17,8 +17,8 @@ reference (x = 0).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.dual import TOLERANCE, copy, copy_rows, most_random
 from skrank._kernels.tiles import options
 

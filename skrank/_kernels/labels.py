@@ -1,8 +1,8 @@
 """Turn labels into codes and count them."""
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 

@@ -16,9 +16,9 @@ document lie next to each other as well.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from skrank._kernels import tiles
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple

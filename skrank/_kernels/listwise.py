@@ -14,8 +14,8 @@ the gain of the query, and their chances c_i = exp(s_i) / sum_j exp(s_j),
 import math
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.ranking import GOLDEN, mix
 from skrank._kernels.tiles import longest, options
 

@@ -9,8 +9,8 @@ with the sum over all label vectors up to rounding.
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 _fast = options | {"fastmath": {"contract", "reassoc"}}

@@ -6,8 +6,8 @@ document is uniform, and so is the number of non-relevant ones above it: both me
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)

@@ -14,8 +14,8 @@ So one table T of (ranks x classes) gives every swap by two look-ups.
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 

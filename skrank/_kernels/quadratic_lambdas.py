@@ -1,10 +1,10 @@
 """LambdaRank gradients of quadratic metrics: see `buckets` for the order of work."""
 
 import numpy as np
-from numba import njit
 
 from skrank._kernels import buckets, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 

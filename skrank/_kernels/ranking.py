@@ -1,8 +1,8 @@
 """Order documents by score inside each query and mark the ties."""
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins

@@ -33,10 +33,10 @@ move at once do not overshoot the bound of second order. One pair alone asks for
 import math
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from skrank._kernels import tiles
+from skrank._kernels.cache import njit
 
 LANES = 16  # documents per SIMD step; lists are padded to a multiple
 _FAR = 13.0  # the normal density beyond is below the least normal number of single precision

@@ -11,9 +11,9 @@ query and O(n) memory. The two shares in C_ij are never at hand together: the cu
 import math
 
 import numpy as np
-from numba import njit
 
 from skrank._kernels import tiles
+from skrank._kernels.cache import njit
 from skrank._kernels.softrank import GAIN, PEAK, SCORE, load, make
 
 

@@ -3,8 +3,7 @@
 Both return the first query in which the order of tied documents matters, or -1.
 """
 
-from numba import njit
-
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 EPSILON = 1e-5  # smoothing of infAP in trec_eval

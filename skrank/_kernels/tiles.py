@@ -11,7 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from skrank._kernels.cache import njit
 
 CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
 MOST_LANES = 16  # documents per SIMD step, at most; what is written past the end needs room
@@ -21,7 +22,7 @@ OTHERS = 5  # number of the first field that a kernel may give a meaning of its 
 
 WIDEST_GAP = 1e100  # of scores: differences beyond count as this one
 
-options = {"cache": True, "nogil": True, "error_model": "numpy"}
+options = {"nogil": True, "error_model": "numpy"}
 fast = options | {"fastmath": True}
 
 

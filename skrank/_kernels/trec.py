@@ -8,8 +8,8 @@ the work of one thread: files go to threads, not queries.
 """
 
 import numpy as np
-from numba import njit
 
+from skrank._kernels.cache import njit
 from skrank._kernels.tiles import options
 
 NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO = 10, 35, 43, 45, 46, 48

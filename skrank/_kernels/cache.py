@@ -1,0 +1,93 @@
+"""Compile, and keep machine code for the next process where it can be kept.
+
+numba keeps it beside the source files, in the user's cache, or in the folder that NUMBA_CACHE_DIR
+names. It raises where none of them can be written, as in containers, and where what it finds there
+is damaged. Here neither stops anything: what is not found whole is compiled.
+"""
+
+import hashlib
+import pickle
+import warnings
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.serialize import dumps
+
+
+class _Sealed(CompileResultCacheImpl):
+    """Machine code with its checksum: a damaged file must not run."""
+
+    def reduce(self, compiled):
+        data = dumps(super().reduce(compiled))
+        return hashlib.sha256(data).digest(), data
+
+    def rebuild(self, target_context, sealed):
+        seal, data = sealed
+        if seal != hashlib.sha256(data).digest():
+            raise ValueError("not what was written")
+        return super().rebuild(target_context, pickle.loads(data))
+
+
+class _Cache(FunctionCache):
+    """What numba keeps of one function; reading and writing never fail."""
+
+    _impl_class = _Sealed
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # of unpickling what is damaged, which may be anything
+            self._forget()
+            return None
+
+    def _forget(self):
+        """Start an index anew: a damaged one could not be added to."""
+        try:
+            self.flush()
+        except OSError as error:
+            _warn(error)
+            self.disable()
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _warn(error)
+            self.disable()
+
+
+_warned = False
+
+
+def _warn(reason):
+    """Say once what it costs that machine code cannot be kept."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"compiled code cannot be kept ({reason}): every process compiles anew, for some "
+            "seconds. Let the environment variable NUMBA_CACHE_DIR name a folder that can be "
+            "written.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _cache_of(function):
+    try:
+        return _Cache(function)
+    except (RuntimeError, OSError) as error:  # numba finds no folder
+        _warn(error)
+        return NullCache()
+
+
+def njit(**options):
+    """`numba.njit` with a cache."""
+
+    def compile_(function):
+        compiled = numba.njit(**options)(function)
+        if not numba.config.DISABLE_JIT:
+            compiled._cache = _cache_of(function)
+        return compiled
+
+    return compile_
