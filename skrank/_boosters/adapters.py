@@ -205,7 +205,6 @@ class GradientCallable:
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
                 self._learned["bias"] = bound.position_bias
-        check.check_gradients(grad, hess, self.objective)
         return grad, hess
 
     @property

@@ -4,7 +4,7 @@ numba's ``prange`` kills a forked child (GNU OpenMP) or aborts on concurrent cal
 the kernels are serial, release the interpreter lock, and are spread over threads that are started
 on first use, and anew in a child process. A call that is interrupted comes back when no thread
 works for it any more: what it was given may be used again. A kernel at work is not interrupted
-itself, so that Ctrl-C takes effect once the chunks at hand have ended, at most one query each.
+itself, so that Ctrl-C takes effect once the chunks at hand have ended.
 
 Only the main thread is interrupted, at any of its steps. What it shares with the others are
 therefore queues and lists, whose single operations are atomic, and no lock that it could leave

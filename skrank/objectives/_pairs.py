@@ -151,10 +151,12 @@ class PairRounds:
             self._make_room()
         self.busy = True
         if self.objective.perturbations:
-            self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+                self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
         else:
             self._rank(scores, self.seed, warm=self.warm)
             self._pull(scores, self.sum_norm, grad, hess)
+        check.check_gradients(grad, hess, self.objective)
         self.warm = True
         self.round += 1
         self.busy = False

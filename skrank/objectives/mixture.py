@@ -92,12 +92,11 @@ class ObjectiveMixture(Objective):
         max_grade: int | None = None,
     ) -> BoundObjectiveMixture:
         """The objectives on judgments, with one weight per query."""
-        return BoundObjectiveMixture(
-            [
-                (weight, one.bind(judgments, weights, max_grade=max_grade))
-                for weight, one in self.parts
-            ]
-        )
+        parts = [
+            (weight, one.bind(judgments, weights, max_grade=max_grade))
+            for weight, one in self.parts
+        ]
+        return BoundObjectiveMixture(self, parts)
 
 
 Objective.mixture = ObjectiveMixture
@@ -106,7 +105,10 @@ Objective.mixture = ObjectiveMixture
 class BoundObjectiveMixture:
     """A mixture of objectives on one data set, which count their rounds together."""
 
-    def __init__(self, parts: list[tuple[float, BoundObjective]]) -> None:
+    def __init__(
+        self, objective: ObjectiveMixture, parts: list[tuple[float, BoundObjective]]
+    ) -> None:
+        self.objective = objective
         self.parts = parts
 
     @property
@@ -142,5 +144,7 @@ class BoundObjectiveMixture:
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
             yield weight, bound, (part_grad, part_hess)
-            grad += weight * part_grad
-            hess += weight * part_hess
+            with np.errstate(over="ignore", invalid="ignore"):
+                grad += weight * part_grad
+                hess += weight * part_hess
+        check.check_gradients(grad, hess, self.objective)

@@ -116,6 +116,7 @@ class BoundSoftmax:
             listwise.softmax, self.judgments.indptr, self.judgments.codes, scores,
             self.gain, self.weight, noisy, seed, grad, hess, losses,
         )  # fmt: skip
+        check.check_gradients(grad, hess, self.objective)
         return losses
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:

@@ -218,6 +218,7 @@ class BoundSoftRank:
         kernels, discount = self._form()
         soft = self._soft(scores)
         run_chunks(kernels.gradients, self.indptr, soft, discount, self.weight, grad, hess)
+        check.check_gradients(grad, hess, self.objective)
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """1 - value of each query that has one, times its weight; fills as `gradient` does."""

@@ -106,7 +106,7 @@ class SquaredError(Objective):
         """The objective on judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
         target = self.targets(judgments.labels, top)
-        return BoundSquaredError(target, self.centered, judgments, weights)
+        return BoundSquaredError(self, target, judgments, weights)
 
 
 def _listed(gain: Any) -> list[float]:
@@ -119,13 +119,13 @@ class BoundSquaredError:
 
     def __init__(
         self,
+        objective: SquaredError,
         target: np.ndarray,
-        centered: bool,
         judgments: Judgments,
         weights: np.ndarray | None,
     ) -> None:
+        self.objective = objective
         self.target = target
-        self.centered = centered
         self.judgments = judgments
         self.weight = check.check_training_weights(weights, judgments.queries)
         self.round = 0
@@ -139,8 +139,9 @@ class BoundSquaredError:
         losses = np.empty(len(self.weight))
         run_chunks(
             listwise.squared_error, self.judgments.indptr, self.judgments.codes, scores,
-            self.target, self.weight, self.centered, grad, hess, losses,
+            self.target, self.weight, self.objective.centered, grad, hess, losses,
         )  # fmt: skip
+        check.check_gradients(grad, hess, self.objective)
         return losses
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:

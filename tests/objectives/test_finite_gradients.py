@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank import LambdaLoss, LambdaRank, SoftRank, SquaredError, UnbiasedLambdaRank
+from skrank import (
+    AdditivePositionBias,
+    LambdaLoss,
+    LambdaRank,
+    SoftRank,
+    SquaredError,
+    UnbiasedLambdaRank,
+)
 from skrank._engine.judgments import judge
 
 SCORES = np.array([0.1, 0.2, 0.3, 0.4])
@@ -44,6 +53,39 @@ def test_gains_that_nothing_divides_are_refused_by_callables(objective, label):
     )
     with pytest.raises(ValueError, match=r"beyond the range of float32.*ndcg for dcg"):
         adapter.objective(objective("dcg"))(SCORES, data.construct())
+
+
+@pytest.mark.parametrize("label", [126, 127, 128, 200, 900])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        LambdaRank("dcg"), LambdaRank("dcg", norm=False, pairs="adjacent"),
+        LambdaRank("dcg", perturbations=2), LambdaLoss("dcg"), SoftRank("dcg"),
+        UnbiasedLambdaRank("dcg", norm=False), 2 * SoftRank("dcg") + SquaredError(),
+        AdditivePositionBias(LambdaRank("dcg", norm=False)),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_bound_gradients_are_numbers_or_refused(objective, label):
+    """And when they are refused, those of the next round are as those of a fresh start."""
+    labels = np.array([0, label, 1, label - 1])
+    bound = objective.bind(judge(labels, np.zeros(4, int)))
+    out = np.full((2, 4), np.nan, np.float32)
+    with contextlib.suppress(ValueError):
+        bound.gradient(SCORES, *out)
+        assert np.isfinite(out).all()
+    if label == 900:
+        with pytest.raises(ValueError, match="beyond the range of float32"):
+            bound.gradient(SCORES, *out)
+    wide = np.empty((2, 4))
+    bound.gradient(SCORES, *wide)
+    assert np.isfinite(wide).all()
+
+
+def test_mixtures_are_numbers_or_refused():
+    heavy = 1e9 * LambdaRank("dcg", norm=False) + SquaredError()
+    with pytest.raises(ValueError, match="beyond the range of float32"):
+        gradient(heavy, [0, 110, 2, 1])
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
