@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from test_lambdarank import STABLE, Lists, close, finite, gradient, many, single
 
 from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
 from skrank._engine import threads as _parallel
@@ -14,7 +13,8 @@ from skrank._engine.plan import Plan
 from skrank._kernels import ranking
 from skrank.objectives._pairs import SEED_STEP
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import CATALOGUE, every_objective, lists
+from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
+from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, many, single
 
 WORD = 2**64
 

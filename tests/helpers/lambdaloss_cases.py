@@ -1,0 +1,144 @@
+"""What the tests of lambdaloss share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank import LambdaLoss
+from tests.helpers.catalogue import lists
+
+STABLE = {"tie_order": "stable"}
+
+
+def log2_discount(rank):
+    return 1 / math.log2(1 + rank)
+
+
+def jk_discount(rank):
+    return 1.0 if rank < 3 else math.log(3) / math.log(rank)
+
+
+def short_discount(rank):
+    return (1, 0.5, 0.5, 0.1)[rank - 1] if rank <= 4 else 0.0
+
+
+def exp2(label):
+    return 2**label - 1
+
+
+# name, gain, discount, whether it is divided by the best value
+METRICS = {
+    "ndcg": (exp2, log2_discount, None, True),
+    "ndcg@3": (exp2, log2_discount, 3, True),
+    "ndcg@1": (exp2, log2_discount, 1, True),
+    "ndcg(gain=linear)@5": (float, log2_discount, 5, True),
+    "dcg(gain=[0,1,3,10])": ((0, 1, 3, 10).__getitem__, log2_discount, None, False),
+    "ndcg(discount=jk,base=3.0)": (exp2, jk_discount, None, True),
+    "ndcg(discount=jk,base=3.0)@1": (exp2, jk_discount, 1, True),
+    "ndcg(discount=[1,0.5,0.5,0.1])": (exp2, short_discount, None, True),
+    "dcg(discount=[1,0.5,0.5,0.1])@2": (exp2, short_discount, 2, False),
+}
+
+
+OPTIONS = [
+    {},
+    {"weights": "ndcg_loss2"},
+    {"mu": 0.5, "sigmoid": 2.0},
+    {"norm": True},
+    {"truncation_level": 1},
+    {"weights": "ndcg_loss2", "truncation_level": 4, "norm": True, "sigmoid": 0.5},
+]
+
+
+def step(discount, k, upper, lower):
+    """delta of two ranks; below a cut-off k stretched so that a document's deltas sum to d(1)."""
+    distance = lower - upper
+    value = discount(distance) - discount(distance + 1)
+    if k is not None and lower > k:
+        total = discount(1) - discount(lower)
+        return value * discount(1) / total if total > 0 else discount(1) / (lower - 1)
+    return value
+
+
+def pair_weight(name, weights, mu, gains, upper, lower):
+    """Weight of the documents at two ranks, whose gains are given."""
+    _, discount, k, _ = METRICS[name]
+
+    def cut(rank):
+        return discount(rank) if k is None or rank <= k else 0.0
+
+    bound = step(discount, k, upper, lower)
+    if weights == "ndcg_loss2":
+        return abs(gains[0] - gains[1]) * bound
+    return abs(gains[0] - gains[1]) * (abs(cut(upper) - cut(lower)) + mu * bound)
+
+
+def literal_query(
+    name, labels, scores, *, weights="ndcg_loss2++", mu=10.0, sigmoid=1.0, truncation_level=None,
+    norm=False,
+):  # fmt: skip
+    """Gradient and curvature of one query by the double loop over ranks."""
+    gain, discount, k, normalised = METRICS[name]
+    n = len(labels)
+    order = np.argsort(-scores, kind="stable")
+    gains = [float(gain(0 if math.isnan(labels[i]) else int(labels[i]))) for i in order]
+    depth = min(one for one in (k, truncation_level, n) if one is not None)
+    best = sum(g * discount(r + 1) for r, g in enumerate(sorted(gains, reverse=True)[:depth]))
+    grad, hess, total = np.zeros(n), np.zeros(n), 0.0
+    if best == 0:
+        return grad, hess
+    if normalised:
+        gains = [g / best for g in gains]
+    for a in range(min(n, truncation_level or n)):
+        for b in range(a + 1, n):
+            if gains[a] == gains[b]:
+                continue
+            better, worse = (a, b) if gains[a] > gains[b] else (b, a)
+            i, j = order[better], order[worse]
+            weight = pair_weight(name, weights, mu, (gains[a], gains[b]), a + 1, b + 1)
+            if norm and scores[order[0]] != scores[order[-1]]:
+                weight /= 0.01 + abs(scores[i] - scores[j])
+            wrong = 1 / (1 + math.exp(sigmoid * (scores[i] - scores[j])))
+            grad[i] -= sigmoid * weight * wrong
+            grad[j] += sigmoid * weight * wrong
+            hess[[i, j]] += sigmoid**2 * weight * wrong * (1 - wrong)
+            total += 2 * sigmoid * weight * wrong
+    factor = math.log2(1 + total) / total if norm and total > 0 else 1.0
+    return factor * grad, factor * hess
+
+
+def finite(seed, **how):
+    """Lists whose documents are all retrieved."""
+    data = lists(seed, **how)
+    low = ~np.isfinite(data.scores)
+    data.scores[low] = np.random.default_rng(seed).normal(size=low.sum()) - 3
+    return data
+
+
+def gradient(name, data, sample_weight=None, **options):
+    objective = LambdaLoss(name, **(STABLE | options))
+    return objective(data.relevance, data.scores, groups=data.groups, sample_weight=sample_weight)
+
+
+def close(actual, expected, tolerance=1e-10):
+    for a, b in zip(actual, expected, strict=True):
+        assert_allclose(a, b, rtol=0, atol=tolerance * max(1e-9, np.abs(b).max()))
+
+
+class Data:
+    def __init__(self, seed, n_queries=80):
+        rng = np.random.default_rng(seed)
+        self.sizes = rng.integers(2, 25, n_queries)
+        self.qid = np.repeat(np.arange(n_queries), self.sizes)
+        self.X = rng.normal(size=(len(self.qid), 5))
+        latent = self.X[:, 0] + 0.5 * self.X[:, 1] + rng.normal(size=len(self.X)) - 0.5
+        self.y = np.clip(np.floor(latent), 0, 4)
+
+    def score(self, predictions):
+        return skrank.metric("ndcg@5")(self.y, predictions, groups=self.qid)

@@ -1,0 +1,73 @@
+"""What the tests of lambdarank share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from skrank import LambdaRank
+from skrank._engine.judgments import judge
+from tests.helpers import reference as ref
+from tests.helpers.catalogue import Lists
+
+STABLE = {"tie_order": "stable"}
+
+
+OPTIONS = [
+    {},
+    {"norm": False},
+    {"truncation_level": 1},
+    {"truncation_level": 3, "sigmoid": 2.0},
+    {"truncation_level": 5, "norm": False, "sigmoid": 0.3},
+    {"truncation_level": 100},
+]
+
+
+def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
+    """Gradient and curvature of each row by the double loop."""
+    grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
+    for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
+        metric, normalizer = point.objective(labels, truncation_level, data.max_grade)
+        if point.value(labels, max_grade=data.max_grade) is None:  # nothing to gain
+            continue
+        rows = data.groups == query
+        grad[rows], hess[rows] = ref.lambdas(
+            metric, scores, labels, normalizer=normalizer, sigma=sigmoid, signed=True,
+            truncation_level=truncation_level, score_norm=norm, sum_norm=norm,
+        )  # fmt: skip
+    return grad, hess
+
+
+def gradient(metric, data, weights=None, **options):
+    objective = LambdaRank(metric, **(STABLE | options))
+    return objective(data.relevance, data.scores, groups=data.groups, sample_weight=weights)
+
+
+def close(actual, expected, tolerance=1e-10):
+    for a, b in zip(actual, expected, strict=True):
+        assert_allclose(a, b, rtol=0, atol=tolerance * max(1, np.abs(b).max()))
+
+
+def single(objective, data, dtype=np.float32, weights=None):
+    """Gradients through the path that the boosters take, for contiguous queries."""
+    judgments = judge(data.relevance, data.groups)
+    assert judgments.queries.order is None
+    grad, hess = np.full((2, len(data.groups)), np.nan, dtype)
+    objective.bind(judgments, weights).gradient(data.scores, grad, hess)
+    return grad, hess
+
+
+def finite(data):
+    """The same lists with every document retrieved."""
+    rng = np.random.default_rng(len(data.scores))
+    low = ~np.isfinite(data.scores)
+    scores = np.where(low, rng.normal(size=len(low)) - 3, data.scores)
+    return Lists(data.relevance, scores, data.groups)
+
+
+def many(n_queries=300, longest=400, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = np.r_[1, rng.integers(1, longest, n_queries - 1)]
+    n = int(sizes.sum())
+    labels = rng.choice([0.0, 0, 0, 1, 2, 3], n)
+    return Lists(labels, rng.normal(size=n).round(1), np.repeat(np.arange(n_queries), sizes))

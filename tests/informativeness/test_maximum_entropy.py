@@ -1,0 +1,274 @@
+"""The most random distribution under which a metric has its value."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import skrank
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank._engine.quadratic import QuadraticTables
+from skrank.informativeness import (
+    maximum_entropy,
+)
+from tests.helpers.catalogue import CATALOGUE
+from tests.helpers.informativeness_cases import random_list
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def entropy(p):
+    p = np.maximum(p, 1e-300)
+    return -np.sum(p * np.log(p))
+
+
+def expected_gap(p, g, relevant):
+    """Literal definition: a document is relevant to threshold j with probability P(grade >= j)."""
+    total = 0.0
+    for j, share in enumerate(g, start=1):
+        at_least = p[:, j:].sum(axis=1)
+        for n in range(len(p)):
+            total += share * at_least[n] / (n + 1) * (1 + at_least[:n].sum())
+    return total / (np.cumsum(g) @ relevant)
+
+
+def expected_dcg(p):
+    return np.sum((p @ (2.0 ** np.arange(p.shape[1]) - 1)) / np.log2(2 + np.arange(len(p))))
+
+
+def slsqp(expected, value, retrieved, n_ranks, seed=0):
+    """The same problem, by a general solver."""
+    counts = np.concatenate(([n_ranks - sum(retrieved)], retrieved))
+    shape = (n_ranks, len(counts))
+    rng = np.random.default_rng(seed)
+    start = 0.7 * counts / n_ranks + 0.3 * rng.dirichlet(np.ones(len(counts)), n_ranks)
+    rows = np.kron(np.eye(n_ranks), np.ones(len(counts)))
+    columns = np.tile(np.eye(len(counts)), n_ranks)[1:]
+    linear = np.vstack([rows, columns])
+    sums = np.concatenate([np.ones(n_ranks), counts[1:]])
+    found = minimize(
+        lambda z: -entropy(z),
+        start.ravel(),
+        jac=lambda z: 1 + np.log(np.maximum(z, 1e-300)),
+        bounds=[(1e-12, 1)] * start.size,
+        constraints=[
+            {"type": "eq", "fun": lambda z: linear @ z - sums, "jac": lambda z: linear},
+            {"type": "eq", "fun": lambda z: expected(z.reshape(shape)) - value},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return found.x.reshape(shape), found.success
+
+
+# the solver
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "retrieved", "n_ranks", "g"),
+    [
+        (0.8, [2, 1], 6, (0.5, 0.5)),
+        (0.45, [2, 1], 6, (0.5, 0.5)),  # below that of even spread
+        (0.6, [3, 2], 12, (0.9, 0.1)),
+        (0.95, [2, 3], 10, (0.1, 0.9)),
+        (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
+        (0.7, [4], 15, (1.0,)),
+    ],
+)
+def test_gap_equals_a_general_solver(value, retrieved, n_ranks, g):
+    found = maximum_entropy(skrank.metric("gap", thresholds=g), value, retrieved, n_ranks)
+    assert found.converged
+    others = [
+        slsqp(lambda p: expected_gap(p, g, retrieved), value, retrieved, n_ranks, seed)
+        for seed in range(2)
+    ]
+    solved = [p for p, success in others if success]
+    assert solved
+    best = max(solved, key=entropy)
+    assert entropy(best) == pytest.approx(found.entropy, abs=1e-6)
+    np.testing.assert_allclose(found.probabilities, best, atol=1e-6)
+    # no start of the general solver finds more
+    assert max(map(entropy, solved)) < found.entropy + 1e-6
+
+
+def test_probabilities_equal_a_general_solver_to_six_digits():
+    g, retrieved = (0.4, 0.6), [2, 2]
+    found = maximum_entropy(skrank.metric("gap", thresholds=g), 0.75, retrieved, 8)
+    other, success = slsqp(lambda p: expected_gap(p, g, retrieved), 0.75, retrieved, 8)
+    assert success
+    np.testing.assert_allclose(found.probabilities, other, atol=1e-6)
+
+
+def test_dcg_equals_a_general_solver():
+    value = 5.0
+    found = maximum_entropy("dcg", value, [3, 2], 12)
+    other, success = slsqp(expected_dcg, value, [3, 2], 12)
+    assert success
+    assert found.entropy == pytest.approx(entropy(other), abs=1e-6)
+    np.testing.assert_allclose(found.probabilities, other, atol=2e-6)
+
+
+QUADRATIC = [
+    point.settled
+    for point in CATALOGUE
+    if isinstance(Plan(point.settled, judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
+    and point.settled.names[0] not in ("judged", "rbp_residual", "mixture")
+    and not point.settled.condensed
+]
+
+
+@pytest.mark.parametrize("metric", QUADRATIC, ids=str)
+def test_the_value_of_a_list_is_met(metric):
+    """Every metric of the family: the constraints hold, and so does stationarity of the result."""
+    grades = random_list(0)
+    scores = -np.arange(60.0)
+    if "max_grade" in [field.name for field in dataclasses.fields(metric)]:
+        metric = skrank.metric(metric, max_grade=3)
+    value = metric(grades, scores)
+    retrieved = np.bincount(grades, minlength=4)[1:]
+    found = maximum_entropy(metric, value, retrieved, 60)
+    assert found.converged
+    assert found.expected == pytest.approx(value, rel=1e-4)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
+    assert found.probabilities.min() >= 0
+    # a list is itself a distribution with this mean
+    assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
+@pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
+def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
+    for seed in range(8):
+        grades = random_list(seed, n_ranks, 3, noise)
+        retrieved = np.bincount(grades, minlength=3)[1:]
+        if retrieved.sum() == 0:
+            continue
+        g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
+        metric = skrank.metric("gap", thresholds=g / g.sum())
+        value = metric(grades, -np.arange(float(n_ranks)))
+        if np.isnan(value):
+            continue
+        found = maximum_entropy(metric, value, retrieved, n_ranks)
+        assert found.converged
+        assert abs(found.expected - value) < 1.1e-5
+
+
+def test_expected_value_is_that_of_random_lists():
+    found = maximum_entropy("gap", 0.6, [4, 3], 20)
+    rng = np.random.default_rng(0)
+    total = 0.0
+    for _ in range(4000):
+        grades = (rng.random((20, 1)) > np.cumsum(found.probabilities, axis=1)).sum(axis=1)
+        gains = np.array([0, 0.5, 1])[grades]
+        pairs = np.minimum.outer(gains, gains)
+        total += np.sum(np.tril(pairs).sum(axis=1) / np.arange(1, 21)) / (0.5 * 4 + 1.0 * 3)
+    assert total / 4000 == pytest.approx(0.6, abs=0.01)
+
+
+def test_better_documents_come_earlier_when_the_value_is_high():
+    found = maximum_entropy("gap", 0.9, [5, 5], 40)
+    assert (np.diff(found.probabilities[:, 2]) < 1e-12).all()
+    assert (np.diff(found.probabilities[:, 0]) > -1e-12).all()
+    recall, precision = found.precision_recall()
+    assert (np.diff(recall) > 0).all()
+    assert (np.diff(precision) < 1e-12).all()
+    assert recall[-1] == pytest.approx(1)
+
+
+def test_entropy_falls_towards_the_ends():
+    values = [0.35, 0.5, 0.65, 0.8, 0.95]
+    entropies = [maximum_entropy("gap", value, [3, 3], 20).entropy for value in values]
+    flat = entropy(np.tile([14 / 20, 3 / 20, 3 / 20], (20, 1)))
+    assert max(entropies) <= flat + 1e-9
+    top = int(np.argmax(entropies))
+    assert (np.diff(entropies[: top + 1]) > 0).all()
+    assert (np.diff(entropies[top:]) < 0).all()
+
+
+def test_ideal_value_gives_the_ideal_list():
+    found = maximum_entropy("gap", 1.0, [2, 1], 8)
+    assert found.expected == pytest.approx(1, abs=2e-5)
+    assert found.probabilities.argmax(axis=1).tolist() == [2, 1, 1, 0, 0, 0, 0, 0]
+    value = skrank.metric("gap")([0, 0, 0, 0, 0, 1, 1, 2], -np.arange(8.0))
+    worst = maximum_entropy("gap", value, [2, 1], 8)
+    assert worst.probabilities.argmax(axis=1).tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
+
+
+def test_metrics_that_tell_nothing_leave_an_even_spread():
+    found = maximum_entropy("recall", 1.0, [2, 1], 6)
+    np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
+    everything = maximum_entropy("ap", 1.0, [3], 3)
+    np.testing.assert_allclose(everything.probabilities, np.tile([0, 1], (3, 1)))
+
+
+def test_point_mass_is_average_precision():
+    for rel in (1, 2):
+        g = np.eye(2)[rel - 1]
+        gap = maximum_entropy(skrank.metric("gap", thresholds=g), 0.6, [4, 4], 30)
+        ap = maximum_entropy(skrank.metric("ap", rel=rel), 0.6, [4, 4], 30)
+        np.testing.assert_allclose(gap.probabilities, ap.probabilities, atol=1e-8)
+
+
+# what cannot be
+# ------------------------------------------------------------------------------------------------
+
+
+def test_reach_is_that_of_all_orders():
+    grades = [2, 1, 1, 0, 0]
+    for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):
+        metric = skrank.metric(name)
+        orders = {metric(list(order), [5, 4, 3, 2, 1]) for order in set(permutations(grades))}
+        for end in (min(orders), max(orders)):
+            assert maximum_entropy(metric, end, [2, 1], 5).converged
+        for beyond in (min(orders) - 1e-6, max(orders) + 1e-6):
+            with pytest.raises(ValueError, match=r"is beyond reach: .* between"):
+                maximum_entropy(metric, beyond, [2, 1], 5)
+
+
+def test_value_beyond_reach():
+    with pytest.raises(ValueError, match=r"gap = 1.2 is beyond reach: .* between 0.\d+ and 1\."):
+        maximum_entropy("gap", 1.2, [2, 1], 6)
+    # 0.9 is possible where all documents were retrieved, and not where half of them were
+    assert maximum_entropy("gap", 0.9, [2, 1], 6).converged
+    with pytest.raises(ValueError, match=r"between 0.131667 and 0.4"):
+        maximum_entropy("gap", 0.9, [2, 1], 6, relevant=[4, 3])
+    with pytest.raises(ValueError, match="beyond reach"):
+        maximum_entropy("gap", 0.05, [2, 1], 6)
+
+
+@pytest.mark.parametrize("name", ["err", "rr", "bpref", "infap", "iprec", "0.5*gap+0.5*ndcg"])
+def test_metrics_of_other_families_are_refused(name):
+    with pytest.raises(TypeError, match="no sum over documents and pairs of documents"):
+        maximum_entropy(name, 0.5, [2, 1], 6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"value": np.nan}, "value=nan must be a number"),
+        ({"value": "high"}, "value='high' must be a number"),
+        ({"n_ranks": 0}, "n_ranks=0 must be at least 1"),
+        ({"n_ranks": 2}, r"3 documents for 2 ranks: count those of the list .* relevant="),
+        ({"retrieved": [2, -1]}, "retrieved=.* whole numbers"),
+        ({"retrieved": [1.5]}, "retrieved=.* whole numbers"),
+        ({"retrieved": []}, "retrieved=.* at least one number"),
+        ({"retrieved": 3}, "retrieved=3 must be a sequence"),
+        ({"relevant": [2]}, "relevant has 1 grades and retrieved has 2"),
+        ({"relevant": [1, 1]}, "relevant has 1 documents of grade 1 and retrieved has 2"),
+        ({"retrieved": [0, 0]}, "no relevant document"),
+        ({"metric": "gpa"}, "unknown metric 'gpa'"),
+        ({"metric": "gap(thresholds=[1])"}, "label 2"),
+    ],
+)
+def test_bad_input(arguments, message):
+    given = {"metric": "gap", "value": 0.5, "retrieved": [2, 1], "n_ranks": 6} | arguments
+    with pytest.raises(ValueError, match=message):
+        maximum_entropy(**given)

@@ -1,0 +1,302 @@
+"""LambdaRank: long queries, rounds and their orders of ties, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import skrank
+from skrank import LambdaRank
+from skrank._engine import threads as _parallel
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank.objectives import Objective, as_objective
+from tests.helpers.catalogue import CATALOGUE, Lists
+from tests.helpers.lambdarank_cases import OPTIONS, STABLE, close, gradient, literal, many, single
+
+# ---------------------------------------------------------------------- long queries
+
+
+def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
+    """The double loop on arrays, with swap deltas that test_deltas.py holds to the definition."""
+    n = len(data.groups)
+    order = np.argsort(-data.scores, kind="stable")
+    labels, s = data.relevance[order], data.scores[order]
+    plan = Plan(metric, judge(labels))
+    cut = (plan.metric.k, truncation_level)
+    cut = min((one for one in cut if one is not None), default=None)
+    inverse = plan.inverse_ideal(0 if plan.metric.ideal_cutoff == 0 else cut)[0]
+    change = plan.tables.deltas(plan.judgments.codes) * inverse * plan.slope()[0]
+    counts = np.triu(np.not_equal.outer(labels, labels), 1)
+    counts[n if truncation_level is None else truncation_level :] = False
+    better_above = np.greater.outer(labels, labels)
+    counts &= np.where(better_above, change < 0, change > 0)
+    distance = np.where(better_above, 1, -1) * np.subtract.outer(s, s)  # better minus worse
+    delta = np.where(counts, np.abs(change), 0)
+    if norm and s[0] != s[-1]:
+        delta /= 0.01 + np.abs(distance)
+    p = 1 / (1 + np.exp(np.minimum(sigmoid * distance, 700)))
+    pull, curve = sigmoid * delta * p, sigmoid**2 * delta * p * (1 - p)
+    signed = np.where(better_above, -pull, pull)  # of the upper document
+    grad, hess = np.empty(n), np.empty(n)
+    grad[order] = signed.sum(1) - signed.sum(0)
+    hess[order] = curve.sum(1) + curve.sum(0)
+    total = 2 * pull.sum()
+    factor = np.log2(1 + total) / total if norm and total > 0 else 1
+    return factor * grad, factor * hess
+
+
+def long_query(n, shares, seed=0, max_grade=None):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(len(shares), n, p=shares).astype(float)
+    return Lists(labels, rng.normal(size=n).round(2), np.zeros(n, int))
+
+
+def test_arrays_agree_with_the_double_loop():
+    for point in CATALOGUE:
+        if point.text in ("gap", "ndcg@3", "err", "ap", "rr"):
+            data = long_query(25, [0.5, 0.2, 0.2, 0.1])
+            for options in OPTIONS:
+                close(by_arrays(point.metric, data, **options), literal(point, data, **options))
+
+
+LONG = [
+    {},
+    {"norm": False},
+    {"truncation_level": 30},
+    {"truncation_level": 511},
+    {"truncation_level": 512},
+    {"truncation_level": 513},
+    {"truncation_level": 700},
+]
+
+
+@pytest.mark.parametrize("options", LONG, ids=str)
+@pytest.mark.parametrize("name", ["gap", "ndcg", "ap", "ndcg@600", "precision@20"])
+def test_queries_longer_than_a_tile_of_pairs(name, options):
+    data = long_query(1700, [0.4, 0.35, 0.2, 0.05])
+    expected = by_arrays(skrank.metric(name), data, **options)
+    close(gradient(name, data, **options), expected)
+    found = single(LambdaRank(name, **STABLE, **options), data)
+    for part, wanted in zip(found, expected, strict=True):
+        assert_allclose(part, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("options", LONG, ids=str)
+@pytest.mark.parametrize("metric", ["err(max_grade=12)", "rr", "err(max_grade=12)@600", "err@20"])
+def test_queries_longer_than_a_tile_of_users(metric, options):
+    """High max_grade: users hardly stop, so that every rank of a long list is reached."""
+    share = [0.999, 0.001] if metric == "rr" else [0.5, 0.3, 0.15, 0.05]
+    data = long_query(1700, share, seed=1)
+    expected = by_arrays(skrank.metric(metric), data, **options)
+    close(gradient(metric, data, **options), expected)
+    found = single(LambdaRank(metric, **STABLE, **options), data)
+    for part, wanted in zip(found, expected, strict=True):
+        assert_allclose(part, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 31, 33, 511, 512, 513, 528, 529])
+@pytest.mark.parametrize("name", ["gap", "err(max_grade=8)"])
+def test_lengths_around_a_tile(name, n):
+    data = long_query(n, [0.97, 0.02, 0.01], seed=n)
+    data.relevance[n // 2] = 2
+    close(gradient(name, data), by_arrays(skrank.metric(name), data))
+
+
+# ---------------------------------------------------------------------- rounds
+
+
+def rounds(objective, data, n_rounds=6, dtype=np.float32):
+    """Gradients of rounds with drifting scores, some of them torn up or tied."""
+    rng = np.random.default_rng(14)
+    judgments = judge(data.relevance, data.groups)
+    bound = objective.bind(judgments)
+    scores = np.zeros(len(data.groups))
+    for i in range(n_rounds):
+        grad, hess = np.empty((2, len(scores)), dtype)
+        bound.gradient(scores, grad, hess)
+        yield scores, grad, hess
+        step = 100 if i == n_rounds // 2 else 0.1
+        scores = (scores + step * rng.normal(size=len(scores))).round(1)
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@10", "err"])
+def test_a_warm_start_changes_nothing(name):
+    data = many(40)
+    objective = LambdaRank(name, **STABLE)
+    for scores, grad, hess in rounds(objective, data, 10):
+        cold = single(objective, Lists(data.relevance, scores, data.groups))
+        assert_array_equal(grad, cold[0])
+        assert_array_equal(hess, cold[1])
+
+
+@pytest.mark.parametrize("name", ["gap", "err"])
+@pytest.mark.parametrize("tie_order", ["random", "stable"])
+def test_number_of_threads_changes_no_bit(name, tie_order):
+    data = many(700)
+    assert len(data.groups) > 5 * _parallel._ROWS_WORTH_A_THREAD
+    objective = LambdaRank(name, tie_order=tie_order)
+    results = []
+    for n_threads in (1, 2, 5):
+        with _parallel.limit_threads(n_threads):
+            results.append([part for one in rounds(objective, data, 3) for part in one[1:]])
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert_array_equal(a, b)
+
+
+def test_random_ties_are_seeded_and_drawn_anew_each_round():
+    data = many(40)
+    flat = Lists(data.relevance, np.zeros(len(data.groups)), data.groups)
+
+    def orders(seed):
+        bound = LambdaRank("gap", random_state=seed).bind(judge(flat.relevance, flat.groups))
+        found = []
+        for _ in range(3):
+            bound.gradient(flat.scores, *np.empty((2, len(flat.scores)), np.float32))
+            found.append(bound.order.copy())
+        return found
+
+    first = orders(0)
+    for a, b in zip(first, orders(0), strict=True):
+        assert_array_equal(a, b)
+    everything = first + orders(1) + orders(2)
+    for a, b in itertools.combinations(everything, 2):
+        assert np.mean(a == b) < 0.1
+
+
+def test_random_ties_leave_the_order_of_different_scores():
+    data = many(40)
+    bound = LambdaRank("gap").bind(judge(data.relevance, data.groups))
+    for _ in range(3):
+        bound.gradient(data.scores, *np.empty((2, len(data.scores))))
+        for start, stop in itertools.pairwise(bound.indptr):
+            order = bound.order[start:stop]
+            assert (np.diff(data.scores[start:stop][order]) <= 0).all()
+            assert_array_equal(np.sort(order), np.arange(stop - start))
+
+
+def random_orders(n_documents, n_queries, n_rounds=1, seed=0):
+    """Orders of tied documents, one line per query and round."""
+    n = n_documents * n_queries
+    queries = np.repeat(np.arange(n_queries), n_documents)
+    bound = LambdaRank("gap", random_state=seed).bind(judge(np.arange(n) % 2, queries))
+    found = []
+    for _ in range(n_rounds):
+        bound.gradient(np.zeros(n), *np.empty((2, n)))
+        found.append(bound.order.reshape(n_queries, n_documents).copy())
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "n_queries", "n_rounds"), [(3, 12_000, 1), (3, 1, 3000), (4, 200, 60)]
+)
+def test_random_ties_are_uniform_over_all_orders(n_documents, n_queries, n_rounds):
+    found = random_orders(n_documents, n_queries, n_rounds)
+    orders, counts = np.unique(found, axis=0, return_counts=True)
+    n_orders = len(list(itertools.permutations(range(n_documents))))
+    assert len(orders) == n_orders
+    expected = len(found) / n_orders
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    freedom = n_orders - 1
+    assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
+
+
+def test_random_ties_of_long_blocks_are_uniform_by_place():
+    found = random_orders(300, 100, 3)
+    assert np.abs(found.mean(0) - 149.5).max() < 5 * 300 / np.sqrt(12 * 300)
+
+
+def test_random_ties_repair_a_file_that_is_sorted_by_label():
+    """Row order must not leak into the first round: all documents tie there."""
+    labels, groups = np.tile([3, 2, 1, 0, 0, 0], 500), np.repeat(np.arange(500), 6)
+    scores = np.zeros(3000)
+    forward = LambdaRank("ndcg")(labels, scores, groups=groups)[0].reshape(500, 6)
+    backward = LambdaRank("ndcg")(labels[::-1], scores, groups=groups)[0].reshape(500, 6)
+    assert_allclose(forward.mean(0), backward.mean(0)[::-1], atol=0.05)
+    stable = LambdaRank("ndcg", **STABLE)
+    leak = stable(labels, scores, groups=groups)[0][:6]
+    assert np.abs(leak - stable(labels[::-1], scores, groups=groups)[0][:6][::-1]).max() > 0.05
+
+
+# ---------------------------------------------------------------------- objects and errors
+
+
+def test_options_are_checked():
+    for option, message in [
+        ({"sigmoid": 0}, r"sigmoid=0 must be a number in \(0"),
+        ({"sigmoid": -1}, "sigmoid=-1"),
+        ({"sigmoid": float("nan")}, "sigmoid=nan"),
+        ({"sigmoid": "1"}, "sigmoid='1'"),
+        ({"truncation_level": 0}, "truncation_level=0 must be at least 1"),
+        ({"truncation_level": 2.5}, "truncation_level=2.5 must be an integer"),
+        ({"tie_order": "rows"}, r"tie_order='rows' .*'random', 'stable'"),
+        ({"norm": "off"}, "norm='off'"),
+        ({"random_state": "x"}, "random_state='x'"),
+        ({"random_state": 0.5}, "random_state=0.5"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            LambdaRank("gap", **option)
+
+
+def test_metrics_that_cannot_be_trained_on():
+    with pytest.raises(ValueError, match=r"condensed=True.*drop the training rows without a label"):
+        LambdaRank("gap(condensed=True)")
+    with pytest.raises(ValueError, match="unknown metric 'gpa': did you mean 'gap'"):
+        LambdaRank("gpa")
+
+
+def test_scores_that_cannot_be_trained_on():
+    groups = ["a", "a", "b", "b"]
+    for value, message in [
+        (np.nan, "score of row 2 is nan"),
+        (np.inf, "score of row 2 is inf"),
+        (-np.inf, r"score of query 'b' is -inf: gradients need finite scores.*learning rate"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            LambdaRank("gap")([1, 0, 1, 0], [1, 2, value, 3], groups=groups)
+
+
+def test_objectives_are_values():
+    objective = LambdaRank("ndcg@10", truncation_level=30)
+    assert objective == LambdaRank(skrank.metric("ndcg@10"), truncation_level=30)
+    assert hash(objective) == hash(pickle.loads(pickle.dumps(objective)))
+    assert dataclasses.replace(objective, sigmoid=2).sigmoid == 2.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        objective.sigmoid = 2
+
+
+def test_as_objective():
+    objective = LambdaRank("gap", sigmoid=2)
+    assert as_objective(objective) is objective
+    assert as_objective("gap", sigmoid=2) == objective
+    assert as_objective(skrank.metric("gap"), sigmoid=2) == objective
+    assert isinstance(as_objective("gap"), Objective)
+    with pytest.raises(ValueError, match=r"options \['sigmoid'\] belong to the objective"):
+        as_objective(objective, sigmoid=3)
+    with pytest.raises(ValueError, match=r"option of LambdaRank 'sigmod': did you mean 'sigmoid'"):
+        as_objective("gap", sigmod=2)
+    with pytest.raises(ValueError, match="is no metric"):
+        as_objective(3)
+
+
+def test_groups_on_the_index():
+    y = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
+    grad, hess = LambdaRank("gap")(y, [1.0, 2, 2, 1])
+    expected = LambdaRank("gap")(y.to_numpy(), [1.0, 2, 2, 1], groups=["a", "a", "b", "b"])
+    assert_array_equal(grad, expected[0])
+    assert_array_equal(hess, expected[1])
+
+
+def test_max_grade_of_the_collection_reaches_the_tables():
+    judgments = judge([1, 0, 2])
+    for name in ("gap", "err"):
+        grad, hess = np.empty((2, 3))
+        LambdaRank(name).bind(judgments, max_grade=4).gradient(np.zeros(3), grad, hess)
+        expected = LambdaRank(skrank.metric(name, max_grade=4))([1, 0, 2], np.zeros(3))
+        assert_array_equal(grad, expected[0])

@@ -1,0 +1,168 @@
+"""Position bias: what is learned from simulated clicks, and where positions come from."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank
+from skrank._engine.judgments import judge
+from tests.helpers.position_bias_cases import BOOSTERS, QUIET, Clicks, both, train_lightgbm, trained
+
+# ---------------------------------------------------------------------- simulated clicks
+
+
+def test_ratios_are_the_chances_to_be_seen():
+    data = Clicks(0, 4000, taste=0.0)  # an old ranker whose order says nothing
+    bias = UnbiasedLambdaRank("ndcg").position_bias(
+        data.y, data.log_odds, groups=data.qid, rounds=30
+    )
+    assert_allclose(np.log(bias["clicked"]), np.log(data.seen), atol=0.4)
+    assert (np.diff(bias["clicked"]) < 0.01).all()
+    damped = UnbiasedLambdaRank("ndcg", bias_norm=1).position_bias(
+        data.y, data.log_odds, groups=data.qid, rounds=30
+    )
+    assert_allclose(np.log(damped["clicked"]), np.log(data.seen) / 2, atol=0.25)
+
+
+def test_ratios_are_nearer_to_the_truth_than_rates_of_clicks():
+    """The old ranker puts good documents first, where more clicks are not all bias."""
+    data = Clicks(0, 4000)
+    rates = np.array([data.y[data.rank == rank].mean() for rank in range(1, 11)])
+    bias = UnbiasedLambdaRank("ndcg").position_bias(
+        data.y, data.log_odds, groups=data.qid, rounds=30
+    )
+    errors = np.abs(np.log(bias["clicked"]) - np.log(data.seen))
+    assert errors.mean() < 0.7 * np.abs(np.log(rates / rates[0]) - np.log(data.seen)).mean()
+
+
+def test_biases_are_the_shifts_of_the_scores():
+    data = Clicks(0, 4000)
+    truth = -0.3 * np.arange(10)
+    chance = 1 / (1 + np.exp(-data.log_odds - truth[data.rank - 1]))
+    clicks = np.random.default_rng(0).random(len(chance)) < chance
+    spread = []
+    for regularization in (0, 0.01, 0.1):
+        additive = AdditivePositionBias("ndcg", regularization=regularization)
+        bias = additive.position_bias(clicks, data.log_odds, groups=data.qid)["bias"]
+        assert np.corrcoef(bias, truth)[0, 1] > 0.9
+        if regularization == 0:
+            assert (np.diff(bias) < 0).all()
+            assert_allclose(bias - bias[1], truth, atol=0.2)
+        spread.append(np.ptp(bias))
+    assert spread[0] > 1.3 * spread[1] > 1.3**2 * spread[2]
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return Clicks(1, 600), Clicks(2, 600)
+
+
+@both
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_what_was_good_is_ranked_better(simulated, objective, booster):
+    train, test = simulated
+    make, fit = BOOSTERS[booster]
+    called = make(objective)
+    found = test.score(fit(called, train)(test.X))
+    naive = test.score(fit(make(LambdaRank("ndcg")), train)(test.X))
+    assert found > naive + 0.02
+    assert found < test.score(test.worth)
+    bias = called.position_bias_.iloc[:, 0]
+    assert list(bias.index) == list(range(1, 11))
+    assert np.corrcoef(np.log(train.seen), bias if bias.min() < 0 else np.log(bias))[0, 1] > 0.9
+
+
+# ---------------------------------------------------------------------- positions
+
+
+@both
+def test_positions_are_the_order_of_the_rows_or_given(objective):
+    data = Clicks(4, 30, ragged=True)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(data.y))
+    in_order = objective.bind(judge(data.y, data.qid))
+    judgments = judge(data.y[rows], data.qid[rows])
+    given = objective.bind(judgments, positions=data.rank[rows].astype(float).tolist())
+    for _ in range(3):
+        scores = rng.normal(size=len(data.y))  # none tie
+        grad, hess = np.empty((2, 2, len(rows)))
+        in_order.gradient(scores, grad[0], hess[0])
+        given.gradient(judgments.queries.gather(scores[rows]), grad[1], hess[1])
+        assert_allclose(judgments.queries.scatter(grad[1]), grad[0][rows], atol=1e-12)
+        assert_allclose(judgments.queries.scatter(hess[1]), hess[0][rows], atol=1e-12)
+    frames = in_order.position_bias.frame(), given.position_bias.frame()
+    assert list(frames[0].index) == list(frames[1].index) == list(range(1, 11))
+    assert_allclose(*frames, atol=1e-12)
+    assert frames[0].iloc[:, 0].nunique() > 5
+
+
+@both
+def test_deep_positions_are_one(objective):
+    data = Clicks(4, 60)
+    deep = dataclasses.replace(objective, max_position=4)
+    _, bias = trained(deep, data)
+    assert list(bias.index) == [1, 2, 3, 4]
+    _, clipped = trained(objective, data, positions=np.minimum(data.rank, 4))
+    assert_array_equal(bias, clipped)
+
+
+def test_a_position_of_long_lists_only_is_not_taken_for_unpopular():
+    data = Clicks(5, 9000, ragged=True, taste=0.0)  # one list in nine has ten documents
+    unbiased = UnbiasedLambdaRank("ndcg")
+    bias = unbiased.position_bias(data.y, data.log_odds, groups=data.qid, rounds=30)
+    assert_allclose(np.log(bias["clicked"]), np.log(data.seen), atol=0.5)
+
+
+@both
+def test_lightgbm_positions_reach_the_objective(objective):
+    data = Clicks(6, 300)
+    rows = np.arange(3000).reshape(300, 10)[:, ::-1].ravel()
+    called = skrank.lightgbm.objective(objective)
+    train_lightgbm(called, data, 20)
+    in_order = called.position_bias_.iloc[:, 0]
+    assert list(in_order.index) == list(range(1, 11))
+    fields = {"group": data.sizes, "position": data.rank[rows], "params": dict(QUIET)}
+    lgb.train(QUIET | {"objective": called}, lgb.Dataset(data.X[rows], data.y[rows], **fields), 20)
+    given = called.position_bias_.iloc[::-1, 0]
+    assert list(given.index) == list(range(9, -1, -1))  # numbered as they occur: 10, 9, ...
+    if given.min() >= 0:
+        in_order, given = np.log(in_order), np.log(given)
+    assert np.corrcoef(in_order, given)[0, 1] > 0.9
+
+
+@both
+def test_lightgbm_subsets_keep_their_positions(objective):
+    data = Clicks(6, 60)
+    whole = data.dataset(position=data.rank, free_raw_data=False).construct()
+    part = whole.subset(np.arange(300)).construct()
+    scores = np.zeros(300)
+    called = skrank.lightgbm.objective(objective)
+    found = called(scores, part)
+    half = lgb.Dataset(
+        data.X[:300], data.y[:300], group=data.sizes[:30], position=data.rank[:300],
+        params=dict(QUIET),
+    ).construct()  # fmt: skip
+    first = called.position_bias_
+    assert_array_equal(skrank.lightgbm.objective(objective)(scores, half), found)
+    assert_array_equal(called.position_bias_, first)
+    assert list(first.index) == list(range(10))
+
+
+def test_max_position_needs_positions_that_rise():
+    data = Clicks(6, 20)
+    called = skrank.lightgbm.objective(AdditivePositionBias("ndcg", max_position=5))
+    called(np.zeros(200), data.dataset(position=data.rank).construct())
+    assert list(called.position_bias_.index) == [0, 1, 2, 3, 4, 5]
+    shuffled = np.random.default_rng(0).permutation(200) // 20
+    with pytest.raises(
+        ValueError, match=r"rows \d+ and \d+ are not in the order of their positions"
+    ):
+        called(np.zeros(200), data.dataset(position=shuffled).construct())
