@@ -6,4 +6,5 @@ from skrank.trec._data import read_qrels as read_qrels
 from skrank.trec._data import read_run as read_run
 from skrank.trec._evaluate import TrecReport as TrecReport
 from skrank.trec._evaluate import evaluate as evaluate
+from skrank.trec._interop import ir_measure as ir_measure
 from skrank.trec._trec_eval import trec_eval_lines as trec_eval_lines

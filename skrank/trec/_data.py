@@ -92,6 +92,23 @@ class Qrels:
         """
         return _frame(self.queries, self.documents, label=self.labels)
 
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Labels by document by query, as pytrec_eval, ranx and ir_measures take them.
+
+        Returns
+        -------
+        dict of str to dict of str to int
+            Documents that were not judged have the label -1.
+
+        Raises
+        ------
+        ValueError
+            If a label is not a whole number.
+        """
+        if np.any(self.labels != np.trunc(self.labels), where=~np.isnan(self.labels)):
+            raise ValueError("some labels are not whole numbers, which these tools need.")
+        return _nested(self, np.nan_to_num(self.labels, nan=-1.0).astype(int).tolist())
+
     def __repr__(self) -> str:
         judged = np.count_nonzero(~np.isnan(self.labels))
         return f"Qrels: {len(self.queries)} queries, {len(self.labels)} documents, {judged} judged"
@@ -181,9 +198,28 @@ class Run:
         """
         return _frame(self.queries, self.documents, score=self.scores)
 
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Scores by document by query, as pytrec_eval, ranx and ir_measures take them.
+
+        Returns
+        -------
+        dict of str to dict of str to float
+        """
+        return _nested(self, self.scores.tolist())
+
     def __repr__(self) -> str:
         size = f"{len(self.queries)} queries, {len(self.scores)} documents"
         return f"Run {self.name!r}: {size}"
+
+
+def _nested(table: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
+    """Numbers by document by query."""
+    indptr = table.queries.indptr.tolist()
+    pairs = list(zip(table.documents.names(), numbers, strict=True))
+    return {
+        query: dict(pairs[start:stop])
+        for query, start, stop in zip(table.queries.ids, indptr[:-1], indptr[1:], strict=True)
+    }
 
 
 def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.DataFrame:

@@ -1,0 +1,68 @@
+"""Metrics of skrank as measures of ir_measures, which PyTerrier's experiments take, too."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from skrank.metrics import Metric, metric
+from skrank.trec._evaluate import evaluate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def ir_measure(name: str | Metric) -> Any:
+    """A measure of ir_measures that is a metric of skrank.
+
+    It goes wherever those of ir_measures go: into ``ir_measures.calc_aggregate``, and into the
+    ``eval_metrics`` of ``pyterrier.Experiment``. Queries without a relevant document count as 0, as
+    for all measures there, unless the metric says 1.
+
+    Parameters
+    ----------
+    name : str or Metric
+        Metrics whose values depend on the scale of grades, such as ERR, need ``max_grade``: queries
+        are measured one at a time, and know nothing of each other. The mean must be arithmetic.
+
+    Returns
+    -------
+    ir_measures.measures.Measure
+        Called by the full name of the metric.
+
+    Raises
+    ------
+    ValueError
+        If the scale of grades is missing, or the metric has another mean.
+    ImportError
+        If ir_measures is not installed.
+
+    Examples
+    --------
+    >>> import ir_measures
+    >>> from skrank import trec
+    >>> gap = trec.ir_measure("gap@10")
+    >>> values = ir_measures.calc_aggregate([gap], {"1": {"a": 2, "b": 1}}, {"1": {"b": 2, "a": 1}})
+    >>> round(values[gap], 4)
+    0.8333
+    """
+    import ir_measures
+
+    one = metric(name)
+    if one.needs_scale:
+        raise ValueError(
+            f"{one} depends on the highest grade of the collection, and ir_measures measures each "
+            "query by itself: give max_grade."
+        )
+    if one.average != "macro":
+        raise ValueError(
+            f"{one} has average={one.average!r}, and ir_measures takes arithmetic means: choose "
+            'average="macro".'
+        )
+
+    counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
+
+    def value(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+        return 0.0 if run.empty else float(evaluate(qrels, run, counted).per_query.iloc[0, 0])
+
+    return ir_measures.define_byquery(value, name=str(one), support_cutoff=False)
