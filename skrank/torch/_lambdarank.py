@@ -13,7 +13,7 @@ import math
 import torch
 
 from skrank.objectives import LambdaRank
-from skrank.torch._pairs import Documents, blocks
+from skrank.torch._pairs import Documents, blocks, per_class
 from skrank.torch._tables import Place, Tables, refusal, tables_of
 
 _STEP = 0x2545F491  # between the draws of two rounds
@@ -102,46 +102,51 @@ def _changes(
     objective: LambdaRank, ranked: Documents, tables: list[Tables]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns (n_queries, n, n_documents) whose products are the changes by swaps."""
-    there = ranked.valid[:, None].to(ranked.scores.dtype)
+    there = ranked.valid[None].to(ranked.scores.dtype)
     lefts, rights = [], []
     for (weight, _), form in zip(objective.metric.terms, tables, strict=True):
         classes = ranked.classes(form)
         members = ranked.members(classes, len(form.gain))
-        inverse = weight * form.inverse(members.sum(2))[:, None, None]
+        inverse = weight * form.inverse(members.sum(2).T)
         make = _with_pairs if form.pairs else _alone
-        left, right = make(form, classes, members, there)
-        lefts.append(inverse * left)
+        left, right = make(form, members, there)
+        lefts.append(inverse[:, None] * left)
         rights.append(right)
-    return torch.cat(lefts, 1), torch.cat(rights, 1)
+    return _by_query(lefts), _by_query(rights)
+
+
+def _by_query(parts: list[torch.Tensor]) -> torch.Tensor:
+    """Parts (n, n_queries, n_documents) as (n_queries, n, n_documents)."""
+    return (torch.cat(parts) if len(parts) > 1 else parts[0]).transpose(0, 1).contiguous()
 
 
 def _alone(
-    tables: Tables, classes: torch.Tensor, members: torch.Tensor, there: torch.Tensor
+    tables: Tables, members: torch.Tensor, there: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(u_a - u_b) (g_y - g_x)."""
-    gain = tables.gain[classes][:, None] * there
-    rank = tables.u[: classes.shape[1]] * there
-    left = torch.cat((rank, -rank * gain, -there, gain), 1)
-    right = torch.cat((gain, there, rank * gain, rank), 1)
+    gain = per_class(tables.gain[None], members)
+    rank = tables.u[: members.shape[2]] * there
+    left = torch.cat((rank, -rank * gain, -there, gain))
+    right = torch.cat((gain, there, rank * gain, rank))
     return left, right
 
 
 def _with_pairs(
-    tables: Tables, classes: torch.Tensor, members: torch.Tensor, there: torch.Tensor
+    tables: Tables, members: torch.Tensor, there: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """T_y(a) - T_x(a) - w_a J(x, y) - T_y(b) + T_x(b) + w_b J(x, y), J = K(y, x) - K(x, x)."""
-    n, kernel = classes.shape[1], tables.kernel
+    n, kernel = members.shape[2], tables.kernel
     u, w = tables.u[:n], tables.w[:n]
     jump = kernel.T - kernel.diagonal()[:, None]  # J by x and y
-    above, below, jump_x, jump_y = (
-        (table[classes] * there.transpose(1, 2)).transpose(1, 2)
-        for table in (kernel, kernel.T, jump, jump.T)
-    )  # K(y_s, z), K(z, y_s), J(x, z), J(z, y)
-    before, after = above.cumsum(2) - above, (w * below).cumsum(2) - w * below
-    table = (u * tables.gain[:, None] + w * before - after) * there
-    own = (table * members).sum(1, keepdim=True)
-    left = torch.cat((table - w * jump_x, members, own, there), 1)
-    right = torch.cat((members, table + w * jump_y, -there, -own), 1)
+    # K(y_s, z), K(z, y_s), J(x, z), J(z, y)
+    every = per_class(torch.cat((kernel.T, kernel, jump.T, jump)), members)
+    above, below, jump_x, jump_y = every.split(len(kernel))
+    below = w * below
+    before, after = above.cumsum(2) - above, below.cumsum(2) - below
+    table = (u * tables.gain[:, None, None] + w * before - after) * there
+    own = (table * members).sum(0, keepdim=True)
+    left = torch.cat((table - w * jump_x, members, own, there))
+    right = torch.cat((members, table + w * jump_y, -there, -own))
     return left, right
 
 

@@ -67,10 +67,14 @@ class Documents:
         return tables.classes[self.labels]
 
     def members(self, classes: torch.Tensor, n_classes: int) -> torch.Tensor:
-        """1 where a document is of a class: (n_queries, n_classes, n_documents)."""
-        every = torch.arange(n_classes, device=classes.device)[:, None]
-        found = (classes[:, None] == every) & self.valid[:, None]
-        return found.to(self.scores.dtype)
+        """1 where a document is of a class: (n_classes, n_queries, n_documents)."""
+        every = torch.arange(n_classes, device=classes.device)[:, None, None]
+        return ((classes == every) & self.valid).to(self.scores.dtype)
+
+
+def per_class(table: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+    """Lines of a table at the class of each document: (n, n_classes) -> (n, n_queries, n)."""
+    return (table @ members.flatten(1)).view(len(table), *members.shape[1:])
 
 
 def blocks(

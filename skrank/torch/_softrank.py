@@ -12,7 +12,7 @@ import math
 import torch
 
 from skrank.objectives import SoftRank
-from skrank.torch._pairs import Documents, blocks
+from skrank.torch._pairs import Documents, blocks, per_class
 from skrank.torch._tables import Place, Tables, tables_of
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
@@ -38,8 +38,8 @@ def softrank(
     scores, valid = documents.scores, documents.valid
     classes = documents.classes(tables)
     members = documents.members(classes, len(tables.gain))
-    inverse = tables.inverse(members.sum(2))
-    gain = tables.gain[classes] * valid
+    inverse = tables.inverse(members.sum(2).T)
+    gain = per_class(tables.gain[None], members)[0]
     centred, sigma = _centred(objective, scores, valid)
     y = (centred / (2.0 * sigma)).clamp(-_WIDEST, _WIDEST)
     smooth = objective.metric.smooth
@@ -73,8 +73,8 @@ def _centred(
 def _steps(tables: Tables, members: torch.Tensor) -> torch.Tensor:
     """Roots of the steps between gains that each document reaches: products are min(u_i, u_j)."""
     steps = torch.diff(tables.gain, prepend=tables.gain.new_zeros(1))
-    reached = members.flip(1).cumsum(1).flip(1)
-    return reached * steps.sqrt()[:, None]
+    reached = torch.ones_like(tables.kernel).triu()  # by step and class
+    return per_class(steps.sqrt()[:, None] * reached, members).transpose(0, 1).contiguous()
 
 
 def _average_precision(
