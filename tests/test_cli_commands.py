@@ -94,10 +94,32 @@ def test_output_stands_whole_or_not_at_all(capsys, files):
     assert Path("report.txt").read_text() == before
     Path("folder").mkdir()
     status, _, err = run(capsys, "evaluate", *files, "-o", "folder")
-    assert (status, err) == (1, "skrank: error: folder: Is a directory\n")
+    assert status == 1
+    assert err.endswith("folder: Is a directory\n")
     assert sorted(path.name for path in Path().iterdir()) == sorted(
         [*files, "folder", "report.txt"]
     )
+
+
+def test_output_to_links_and_devices(capsys, files):
+    Path("report.txt").write_text("old")
+    Path("link").symlink_to("report.txt")
+    assert run(capsys, "evaluate", *files, "-m", "ap", "-o", "link")[0] == 0
+    assert Path("link").is_symlink()
+    assert Path("report.txt").read_text().startswith("  run")
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(capsys, "evaluate", *files, "-m", "ap", "-o", "pipe")[0] == 0
+        assert reader.communicate()[0] == Path("report.txt").read_text()
+    assert Path("pipe").is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
+def test_a_full_disk_is_an_error(capsys, files):
+    status, _, err = run(capsys, "evaluate", *files, "-m", "ap", "-o", "/dev/full")
+    assert status == 1
+    assert "No space left on device" in err
+    assert Path("/dev/full").is_char_device()
 
 
 def umask():

@@ -51,13 +51,15 @@ def delivered(text: str, path: str | None) -> str:
     Raises
     ------
     OSError
-        If the file cannot be written; one that was there stays as it was.
+        If the file cannot be written; one that was there stays as it was. Links are followed, and
+        pipes and devices written to.
     """
     if path is None:
         return text
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(21, "Is a directory", path)
+    target = Path(path).resolve()  # what a link points to
+    if target.exists() and not target.is_file():  # a pipe or a device, or a folder, which refuses
+        target.write_text(text + "\n", encoding="utf-8")
+        return ""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
