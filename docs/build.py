@@ -20,8 +20,8 @@ A metric is named by a string, `skrank.metric("ndcg(gain=linear)@10")`, made fro
 `skrank.metrics.NDCG(gain="linear", k=10)`, or called as a function,
 `skrank.metrics.ndcg_score(relevance, scores, gain="linear", k=10)`. All take the cut-off `k` (where
 there is one), `condensed`, `empty`, `ties` and `average`. All are the exact mean over the orders of
-tied documents but those marked "strict", which have no closed form and refuse ties of documents
-with different labels.
+tied documents but those marked "strict", which have no closed form and refuse ties on which their
+value depends.
 
 Weighted sums of metrics are metrics: `skrank.metric("0.7*gap+0.3*ndcg@10")`, see
 [mixtures.md](mixtures.md).

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
-from skrank._engine.groups import check_ids, require_groups, show
+from skrank._engine.groups import require_groups, show
 from skrank._engine.queries import Queries
 
 __all__ = ["Partitions", "partition_queries"]
@@ -225,7 +225,7 @@ def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
     n_rows = X.shape[0]
     if n_rows == 0:
         return np.empty(0, object), 0
-    queries = Queries.from_groups(check_ids(groups, n_rows, "groups"))
+    queries = Queries.from_groups(check.as_ids("groups", groups, n_rows))
     check.check_labels(y, n_rows)
     check.query_weights(weights, queries)
     return queries.ids, n_rows
@@ -249,7 +249,7 @@ def _check_partitions(summaries: Sequence[tuple[np.ndarray, int]]) -> None:
 
 def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:
     X, y, groups, weights = piece
-    queries = Queries.from_groups(check_ids(groups, X.shape[0], "groups"))
+    queries = Queries.from_groups(check.as_ids("groups", groups, X.shape[0]))
     return _in_order(X, y, weights, queries, first)
 
 

@@ -15,6 +15,9 @@ def _kernels_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+# Tests read standard error: no word of compilation there.
+os.environ["SKRANK_QUIET"] = "1"
+
 # numba keys a cached kernel by its own file only: after an edit to a kernel that it calls from
 # another file, the old machine code would run. Child processes inherit the folder.
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _kernels_digest())

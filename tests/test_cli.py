@@ -106,7 +106,10 @@ def test_compare(capsys, files):
         (["bm25", "bm25"], "bm25, line 1: 6 columns instead of 4"),
         (["qrels", "dense", "--missing", "raise"], "run 'dense' has no documents for 1 queries"),
         (["qrels", "bm25", "--empty", "raise"], "query '3' has no relevant document"),
-        (["qrels", "bm25", "-m", "gap(thresholds=[1.0])"], "label 2 is above max_grade=1"),
+        (
+            ["qrels", "bm25", "-m", "gap(thresholds=[1.0])"],
+            "label 2 (document 'a' of query '1')",
+        ),
         (["qrels", "bm25", "bm25"], "2 runs are called 'bm25'"),
     ],
 )

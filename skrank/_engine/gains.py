@@ -29,10 +29,10 @@ def _is_pairs(gain: Any) -> bool:
     return isinstance(gain, tuple) and len(gain) > 0 and isinstance(gain[0], tuple)
 
 
-def gain_per_code(gain: Any, labels: np.ndarray) -> np.ndarray:
-    """Gain of each label."""
+def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = None) -> np.ndarray:
+    """Gain of each label; `place` says where the first document of a code stands."""
     if gain == "exp2":
-        check.check_exponent("gain=exp2", labels.max(initial=0))
+        check.check_exponent("gain=exp2", labels, place)
         return np.exp2(labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)

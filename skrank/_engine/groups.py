@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _validation as check
 from skrank._engine.whole import LEVEL, WholeLevel, index_level
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def with_groups(relevance: ArrayLike, qid: Any) -> pd.Series:
+def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     """Put the query of each row on the index of the labels.
 
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
@@ -35,7 +36,13 @@ def with_groups(relevance: ArrayLike, qid: Any) -> pd.Series:
     Raises
     ------
     ValueError
-        If the lengths differ, an id is missing, or both are Series with different indexes.
+        If the lengths differ, an id is missing, labels are strings, or both are Series with
+        different indexes.
+
+    Warns
+    -----
+    UserWarning
+        If the labels look like query ids and the ids like grades: they may be swapped.
 
     Examples
     --------
@@ -45,51 +52,20 @@ def with_groups(relevance: ArrayLike, qid: Any) -> pd.Series:
     """
     import pandas as pd
 
-    if (
-        isinstance(relevance, pd.Series)
-        and isinstance(qid, pd.Series)
-        and not relevance.index.equals(qid.index)
-    ):
+    indexes = [one.index for one in (relevance, qid) if isinstance(one, pd.Series)]
+    if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
             "relevance and qid are Series with different indexes: align them first, or pass "
             "qid.to_numpy() if their rows already correspond."
         )
-    values = relevance.array if isinstance(relevance, pd.Series) else np.asarray(relevance)
-    ids = check_ids(qid, len(values), "qid")
+    values = check.as_column("relevance", relevance)
+    ids = check.as_ids("qid", qid, len(values))
+    check.check_labels_first(values, ids)
     return pd.Series(
-        values,
+        relevance.array if isinstance(relevance, pd.Series) else values,
         index=pd.Index(ids, name=WholeLevel(ids, values)),
         name=getattr(relevance, "name", None) or "relevance",
     )
-
-
-def check_ids(groups: Any, n_rows: int | None, source: str) -> np.ndarray:
-    """Query ids as a vector of `n_rows` entries, none missing."""
-    import pandas as pd
-
-    if isinstance(groups, str):
-        raise ValueError(
-            f"{source}={groups!r} is one name, and not the query of each row: pass the column "
-            f"itself, such as {source}=frame[{groups!r}]."
-        )
-    ids = np.asarray(groups)
-    if ids.ndim == 2 and ids.shape[1] == 1:
-        ids = ids.ravel()
-    if ids.ndim != 1:
-        raise ValueError(f"{source} has shape {ids.shape}: pass one query id per row.")
-    if n_rows is not None and len(ids) != n_rows:
-        hint = ""
-        if ids.dtype.kind in "iu" and ids.sum() == n_rows:
-            hint = " They add up to the number of rows, so they look like group sizes: "
-            hint += "use numpy.repeat(numpy.arange(len(sizes)), sizes)."
-        raise ValueError(
-            f"{source} has {len(ids)} entries for {n_rows} rows: pass one query id per row.{hint}"
-        )
-    if ids.dtype.kind in "fOMm":
-        missing = np.flatnonzero(pd.isna(ids))
-        if len(missing):
-            raise ValueError(f"{source} has no query id in row {missing[0]}: every row needs one.")
-    return ids
 
 
 def show(query_id: Any) -> str:
@@ -126,9 +102,7 @@ def resolve_groups(
         If lengths are wrong, an id is missing, or two sources disagree.
     """
     sized = y if y is not None else X
-    n_rows = None
-    if sized is not None:
-        n_rows = sized.shape[0] if hasattr(sized, "shape") else len(sized)
+    n_rows = _length(sized)
     found: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
@@ -136,7 +110,7 @@ def resolve_groups(
         ('the index level "qid" of X', index_level(X)),
     ):
         if ids is not None:
-            found.append((source, check_ids(ids, n_rows, source)))
+            found.append((source, check.as_ids(source, ids, n_rows)))
     for source, ids in found[1:]:
         differ = np.flatnonzero(ids != found[0][1])
         if len(differ):
@@ -156,7 +130,14 @@ def resolve_groups(
         UserWarning,
         stacklevel=3,  # beyond `require_groups`
     )
-    return check_ids(column, n_rows, 'column "qid" of X')
+    return check.as_ids('column "qid" of X', column, n_rows)
+
+
+def _length(data: Any) -> int | None:
+    """Number of rows; None where the data are missing, or no rows, which is told elsewhere."""
+    if getattr(data, "shape", None):
+        return data.shape[0]
+    return len(data) if hasattr(data, "__len__") else None
 
 
 def require_groups(

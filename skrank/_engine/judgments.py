@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
@@ -14,8 +13,8 @@ from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
 from skrank._engine.whole import Extent, WholeLevel, highest_grade, whole_of
 
-_MOST_COUNTED = 64  # codes; a table of queries and codes stays small
-_FEW_LABELS = 32  # whole labels below this are their own codes
+_MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
+_FEW_LABELS = 32  # whole labels below this are their own codes, and this one is that of NaN
 
 
 class Judgments:
@@ -42,7 +41,7 @@ class Judgments:
     _whole: WholeLevel | None = None
 
     def __init__(
-        self, relevance: Any, queries: Queries, *, whole: WholeLevel | None = None
+        self, relevance: ArrayLike, queries: Queries, *, whole: WholeLevel | None = None
     ) -> None:
         given = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
@@ -106,6 +105,10 @@ class Judgments:
             run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
         return RankedCodes(self.indptr, codes, np.zeros_like(tied), sizes)
 
+    def place(self, code: int) -> str:
+        """Where the first document of a code stands, for messages."""
+        return f"row {np.flatnonzero(self.queries.scatter(self.codes) == code)[0]}"
+
     @cached_property
     def judged_share(self) -> float:
         """Share of the documents that were judged."""
@@ -135,14 +138,15 @@ def _encode_grades(
     top = int(codes.max())
     if top < _FEW_LABELS:
         return codes, np.arange(top + 1.0), None
-    grades = int((codes % _FEW_LABELS).max()) + 1  # of the judged: the others are _FEW_LABELS
+    # some documents are not judged: their code moves down, next to the highest one of the others
+    grades = int(codes[codes < _FEW_LABELS].max(initial=0)) + 1
     np.minimum(codes, grades, out=codes)
     return codes, np.append(np.arange(float(grades)), 0.0), grades
 
 
 def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
     """Codes of arbitrary labels; rejects those that are no labels."""
-    bad = np.flatnonzero((values < 0) | np.isinf(values))
+    bad = np.flatnonzero(check.are_no_labels(values))
     if len(bad):
         rows = [queries.caller_row(int(row)) for row in bad]
         row = min(rows)
@@ -157,7 +161,7 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
     return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
 
 
-def judge(relevance: Any, groups: Any = None) -> Judgments:
+def judge(relevance: ArrayLike, groups: ArrayLike | None = None) -> Judgments:
     """Judgments of labels whose groups are given, or on the index, or one query."""
     ids = resolve_groups(groups, relevance)
     rows = check.as_vector("relevance", relevance)

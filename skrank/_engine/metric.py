@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
@@ -129,7 +130,12 @@ class Metric(ABC):
     # what follows from it
 
     def __call__(
-        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        relevance: ArrayLike,
+        scores: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean over queries.
 
@@ -149,16 +155,27 @@ class Metric(ABC):
         -------
         float
         """
+        check.check_same_index(
+            {
+                "relevance": relevance,
+                "scores": scores,
+                "groups": groups,
+                "sample_weight": sample_weight,
+            }
+        )
         judgments = judge(relevance, groups)
         plan = self.bind(judgments)
         weights = check.query_weights(sample_weight, judgments.queries)
         ranking = Ranking(judgments, scores)
         return plan.mean(ranking, plan.values(ranking), weights)
 
-    def per_query(self, relevance: Any, scores: Any, *, groups: Any = None) -> pd.Series:
+    def per_query(
+        self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
+    ) -> pd.Series:
         """Value of each query, as a Series indexed by query; parameters as in a call."""
         import pandas as pd
 
+        check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
         judgments = judge(relevance, groups)
         values = self.bind(judgments).values(Ranking(judgments, scores))
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))

@@ -50,10 +50,10 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     Parameters
     ----------
     name : str or Metric
-        Name, parameters in brackets, cut-off behind @; or a sum of weights times such names, see
-        `Mixture`. A Metric is returned as it is. Names of trec_eval, ir_measures and ranx are read
-        with their meaning: with a prefix, as in "trec_eval:map" or "ir_measures:nDCG@10", or where
-        only they spell so, as in "ndcg_cut_10".
+        Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
+        times such names, see `Mixture`. A Metric is returned as it is. Names of trec_eval,
+        ir_measures and ranx are read with their meaning: with a prefix, as in "trec_eval:map" or
+        "ir_measures:nDCG@10", or where only they spell so, as in "ndcg_cut_10".
     **parameters
         Parameters beyond those in the name; those of a sum go to each of its metrics.
 
@@ -65,7 +65,9 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     Raises
     ------
     ValueError
-        If the name or a parameter is unknown (the message suggests the nearest) or out of range.
+        If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
+        if the case of its letters makes a name that of another metric elsewhere, as "nDCG@10", for
+        which the message says both ways to write it.
 
     Examples
     --------
@@ -89,14 +91,45 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
         return metric(ours, **parameters)
 
     def named(base: str, inside: dict[str, Any]) -> Metric:
-        if base not in _registry:
-            raise check.unknown_name("metric", base, _registry)
+        cls = _class_of(base, inside.get("k"))
         repeated = sorted(set(inside) & set(parameters))
         if repeated:
             raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
-        return _build(_registry[base], inside | parameters)
+        return _build(cls, inside | parameters)
 
     return read(name, named)
+
+
+def _class_of(name: str, k: Any) -> type[Metric]:
+    """The class of a name, in any case of letters unless that makes it the name of two metrics."""
+    ours = name.lower()
+    if ours not in _registry:
+        raise check.unknown_name("metric", name, _registry)
+    if name != ours:
+        _refuse_two_meanings(name, "" if k is None else f"@{k}")
+    return _registry[ours]
+
+
+def _refuse_two_meanings(name: str, cut: str) -> None:
+    """The error for one of our names whose case of letters makes it another metric elsewhere.
+
+    What a tool does with queries without a relevant document does not make another metric.
+    """
+    for peer in peer_names.PEERS.values():
+        here = peer.names.get(name)
+        if here is None:
+            continue
+        if isinstance(here, peer_names.Refused):
+            instead = f"which is not read: {here.reason}"
+        else:
+            theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")
+            if "(" not in theirs:
+                continue
+            instead = repr(theirs + cut)
+        raise ValueError(
+            f"{name + cut!r} may be {name.lower() + cut!r} of skrank or that of {peer.name}, "
+            f"{instead}. Write the one that you mean."
+        )
 
 
 def columns(name: str | Metric) -> dict[str, Metric]:
@@ -107,7 +140,7 @@ def columns(name: str | Metric) -> dict[str, Metric]:
     """
     if isinstance(name, str):
         prefix, text = peer_names.split_prefix(name)
-        if prefix in ("trec_eval", "trec_eval10") or (not prefix and text not in _registry):
+        if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
             family = peer_names.expand(text) or []
             if len(family) > 1:
                 colon = ":" * bool(prefix)

@@ -72,8 +72,9 @@ class Plan:
 
     @cached_property
     def relevant(self) -> np.ndarray:
-        """Number of relevant documents of each query."""
-        return self.judgments.totals(self.tables.relevant)
+        """Number of relevant documents of each query, among those that were judged."""
+        judged = np.arange(len(self.scale.labels)) < self.scale.unjudged
+        return self.judgments.totals(self.tables.relevant & judged)
 
     @cached_property
     def inverse(self) -> np.ndarray:

@@ -59,9 +59,9 @@ class StrictTables(Tables):
         queries = [query for query in stopped if query >= 0]
         if queries:
             raise ValueError(
-                f"{self.name} has no closed form over random orders, and documents of different "
-                f"labels tie in query number {queries[0]} (from 0): break the ties of the scores, "
-                'or choose ties="stable", "worst" or "best".'
+                f"{self.name} has no closed form over random orders, and its value depends on the "
+                f"order of tied documents in query number {queries[0]} (from 0): break the ties of "
+                'the scores, or choose ties="stable", "worst" or "best".'
             )
         return out
 

@@ -40,6 +40,10 @@ class Scale:
         unjudged = self.judgments.unjudged
         return len(self.labels) if unjudged is None else unjudged
 
+    def place(self, code: int) -> str:
+        """Where the first document of a code stands, for messages."""
+        return self.judgments.place(code)
+
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""
         return self.judgments.totals(worth)

@@ -10,31 +10,57 @@ EPSILON = 1e-5  # smoothing of infAP in trec_eval
 
 
 @njit(**options)
-def _mixed_tie(ranked, tied, start, end):
-    """Whether some block of ties holds different codes."""
-    mixed = False
-    for row in range(start + 1, end):
-        mixed |= tied[row] and ranked[row] != ranked[row - 1]
-    return mixed
+def _end_of_block(tied, row, end):
+    """First rank below the block of ties that starts at `row`."""
+    stop = row + 1
+    while stop < end and tied[stop]:
+        stop += 1
+    return stop
+
+
+@njit(**options)
+def _found(ranked, relevant, row, stop):
+    """Number of relevant documents of a block."""
+    count = 0
+    for place in range(row, stop):
+        count += relevant[ranked[place]]
+    return count
 
 
 @njit(**options)
 def interpolated(
     first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
 ):
-    """Highest precision from the rank on where `needed` relevant documents have been found."""
+    """Highest precision from the rank on where `needed` relevant documents have been found.
+
+    It does not fall when relevant documents move up, so that the order of ties matters if it is not
+    the same with the relevant documents of each block of ties first and last.
+    """
     for q in range(first, last):
         out[q] = 0.0
         start, end = indptr[q], indptr[q] + retrieved[q]
         if inverse[q] == 0:
             continue
-        if _mixed_tie(ranked, tied, start, end):
-            return q
+        best, worst = 0.0, 0.0
         hits = 0
-        for row in range(start, end):
-            hits += relevant[ranked[row]]
-            if hits >= needed[q]:
-                out[q] = max(out[q], hits / (row - start + 1.0))
+        row = start
+        while row < end:
+            stop = _end_of_block(tied, row, end)
+            found = _found(ranked, relevant, row, stop)
+            others = stop - row - found
+            for place in range(row, stop):
+                rank = place - start + 1.0
+                step = place - row + 1
+                high, low = hits + min(step, found), hits + max(step - others, 0)
+                if high >= needed[q]:
+                    best = max(best, high / rank)
+                if low >= needed[q]:
+                    worst = max(worst, low / rank)
+            hits += found
+            row = stop
+        if best != worst:
+            return q
+        out[q] = best
     return -1
 
 
@@ -42,17 +68,24 @@ def interpolated(
 def inferred(
     first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
 ):
-    """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not."""
+    """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not.
+
+    The order of a block of ties matters if it holds relevant documents and others.
+    """
     for q in range(first, last):
         out[q] = 0.0
         start, end = indptr[q], indptr[q] + retrieved[q]
         if inverse[q] == 0:
             continue
-        if _mixed_tie(ranked, tied, start, end):
-            return q
         hits, others, pooled = 0, 0, 0
         total = 0.0
+        block = start
         for row in range(start, end):
+            if row == block:
+                block = _end_of_block(tied, row, end)
+                found = _found(ranked, relevant, row, block)
+                if 0 < found < block - row:
+                    return q
             if relevant[ranked[row]]:
                 precision = (hits + EPSILON) / (hits + others + 2 * EPSILON)
                 total += (1.0 + pooled * precision) / (row - start + 1.0)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._kernels import compiling as compiling  # all kernels import this file
 from skrank._kernels.cache import njit
 
 CAPACITY = 512  # documents per tile, so that a tile stays in the first cache

@@ -1,5 +1,10 @@
 """All checks of what a caller passes in. Every message names the place and the remedy."""
 
+from skrank._validation.arrays import as_column as as_column
+from skrank._validation.arrays import as_ids as as_ids
+from skrank._validation.arrays import as_vector as as_vector
+from skrank._validation.arrays import check_same_index as check_same_index
+from skrank._validation.arrays import without_index as without_index
 from skrank._validation.batches import bad_batch_label as bad_batch_label
 from skrank._validation.batches import bad_batch_score as bad_batch_score
 from skrank._validation.batches import check_contiguous as check_contiguous
@@ -34,7 +39,8 @@ from skrank._validation.boosters import refuse_distributed_positions as refuse_d
 from skrank._validation.boosters import refuse_distributed_scale as refuse_distributed_scale
 from skrank._validation.boosters import refuse_distributed_stop as refuse_distributed_stop
 from skrank._validation.boosters import refuse_params as refuse_params
-from skrank._validation.data import as_vector as as_vector
+from skrank._validation.data import Place as Place
+from skrank._validation.data import are_no_labels as are_no_labels
 from skrank._validation.data import bad_label as bad_label
 from skrank._validation.data import bad_score as bad_score
 from skrank._validation.data import check_costs as check_costs
@@ -45,20 +51,20 @@ from skrank._validation.data import check_frequencies as check_frequencies
 from skrank._validation.data import check_grades as check_grades
 from skrank._validation.data import check_gradients as check_gradients
 from skrank._validation.data import check_labels as check_labels
+from skrank._validation.data import check_labels_first as check_labels_first
 from skrank._validation.data import check_learnable as check_learnable
 from skrank._validation.data import check_positions as check_positions
 from skrank._validation.data import check_probabilities as check_probabilities
 from skrank._validation.data import check_rows_shown as check_rows_shown
-from skrank._validation.data import check_same_index as check_same_index
 from skrank._validation.data import check_times as check_times
 from skrank._validation.data import check_training_labels as check_training_labels
 from skrank._validation.data import check_training_weights as check_training_weights
 from skrank._validation.data import check_weights as check_weights
+from skrank._validation.data import check_whole_grades as check_whole_grades
 from skrank._validation.data import look_up as look_up
 from skrank._validation.data import missing_scale as missing_scale
 from skrank._validation.data import query_weights as query_weights
 from skrank._validation.data import warn_single_rows as warn_single_rows
-from skrank._validation.data import without_index as without_index
 from skrank._validation.parameters import EMPTY_CHOICES as EMPTY_CHOICES
 from skrank._validation.parameters import MOST_GRADES as MOST_GRADES
 from skrank._validation.parameters import MOST_LABEL as MOST_LABEL

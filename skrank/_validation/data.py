@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skrank._validation.parameters import MOST_GRADES, MOST_RANKS, check_choice
+from skrank._validation.arrays import as_vector
+from skrank._validation.parameters import (
+    LEAST_LABEL,
+    MOST_GRADES,
+    MOST_LABEL,
+    MOST_RANKS,
+    check_choice,
+)
+
+_MANY_GRADES = 16  # collections have no more grades, as a rule
+Place = Callable[[int], str]  # where the first document of a code stands, as in "row 3"
 
 
 class RowsByQuery(Protocol):
@@ -23,69 +34,43 @@ class RowsByQuery(Protocol):
     def caller_row(self, row: int) -> int: ...
 
 
-MOST_TRAINING_LABEL = 1e100  # above, sums of labels might not fit
 HEAVIEST_QUERY = 1e15  # weight in training: curvatures of 1e18 are met, floats end at 3e38
 
 
-def as_vector(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
-    """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given."""
-    try:
-        vector = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, one per row (document).") from None
-    if vector.ndim == 2 and vector.shape[1] == 1:
-        vector = vector.ravel()
-    if vector.ndim != 1:
+def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
+    """Refuse labels that are strings; warn where labels look like ids, and ids like grades."""
+    if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in _objects(relevance)):
         raise ValueError(
-            f"{name} has shape {vector.shape}: pass one value per row (document) in one dimension, "
-            "and say with groups= which query each row belongs to."
+            "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
+            "then the query of each row."
         )
-    if len(vector) == 0:
-        raise ValueError(f"{name} is empty: there is no document to rank.")
-    if n_rows is not None and len(vector) != n_rows:
-        raise ValueError(
-            f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
+    if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf":
+        return
+    labels, grades = relevance[relevance == relevance], np.unique(ids)
+    distinct = np.unique(labels)
+    few = len(grades) <= _MANY_GRADES and grades[0] >= 0 and grades[-1] < 2 * _MANY_GRADES
+    whole = np.array_equal(grades, np.rint(grades)) and np.array_equal(distinct, np.rint(distinct))
+    if not (few and whole and len(distinct) > max(len(grades), _MANY_GRADES / 2)):
+        return
+    together = _runs(labels) == len(distinct) and _runs(ids) > len(grades)
+    mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
+    if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
+        warnings.warn(
+            f"relevance has {len(distinct)} different values and qid {len(grades)} small whole "
+            "ones, as if they were swapped: with_groups takes the labels first, and then the "
+            "query of each row.",
+            UserWarning,
+            stacklevel=3,
         )
-    return vector
 
 
-def check_same_index(named: Mapping[str, object]) -> None:
-    """Refuse pandas objects whose rows have the same labels in another order.
-
-    Rows are taken by position, as everywhere in scikit-learn. Indexes that are equal, or that have
-    nothing to do with each other, therefore pass; two orders of one set of labels are a mistake.
-    """
-    seen: list[tuple[str, Any]] = []
-    for name, values in named.items():
-        index: Any = getattr(values, "index", None)
-        if not hasattr(index, "equals"):  # an array, or a list, whose `index` is a method
-            continue
-        for other, known in seen:
-            if _other_order(known, index):
-                row = int(np.argmax(np.asarray(known != index)))
-                raise ValueError(
-                    f"the indexes of {other} and {name} hold the same labels in another order (row "
-                    f"{row}: {known[row]!r} and {index[row]!r}), and rows are taken by position. "
-                    f"Bring {name} into the order of {other}, such as with reindex, or pass "
-                    "to_numpy() of both if their rows do correspond."
-                )
-        if not any(index.equals(known) for _, known in seen):
-            seen.append((name, index))
+def _objects(values: np.ndarray) -> np.ndarray:
+    return values if values.dtype == object else values[:0]
 
 
-def _other_order(first: Any, second: Any) -> bool:
-    """Whether two pandas indexes differ, but not as multisets of labels."""
-    from pandas.util import hash_pandas_object
-
-    if len(first) != len(second) or first.equals(second):
-        return False
-    a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
-    return np.array_equal(np.sort(a), np.sort(b))
-
-
-def without_index(y: Any) -> Any:
-    """Labels without their index, which numpy would hash to look for attributes of its own."""
-    return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
+def _runs(values: np.ndarray) -> int:
+    """Stretches of equal values."""
+    return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
 
 
 def bad_score(value: float, row: int) -> ValueError:
@@ -114,9 +99,21 @@ def bad_label(value: float, row: int) -> ValueError:
             f"label of row {row} is {value:g}: labels must be at least 0. "
             "Use NaN for a document that was not judged, 0 for one that is not relevant."
         )
+    if np.isinf(value):
+        return ValueError(
+            f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
+        )
     return ValueError(
-        f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
+        f"label of row {row} is {value:g}: labels must be 0 or between {LEAST_LABEL:g} and "
+        f"{MOST_LABEL:g}, so that sums of them are exact enough. Divide them by a constant, or bin "
+        "them into grades."
     )
+
+
+def are_no_labels(values: np.ndarray) -> np.ndarray:
+    """Whether each value is neither a label nor NaN: negative, infinite, or of an extreme size."""
+    small = (values < LEAST_LABEL) & (values != 0)
+    return small | (values > MOST_LABEL)
 
 
 def warn_single_rows(queries: RowsByQuery) -> None:
@@ -130,14 +127,14 @@ def warn_single_rows(queries: RowsByQuery) -> None:
         )
 
 
-def query_weights(sample_weight: Any, queries: RowsByQuery) -> np.ndarray | None:
+def query_weights(sample_weight: ArrayLike | None, queries: RowsByQuery) -> np.ndarray | None:
     """One weight per query from one per row; None stays None."""
     if sample_weight is None:
         return None
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    check_weights(weights, queries)  # a NaN would seem to vary
+    check_weights(weights, queries)  # first: NaN differs from itself, and would be said to vary
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
@@ -160,7 +157,7 @@ def check_weights(weights: np.ndarray, queries: RowsByQuery) -> np.ndarray:
     return weights
 
 
-def check_frequencies(name: str, values: Any, n_queries: int) -> np.ndarray:
+def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Shares of queries: counts or other weights of at least 0, divided by their sum."""
     shares = _per_query(name, values, n_queries)
     bad = np.flatnonzero(~((shares >= 0) & np.isfinite(shares)))
@@ -175,7 +172,7 @@ def check_frequencies(name: str, values: Any, n_queries: int) -> np.ndarray:
     return shares / shares.sum()
 
 
-def check_costs(name: str, values: Any, n_queries: int) -> np.ndarray:
+def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """What labels cost, per query: positive and finite."""
     costs = _per_query(name, values, n_queries)
     bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
@@ -187,7 +184,7 @@ def check_costs(name: str, values: Any, n_queries: int) -> np.ndarray:
     return costs
 
 
-def _per_query(name: str, values: Any, n_queries: int) -> np.ndarray:
+def _per_query(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -199,12 +196,34 @@ def _per_query(name: str, values: Any, n_queries: int) -> np.ndarray:
     return vector
 
 
-def check_grades(labels: np.ndarray, max_grade: int, name: str) -> None:
-    """Labels at most `max_grade`, for metrics whose scale ends there."""
+def _highest(labels: np.ndarray, place: Place | None) -> str:
+    """The highest label, and where it stands."""
+    where = f" ({place(int(np.argmax(labels)))})" if place is not None else ""
+    return f"label {labels.max():g}{where}"
+
+
+def check_grades(labels: np.ndarray, max_grade: int, name: str, place: Place | None = None) -> None:
+    """Labels at most `max_grade`, for metrics whose scale ends there, and that within reason."""
     if labels.max(initial=0) > max_grade:
         raise ValueError(
-            f"label {labels.max():g} is above max_grade={max_grade} of {name}: give the highest "
+            f"{_highest(labels, place)} is above max_grade={max_grade} of {name}: give the highest "
             "grade of the collection as max_grade, or one threshold per grade."
+        )
+    if max_grade > MOST_GRADES:
+        raise ValueError(
+            f"{_highest(labels, place)} is above {MOST_GRADES}, the highest grade that {name} "
+            "takes: bin the labels into grades, for example with numpy.digitize."
+        )
+
+
+def check_whole_grades(labels: np.ndarray, name: str, place: Place) -> None:
+    """Labels that are whole numbers, where nothing says what others are worth."""
+    between = np.flatnonzero(labels != np.floor(labels))
+    if len(between):
+        raise ValueError(
+            f"label {labels[between[0]]:g} ({place(int(between[0]))}) stands between two grades of "
+            f'{name}: choose labels="step", the worth of the grade below, or labels="interp", a '
+            "worth in proportion."
         )
 
 
@@ -227,12 +246,12 @@ def check_few_labels(name: str, labels: np.ndarray) -> None:
         )
 
 
-def check_exponent(name: str, highest: float) -> None:
-    """A label whose power of two is a number."""
-    if highest > MOST_GRADES:
+def check_exponent(name: str, labels: np.ndarray, place: Place | None = None) -> None:
+    """Labels whose powers of two, and the sums of these, are numbers of double precision."""
+    if labels.max(initial=0) > MOST_GRADES:
         raise ValueError(
-            f"label {highest:g} is too high for {name}, which takes two to its power: bin the "
-            "labels into grades, or use a metric with gain=linear."
+            f"{_highest(labels, place)} is too high for {name}, which takes two to its power: bin "
+            "the labels into grades, or use a metric with gain=linear."
         )
 
 
@@ -254,7 +273,7 @@ def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) ->
     return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)
 
 
-def check_positions(positions: Any, n_rows: int) -> np.ndarray:
+def check_positions(positions: ArrayLike, n_rows: int) -> np.ndarray:
     """Where documents were shown: one whole number of at least 0 per row."""
     vector = as_vector("positions", positions, n_rows)
     bad = np.flatnonzero(~((vector >= 0) & (vector <= MOST_RANKS) & (vector == np.rint(vector))))
@@ -311,7 +330,7 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
     return judged
 
 
-def check_labels(y: Any, n_rows: int) -> np.ndarray:
+def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
     """Labels to train on in a booster: finite and at least 0, one per row."""
     labels = as_vector("y", y, n_rows)
     bad = np.flatnonzero(~((labels >= 0) & np.isfinite(labels)))
@@ -322,15 +341,8 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
     return labels
 
 
-def check_learnable(
-    inverse: np.ndarray, labels: np.ndarray, metric: object, queries: RowsByQuery
-) -> None:
+def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """What gradients are multiplied by, one over the best value of each query: numbers."""
-    if labels.max() > MOST_TRAINING_LABEL:
-        raise ValueError(
-            f"the label {labels.max()} is too large to train on {metric}: no sum of such labels "
-            "fits. Scale the labels down."
-        )
     bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
     if len(bad):
         raise ValueError(

@@ -15,17 +15,20 @@ RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.Rand
 
 EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
-MOST_GRADES = 1000  # two to a higher power is hardly a number
-MOST_LABEL = 1e30
+MOST_GRADES = 1000  # 2**1000 is near the largest double, so that gains 2**grade - 1 still add up
+LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # their sums, squares and quotients are doubles
 HEAVIEST = 1e9  # weight of a part of a mixture
 MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for a name that does not exist, with the nearest that does."""
+def unknown_name(
+    kind: str, name: object, known: Iterable[str], meant: str | None = None
+) -> ValueError:
+    """The error for a name that does not exist, with what is meant, or the nearest that does."""
     known = sorted(known)
     near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    meant = meant or (near[0] if near else None)
+    hint = f"did you mean {meant!r}? " if meant else ""
     return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
 
 

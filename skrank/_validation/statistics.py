@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._validation.data import check_same_index
+from skrank._validation.arrays import check_same_index
 from skrank._validation.parameters import check_choice, check_count
 
 NAN_CHOICES = ("drop", "raise")

@@ -205,7 +205,8 @@ def _losses(
     if scores is None:
         raise ValueError("a metric of labels needs scores, those of the labelled rows.")
     measure = settle_empty(metric_of(name))
-    pair = scores if isinstance(scores, (list, tuple)) and np.ndim(scores[0]) == 1 else [scores]
+    many = isinstance(scores, (list, tuple)) and np.ndim(scores[0]) == 1
+    pair: list[ArrayLike] = list(scores) if many else [scores]  # type: ignore[arg-type,list-item]
     values = [measure.per_query(labels, one, groups=groups) for one in pair]
     if len(values) > 2:
         raise ValueError(f"scores holds {len(values)} rankers: give one, or two to compare.")

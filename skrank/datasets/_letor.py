@@ -273,11 +273,13 @@ def _read_files(paths: dict[Path, Any], dtype: np.dtype) -> dict[Path, Bunch]:
 
 
 def _as_ids(qid: list[str]) -> np.ndarray:
+    """Integers, if they tell the same queries apart as the strings do: 03 is not 3."""
     ids = np.array(qid)
     try:
-        return ids.astype(np.int64)
+        numbers = ids.astype(np.int64)
     except (ValueError, OverflowError):
         return ids
+    return numbers if np.array_equal(numbers.astype(ids.dtype), ids) else ids
 
 
 def _check_disjoint(files: dict[Path, Bunch]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skrank import _validation as check
 from skrank._engine.judgments import judge
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
@@ -37,12 +38,12 @@ class GradedCurve:
 
 
 def graded_precision_recall_curve(
-    relevance: Any,
-    scores: Any,
+    relevance: ArrayLike,
+    scores: ArrayLike,
     *,
     thresholds: Sequence[float] | None = None,
     max_grade: int | None = None,
-    labels: str = "step",
+    labels: str | None = None,
 ) -> GradedCurve:
     r"""Graded precision and recall at each relevant document of one ranked list.
 
@@ -82,6 +83,7 @@ def graded_precision_recall_curve(
     (array([0.667, 1.   ]), array([1.   , 0.667]))
     """
     metric = GAP(thresholds=thresholds, max_grade=max_grade, labels=labels, ties="stable")
+    check.check_same_index({"relevance": relevance, "scores": scores})
     judgments = judge(relevance)
     if len(judgments.queries) != 1:
         raise ValueError(
@@ -107,10 +109,10 @@ def graded_precision_recall_curve(
 
 
 def eleven_point_curve(
-    relevance: Any,
-    scores: Any,
+    relevance: ArrayLike,
+    scores: ArrayLike,
     *,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     rel: float = 1.0,
     condensed: bool = False,
     empty: str | int = "skip",
@@ -146,6 +148,7 @@ def eleven_point_curve(
     >>> eleven_point_curve(relevance, range(20, 0, -1)).round(2)
     array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
     """
+    check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
     judgments = judge(relevance, groups)
     ranking = Ranking(judgments, scores)
     points = []

@@ -54,5 +54,5 @@ class CG(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain per label, no discount, no pairs."""
-        gain = gain_per_code(self.gain, scale.labels)
+        gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))

@@ -92,7 +92,7 @@ class DCG(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain per label, discount per rank, no pairs."""
-        gain = gain_per_code(self.gain, scale.labels)
+        gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def line(self, lists: Lists) -> Line:

@@ -36,9 +36,9 @@ class GAP(Metric):
     normalize : {"all", "ideal"}
         With a cut-off: divide by D over all documents of the query (as trec_eval's map_cut), or by
         the best possible value at k, so that an ideal list scores 1.
-    labels : {"step", "interp"}
+    labels : {"step", "interp"}, optional
         Worth of a label between two grades: that of the grade below, or in proportion (for grades
-        averaged over assessors). Both agree on whole grades.
+        averaged over assessors). Both agree on whole grades. Default: such a label is an error.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -59,7 +59,7 @@ class GAP(Metric):
     thresholds: Sequence[float] | None = None
     max_grade: int | None = None
     normalize: str = "all"
-    labels: str = "step"
+    labels: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,7 +68,7 @@ class GAP(Metric):
             max_grade=max_grade,
             thresholds=check.check_thresholds(self.thresholds, max_grade),
             normalize=check.check_choice("normalize", self.normalize, ("all", "ideal")),
-            labels=check.check_choice("labels", self.labels, ("step", "interp")),
+            labels=check.check_choice("labels", self.labels, (None, "step", "interp")),
         )
 
     @property
@@ -78,12 +78,15 @@ class GAP(Metric):
 
     def worth(self, scale: Scale) -> np.ndarray:
         """G per code: the probability that its documents are relevant."""
-        g = self.thresholds or (1 / scale.max_grade,) * scale.max_grade
-        check.check_grades(scale.labels, len(g), str(self))
+        top = scale.max_grade if self.thresholds is None else len(self.thresholds)
+        check.check_grades(scale.labels, top, str(self), scale.place)
+        if self.labels is None:
+            check.check_whole_grades(scale.labels, str(self), scale.place)
+        g = self.thresholds or (1 / top,) * top
         cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
         cumulated[-1] = 1.0
         steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
-        return np.interp(steps, np.arange(len(cumulated)), cumulated)
+        return np.interp(steps, np.arange(top + 1), cumulated)
 
     @property
     def smooth(self) -> Smooth:

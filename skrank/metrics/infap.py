@@ -28,7 +28,7 @@ class InfAP(Metric):
         Lowest label of a relevant document.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
-        where documents of different labels tie, ``ties="average"`` is an error. Range [0, 1].
+        where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
 
     References
     ----------

@@ -34,7 +34,7 @@ class InterpolatedPrecision(Metric):
         whole number, as version 10 does, which may report a level that was not reached.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
-        where documents of different labels tie, ``ties="average"`` is an error. Range [0, 1].
+        where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
 
     See Also
     --------

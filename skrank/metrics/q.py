@@ -71,7 +71,7 @@ class QMeasure(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Each pair is worth what the upper document adds to the lower one's blend."""
-        gain = gain_per_code(self.gain, scale.labels)
+        gain = gain_per_code(self.gain, scale.labels, scale.place)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
         weights = self._weights(gain, scale, k)

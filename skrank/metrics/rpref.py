@@ -66,9 +66,9 @@ class RPref(PreferenceMetric):
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """A worse document above costs the share of gain that it lacks."""
         check.check_few_labels(self.names[0], scale.labels)
-        check.check_grades(scale.labels, scale.max_grade, str(self))
+        check.check_grades(scale.labels, scale.max_grade, str(self), scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
-        share = gain_per_code(self.gain, scale.labels) / top
+        share = gain_per_code(self.gain, scale.labels, scale.place) / top
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
         judged = np.ones(len(share))

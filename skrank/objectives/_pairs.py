@@ -124,7 +124,7 @@ class PairRounds:
         self.truncation = objective.truncation_level or plan.scale.longest
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
-        check.check_learnable(self.inverse, plan.judgments.labels, plan.metric, self.queries)
+        check.check_learnable(self.inverse, plan.metric, self.queries)
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
         self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm

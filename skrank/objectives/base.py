@@ -84,6 +84,14 @@ class Objective(ABC):
             Training moves scores against `grad`; hess >= 0. Where only differences of scores
             matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
+        check.check_same_index(
+            {
+                "relevance": relevance,
+                "scores": scores,
+                "groups": groups,
+                "sample_weight": sample_weight,
+            }
+        )
         judgments = judge(relevance, groups)
         queries = judgments.queries
         weights = check.query_weights(sample_weight, queries)

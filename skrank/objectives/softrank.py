@@ -198,7 +198,7 @@ class BoundSoftRank:
         self.shift = chosen.smooth.shift or 0.0 if chosen.smooth else 0.0
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit
-        check.check_learnable(self.inverse, judgments.labels, chosen, self.queries)
+        check.check_learnable(self.inverse, chosen, self.queries)
         self.empty = plan.empty
         self.weight = check.check_training_weights(weights, self.queries)
         self.round = 0

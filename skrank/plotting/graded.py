@@ -104,7 +104,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         groups: ArrayLike | None = None,
         thresholds: Sequence[float] | None = None,
         max_grade: int | None = None,
-        labels: str = "step",
+        labels: str | None = None,
         condensed: bool = False,
         ties: str = "average",
         n_levels: int = 101,

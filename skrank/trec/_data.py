@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.order import rank_scores
@@ -43,7 +44,7 @@ class Qrels:
     labels: np.ndarray
 
     @classmethod
-    def from_arrays(cls, qid: Any, docid: Any, label: Any) -> Qrels:
+    def from_arrays(cls, qid: ArrayLike, docid: ArrayLike, label: ArrayLike) -> Qrels:
         """Judgments of columns in memory.
 
         Parameters
@@ -63,7 +64,11 @@ class Qrels:
         >>> trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "a"], [2, 0, -1])
         Qrels: 2 queries, 3 documents, 2 judged
         """
-        numbers = check.as_vector("label", label, len(qid))
+        check.check_same_index({"qid": qid, "docid": docid, "label": label})
+        numbers = check.as_vector("label", label)
+        bad = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
+        if len(bad):
+            raise check.bad_label(float(numbers[bad[0]]), int(bad[0]))
         return cls._of(Table.of_arrays(qid, docid, numbers))
 
     @classmethod
@@ -140,7 +145,13 @@ class Run:
 
     @classmethod
     def from_arrays(
-        cls, qid: Any, docid: Any, score: Any, *, name: str = "run", precision: str = "single"
+        cls,
+        qid: ArrayLike,
+        docid: ArrayLike,
+        score: ArrayLike,
+        *,
+        name: str = "run",
+        precision: str = "single",
     ) -> Run:
         """A run of columns in memory.
 
@@ -163,7 +174,8 @@ class Run:
         >>> trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
         Run 'bm25': 1 queries, 2 documents
         """
-        numbers = check.as_vector("score", score, len(qid))
+        check.check_same_index({"qid": qid, "docid": docid, "score": score})
+        numbers = check.as_vector("score", score)
         return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
 
     @classmethod

@@ -8,10 +8,12 @@ import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skrank import _validation as check
 from skrank._engine.queries import Queries
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
@@ -23,19 +25,32 @@ _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 @dataclass(frozen=True, eq=False)
 class LineForm:
-    """What a line looks like."""
+    """What a line looks like.
+
+    Attributes
+    ----------
+    kind : str
+    columns : tuple of str
+    number : int
+        The column that holds a number.
+    most : float
+        The largest number that is taken.
+    more : bool
+        Whether further columns are passed over, as by trec_eval.
+    """
 
     kind: str
     columns: tuple[str, ...]
-    number: int  # the column that holds a number
-    more: bool = False  # whether further columns are passed over, as by trec_eval
+    number: int
+    most: float
+    more: bool = False
 
     def __str__(self) -> str:
         return " ".join(f"<{column}>" for column in self.columns)
 
 
-RUN = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, more=True)
-QRELS = LineForm("qrels", ("query", "iteration", "document", "label"), 3)
+RUN = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, np.inf, more=True)
+QRELS = LineForm("qrels", ("query", "iteration", "document", "label"), 3, check.MOST_LABEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +73,9 @@ class Documents:
         return cls(text, start, stop, hashed)
 
     @classmethod
-    def of_names(cls, names: Iterable[Any]) -> Documents:
+    def of_names(cls, names: Iterable[str]) -> Documents:
         """Documents of names in memory."""
-        encoded = [str(name).encode() for name in names]
+        encoded = [name.encode(errors="backslashreplace") for name in names]
         stop = np.cumsum([len(name) for name in encoded], dtype=np.int64)
         start = stop - [len(name) for name in encoded]
         return cls.of(padded(b"".join(encoded)), np.stack([start, stop], axis=1))
@@ -100,10 +115,11 @@ class Table:
     file: str | None = None
 
     @classmethod
-    def of_arrays(cls, qid: Any, docid: Any, numbers: np.ndarray) -> Table:
+    def of_arrays(cls, qid: ArrayLike, docid: ArrayLike, numbers: np.ndarray) -> Table:
         """Table of columns in memory."""
-        queries = Queries.from_groups(_strings(qid))
-        documents = Documents.of_names(queries.gather(_strings(docid)))
+        queries = Queries.from_groups(_strings("qid", qid, len(numbers), "query"))
+        names = _strings("docid", docid, len(numbers), "document")
+        documents = Documents.of_names(queries.gather(names))
         return cls(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers))
 
     def take(self, rows: np.ndarray | slice) -> Table:
@@ -132,8 +148,10 @@ class Table:
         return ValueError(f"{self.file}, line {lines[1]}: {what}, first in line {lines[0]}.")
 
 
-def _strings(values: Any) -> np.ndarray:
-    return np.array([str(value) for value in values], dtype=object)
+def _strings(name: str, values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
+    ids = check.as_ids(name, values, n_rows, what)
+    texts = [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
+    return np.array(texts, dtype=object)
 
 
 def padded(data: bytes) -> np.ndarray:
@@ -149,10 +167,10 @@ def _padded_size(size: int) -> int:
 
 
 def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
-    """Slices of a text as strings."""
+    r"""Slices of a text as strings, bytes that are no UTF-8 as in "\xe9": different ones differ."""
     view = text.data
     return [
-        str(view[a:b], "utf-8", "replace")
+        str(view[a:b], "utf-8", "backslashreplace")
         for a, b in zip(start.tolist(), stop.tolist(), strict=True)
     ]
 
@@ -189,12 +207,12 @@ def _read(source: Source, name: str) -> np.ndarray:
     head = text[:_WORD].tobytes()
     try:
         if head.startswith(_GZIP):
-            return padded(gzip.decompress(text[:size].tobytes()))
-        if head.startswith(_XZ):
-            return padded(lzma.decompress(text[:size].tobytes()))
+            text = padded(gzip.decompress(text[:size].tobytes()))
+        elif head.startswith(_XZ):
+            text = padded(lzma.decompress(text[:size].tobytes()))
     except _DAMAGED as error:
         raise ValueError(f"{name} cannot be unpacked: {error}.") from None
-    if head.startswith(_BOM):
+    if text[: len(_BOM)].tobytes() == _BOM:
         text[: len(_BOM)] = ord(" ")
     return text
 
@@ -278,7 +296,7 @@ def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: LineForm) ->
 
     numbers = np.empty(len(tokens))
     trec.numbers(text, tokens, form.number, numbers)
-    left = np.flatnonzero(np.isnan(numbers))
+    left = np.flatnonzero(~(numbers <= form.most))  # NaN: not read by the compiled loop
     if len(left) == 0:
         return numbers
     words = decode(text, *tokens[left, form.number].T)
@@ -287,10 +305,12 @@ def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: LineForm) ->
             numbers[row] = float(word) if "_" not in word else np.nan
         except ValueError:
             numbers[row] = np.nan
-        if not np.isfinite(numbers[row]):
+        finite = np.isfinite(numbers[row])
+        if not finite or numbers[row] > form.most:
             line, _ = _line(text, int(tokens[row, 0, 0]))
+            wrong = f"above {form.most:g}" if finite else "not a finite number"
             raise ValueError(
-                f"{name}, line {line}: {form.columns[form.number]} {word!r} is not a finite number."
+                f"{name}, line {line}: {form.columns[form.number]} {word!r} is {wrong}."
             )
     return numbers
 

@@ -118,6 +118,15 @@ class JoinedJudgments(Judgments):
         self.queries = Queries(ids, self.indptr)
         self.codes = np.concatenate([one.codes for one in joined])
         self.labels, self.unjudged = pool.labels, pool.unjudged
+        self._pool = pool
+
+    def place(self, code: int) -> str:
+        """The first document of a code, by its name."""
+        row = int(np.flatnonzero(self._pool.codes == code)[0])
+        qrels = self._pool.qrels
+        query = int(np.searchsorted(qrels.queries.indptr, row, side="right")) - 1
+        (name,) = qrels.documents.take(slice(row, row + 1)).names()
+        return f"document {name!r} of query {qrels.queries.name(query)}"
 
 
 class JoinedRanking(Ranking):

@@ -275,3 +275,19 @@ class TestLoadLetorErrors:
             ValueError,
             f"query 2 is in both {tmp_path / 'S1.txt'} and {tmp_path / 'S4.txt'}",
         )
+
+
+@pytest.mark.parametrize("ids", [("03", "3"), ("1_0", "10"), ("+7", "7"), ("3", "3.0")])
+def test_query_ids_that_are_one_number_stay_apart(tmp_path, ids):
+    text = "".join(f"{label} qid:{qid} 1:1\n" for qid in ids for label in (1, 0))
+    for n in range(1, 6):
+        write(tmp_path, f"S{n}", rows_of(n).replace("qid:", "qid:9"))
+    write(tmp_path, "S1", text)
+    part = load_letor(tmp_path).files[tmp_path / "S1.txt"]
+    assert part.qid.tolist() == [ids[0], ids[0], ids[1], ids[1]]
+
+
+def test_query_ids_that_are_integers_are_integers(tmp_path):
+    write_sets(tmp_path)
+    write(tmp_path, "S1", "1 qid:-3 1:1\n0 qid:0 1:1\n")
+    assert load_letor(tmp_path).files[tmp_path / "S1.txt"].qid.tolist() == [-3, 0]

@@ -98,6 +98,6 @@ def test_bad_judgments_are_named():
 
 def test_averaged_grades_are_measured_between_the_steps():
     labels = aggregate_judgments([[2, 1], [1, 0], [0, 0]])
-    step = metric("gap", max_grade=2)(labels, [1, 2, 3])
+    step = metric("gap", max_grade=2, labels="step")(labels, [1, 2, 3])
     between = metric("gap", max_grade=2, labels="interp")(labels, [1, 2, 3])
     assert step != between

@@ -130,9 +130,9 @@ def test_huge_scores(objective, size, dtype):
 @pytest.mark.parametrize("objective", [LambdaRank, LambdaLoss, SoftRank])
 def test_linear_gains_without_end_are_refused(objective):
     chosen = objective("ndcg(gain=linear)")
-    with pytest.raises(ValueError, match="label 1e\\+308 is too large"):
+    with pytest.raises(ValueError, match=r"label of row 1 is 1e\+308: labels must be 0 or between"):
         gradient(chosen, [0, 1e308, 1e308, 5e307])
-    with pytest.raises(ValueError, match="too near to 0 to divide by"):
+    with pytest.raises(ValueError, match=r"label of row 1 is .*e-324: labels must be 0 or between"):
         gradient(chosen, [0, 5e-324, 5e-324, 0])
     for size in (1e-30, 1e30):
         found = gradient(chosen, [0, 2 * size, size, 0])

@@ -152,3 +152,29 @@ def test_damaged_and_missing_files(tmp_path):
 def test_a_document_given_twice_in_memory():
     with pytest.raises(ValueError, match="document 'a' occurs twice in query '1': keep one"):
         trec.Qrels.from_arrays(["1", "2", "1"], ["a", "a", "a"], [1, 1, 1])
+
+
+def test_a_byte_order_mark_inside_a_packed_file(tmp_path):
+    text = "\ufeff301 0 FT-1 1\n301 0 FT-2 0\n".encode()
+    for name, pack in (("gz", gzip.compress), ("xz", lzma.compress), ("plain", bytes)):
+        (tmp_path / name).write_bytes(pack(text))
+        assert trec.read_qrels(tmp_path / name).queries.ids.tolist() == ["301"]
+
+
+def test_query_ids_that_are_no_utf_8_stay_apart():
+    text = b"\xe9 0 a 1\n\xe8 0 a 0\n\xe9 0 b\xff 0\n\xe9 0 b\xfe 2\n"
+    qrels = trec.read_qrels(io.BytesIO(text))
+    assert qrels.queries.ids.tolist() == [r"\xe9", r"\xe8"]
+    assert qrels.documents.names() == ["a", r"b\xff", r"b\xfe", "a"]
+    run = trec.read_run(io.BytesIO(b"\xe8 Q0 a 1 1 t\n\xe9 Q0 b\xfe 1 1 t\n"))
+    values = trec.evaluate(qrels, run, "rr(empty=0)").per_query["rr(empty=0)"]
+    assert values.tolist() == [1.0, 0.0]
+
+
+def test_columns_of_different_lengths():
+    for lengths in ((2, 3, 3), (3, 2, 3), (3, 3, 2)):
+        columns = [["a", "b", "c"][: lengths[0]], ["x", "y", "z"][: lengths[1]], [1, 0, 2]]
+        columns[2] = columns[2][: lengths[2]]
+        for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
+            with pytest.raises(ValueError, match=r"has . entries for . rows"):
+                build(*columns)

@@ -181,7 +181,7 @@ def test_thresholds_that_do_not_cover_the_grades():
     ):
         skrank.metric("gap", thresholds=[0.5, 0.5], max_grade=3)
     message = (
-        r"label 2 is above max_grade=1 of gap\(thresholds=\[1.0\]\): .*one threshold per grade"
+        r"label 2 \(row 2\) is above max_grade=1 of gap\(thresholds=\[1.0\]\): .*one threshold per"
     )
     with pytest.raises(ValueError, match=message):
         by_function(thresholds=[1])
@@ -189,11 +189,12 @@ def test_thresholds_that_do_not_cover_the_grades():
 
 @pytest.mark.parametrize("name", ["gap", "err"])
 def test_labels_above_the_scale(name):
-    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+    message = r"label 2 \(row 2\) is above max_grade=1 of .*highest grade"
+    with pytest.raises(ValueError, match=message):
         skrank.metric(name, max_grade=1)(Y, SCORES, groups=GROUPS)
-    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+    with pytest.raises(ValueError, match=message):
         by_evaluate(metrics=[name], max_grade=1)
-    with pytest.raises(ValueError, match=r"label 2 is above max_grade=1 of .*highest grade"):
+    with pytest.raises(ValueError, match=message):
         skrank.LambdaRank(skrank.metric(name, max_grade=1))(Y, SCORES, groups=GROUPS)
 
 

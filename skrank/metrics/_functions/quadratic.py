@@ -126,7 +126,7 @@ def dcg_score(
 def gap_score(
     relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None,
     k: int | None = None, thresholds: Sequence[float] | None = None, max_grade: int | None = None,
-    normalize: str = "all", labels: str = "step", condensed: bool = False,
+    normalize: str = "all", labels: str | None = None, condensed: bool = False,
     empty: str | int = "skip", ties: str = "average", average: str = "macro",
     sample_weight: ArrayLike | None = None
 ) -> float:

@@ -1,0 +1,205 @@
+"""Checks of what callers pass as arrays: numbers and query ids, in whatever container."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXACT = 2**53  # below, double precision has every whole number
+
+
+def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
+    """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
+
+    None and the NA of pandas become NaN. What double precision would change is refused.
+    """
+    given = _unmasked(name, values)
+    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given)))
+    if len(vector) == 0:
+        raise ValueError(f"{name} is empty: there is no document to rank.")
+    if n_rows is not None and len(vector) != n_rows:
+        raise ValueError(
+            f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
+        )
+    _check_exact(name, given, values, vector)
+    return vector
+
+
+def as_column(name: str, values: ArrayLike) -> np.ndarray:
+    """An array of one dimension, of any type, with nothing masked; a single column is flattened."""
+    return _column(name, _unmasked(name, values))
+
+
+def _column(name: str, given: np.ndarray) -> np.ndarray:
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given.ravel()
+    if given.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {given.shape}: pass one value per row (document) in one dimension, "
+            "and say with groups= which query each row belongs to."
+        )
+    return given
+
+
+def _unmasked(name: str, values: ArrayLike) -> np.ndarray:
+    """An array of the values, none of which is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(values))
+        if len(masked):
+            raise ValueError(
+                f"row {masked[0]} of {name} is masked: fill it, such as with "
+                "values.filled(numpy.nan) for documents that were not judged, or drop the row."
+            )
+        return values.data
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):  # such as rows of different lengths
+        raise ValueError(f"{name} must be one value per row (document).") from None
+
+
+def _as_numbers(name: str, values: Any, given: np.ndarray) -> np.ndarray:
+    """The values in double precision."""
+    if given.dtype.kind in "cMmV":
+        what = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
+        raise ValueError(f"{name} must be numbers, one per row (document), and not {what}.")
+    try:
+        with np.errstate(all="ignore"):  # what becomes infinite is refused as such
+            if given.dtype == object and hasattr(values, "to_numpy"):
+                return values.to_numpy(dtype=np.float64, na_value=np.nan).reshape(given.shape)
+            return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers, one per row (document).") from None
+
+
+def _check_exact(name: str, given: np.ndarray, values: Any, vector: np.ndarray) -> None:
+    """Refuse whole numbers that double precision would round, and so tie with others."""
+    if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
+        suspects = np.flatnonzero((vector >= EXACT) | (vector <= -EXACT))
+    elif given.dtype == object or isinstance(values, (list, tuple)):
+        large = np.flatnonzero(np.abs(vector) >= EXACT)
+        rows = np.asarray(values, dtype=object).ravel()
+        whole = [isinstance(rows[row], (int, np.integer)) for row in large]
+        suspects = large[np.array(whole, dtype=bool)]
+    else:
+        return
+    if len(suspects):
+        raise ValueError(
+            f"row {suspects[0]} of {name} is a whole number of 2**53 or more, which double "
+            "precision may round to its neighbour: subtract an offset, or divide and pass floats."
+        )
+
+
+def as_ids(
+    source: str, groups: ArrayLike, n_rows: int | None = None, what: str = "query"
+) -> np.ndarray:
+    """Ids of queries, or of `what`: `n_rows` of them, none missing, in the native byte order."""
+    if isinstance(groups, str):
+        raise ValueError(
+            f"{source}={groups!r} is one name, and not the {what} of each row: pass the column "
+            f"itself, such as {source}=frame[{groups!r}]."
+        )
+    ids = _kept_apart(_unmasked(source, groups), groups)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids.ravel()
+    if ids.ndim != 1:
+        raise ValueError(f"{source} has shape {ids.shape}: pass one {what} id per row.")
+    if n_rows is not None and len(ids) != n_rows:
+        hint = ""
+        if ids.dtype.kind in "iu" and ids.sum() == n_rows:
+            hint = " They add up to the number of rows, so they look like group sizes: "
+            hint += "use numpy.repeat(numpy.arange(len(sizes)), sizes)."
+        raise ValueError(
+            f"{source} has {len(ids)} entries for {n_rows} rows: pass one {what} id per row.{hint}"
+        )
+    if ids.dtype.kind in "cV":
+        kind = "complex numbers" if ids.dtype.kind == "c" else "records"
+        raise ValueError(f"{source} holds {kind}, which are no {what} ids: use numbers or strings.")
+    _check_none_missing(source, ids, what)
+    return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
+
+
+def _kept_apart(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
+    """The ids, as objects where numpy's one type for all would make different ones equal.
+
+    Of a list with strings, numpy makes a missing value the string "nan" and a number its digits; of
+    large whole numbers of both signs it makes floats.
+    """
+    kind, size = ids.dtype.kind, ids.dtype.itemsize
+    if isinstance(groups, (list, tuple)) and ids.ndim == 1:
+        types = set(map(type, groups))
+        if len(types) > 1 or (kind == "f" and types == {int}):
+            return _objects(groups)
+    if kind in "ST":  # bytes, and strings of variable width, which pandas does not know
+        return ids.astype(object)
+    return ids.astype(np.float64) if kind == "f" and size not in (4, 8) else ids
+
+
+def _objects(values: list | tuple) -> np.ndarray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
+    """Every row has an id."""
+    if ids.dtype.kind not in "fOMm":
+        return
+    import pandas as pd
+
+    missing = np.flatnonzero(pd.isna(ids))
+    if len(missing):
+        raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
+
+
+def check_same_index(named: Mapping[str, object]) -> None:
+    """Refuse pandas objects whose rows have the same labels in another order.
+
+    Rows are taken by position, as everywhere in scikit-learn. Indexes that are equal, or that have
+    nothing to do with each other, therefore pass; two orders of one set of labels are a mistake.
+    """
+    seen: list[tuple[str, pd.Index]] = []
+    for name, values in named.items():
+        index: Any = getattr(values, "index", None)
+        if not hasattr(index, "equals"):  # an array, or a list, whose `index` is a method
+            continue
+        for other, known in seen:
+            if _other_order(known, index):
+                row = int(np.argmax(np.asarray(known != index)))
+                raise ValueError(
+                    f"the indexes of {other} and {name} hold the same labels in another order (row "
+                    f"{row}: {known[row]!r} and {index[row]!r}), and rows are taken by position. "
+                    f"Bring {name} into the order of {other}, such as with reindex, or pass "
+                    "to_numpy() of both if their rows do correspond."
+                )
+        if not any(index.equals(known) for _, known in seen):
+            seen.append((name, index))
+
+
+def _other_order(first: pd.Index, second: pd.Index) -> bool:
+    """Whether two indexes differ, but not as multisets of labels."""
+    from pandas.util import hash_pandas_object
+
+    if len(first) != len(second) or first.equals(second):
+        return False
+    if _is_integer(first) and _is_integer(second) and first.min() != second.min():
+        return False  # at no cost: a range of rows beside ids of queries is common
+    try:
+        a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
+    except TypeError:  # labels that cannot be hashed say nothing
+        return False
+    return np.array_equal(np.sort(a), np.sort(b))
+
+
+def _is_integer(index: pd.Index) -> bool:
+    return isinstance(index.dtype, np.dtype) and index.dtype.kind in "iu"
+
+
+def without_index(y: Any) -> Any:
+    """Labels without their index, which numpy would hash to look for attributes of its own."""
+    return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y

@@ -1,0 +1,94 @@
+"""What need not be refused: ties that change nothing; and queries that nobody judged."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import skrank
+from tests.helpers import reference as ref
+
+NAN = float("nan")
+
+
+def over_all_orders(literal, labels, scores):
+    """Literal values over all orders of tied documents."""
+    order = sorted(range(len(labels)), key=lambda row: -scores[row])
+    blocks = [list(rows) for _, rows in itertools.groupby(order, key=lambda row: scores[row])]
+    ways = itertools.product(*(itertools.permutations(block) for block in blocks))
+    lists = (ref.from_array([labels[row] for block in way for row in block]) for way in ways)
+    return {literal(one) for one in lists}
+
+
+def random_lists():
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        n = random.integers(1, 7)
+        labels = random.choice([0, 0, 1, 2, NAN], n)
+        if (labels > 0).any():
+            yield labels.tolist(), random.integers(0, 3, n).tolist()
+
+
+@pytest.mark.parametrize("recall", [0, 0.5, 0.7, 1])
+def test_ties_that_do_not_change_interpolated_precision(recall):
+    metric = skrank.metric("iprec", recall=recall)
+    taken = refused = 0
+    for labels, scores in random_lists():
+        values = over_all_orders(lambda one: ref.iprec(one, recall), labels, scores)
+        if len(values) == 1:
+            assert metric(labels, scores) == pytest.approx(values.pop(), rel=1e-12)
+            taken += len(set(scores)) < len(scores)
+        else:
+            refused += 1
+            with pytest.raises(ValueError, match="value depends on the order of tied documents"):
+                metric(labels, scores)
+    assert min(taken, refused) > 30
+
+
+def test_ties_that_do_not_change_inferred_precision():
+    metric = skrank.metric("infap")
+    taken = refused = 0
+    for labels, scores in random_lists():
+        values = over_all_orders(ref.infap, labels, scores)
+        mixed = any(
+            0 < sum(x >= 1 for x in block) < len(block)
+            for score in set(scores)
+            for block in [[x for x, s in zip(labels, scores, strict=True) if s == score]]
+        )
+        assert mixed or max(values) - min(values) < 1e-12
+        if mixed:
+            refused += 1
+            with pytest.raises(ValueError, match="value depends on the order of tied documents"):
+                metric(labels, scores)
+        else:
+            assert metric(labels, scores) == pytest.approx(values.pop(), rel=1e-12)
+            taken += len(set(scores)) < len(scores)
+    assert min(taken, refused) > 20
+
+
+def test_ties_of_a_label_and_none_and_of_two_relevant_labels():
+    assert skrank.metric("iprec(recall=1)")([1, 0, NAN], [2, 1, 1]) == 1
+    assert skrank.metric("infap")([1, 0, NAN, 2, 1], [3, 1, 1, 2, 2]) > 0.99
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        skrank.metric("pfound", p_rel={0: 0.1, 1: 0.5, 2: 0.9}),
+        skrank.metric("ndcg", gain=[1, 2, 3]),
+        skrank.metric("dcg", gain={0: 0.5, 1: 1, 2: 2}),
+        skrank.metric("q", gain=[1, 2, 3]),
+        skrank.metric("0.5*dcg+0.5*ndcg", gain=[1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("condensed", [False, True])
+def test_a_query_without_judgments_is_skipped_where_label_0_is_worth_something(metric, condensed):
+    metric = skrank.metric(metric, condensed=condensed)
+    labels, groups = [NAN, NAN, 2, 0, 1], ["none", "none", "some", "some", "some"]
+    values = metric.per_query(labels, [5, 4, 3, 2, 1], groups=groups)
+    assert np.isnan(values["none"])
+    assert metric(labels, [5, 4, 3, 2, 1], groups=groups) == values["some"] > 0
+    report = skrank.evaluate(labels, [5, 4, 3, 2, 1], groups=groups, metrics=[metric])
+    assert report.empty.tolist() == [1]

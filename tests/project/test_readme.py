@@ -1,0 +1,65 @@
+"""The snippets of the README run as they stand, in its order, and print little."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm")
+pytest.importorskip("xgboost")
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def snippets(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_python(capfd):
+    blocks = snippets("python")
+    assert len(blocks) == 7
+    names = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    shown = "".join(capfd.readouterr())
+    assert shown.count("\n") < 20, shown
+    assert 0.3 < names["search"].best_score_ < 1
+    assert names["gap"](names["relevance"], names["scores"], groups=names["qid"]) > 0.4
+
+
+def test_command(tmp_path):
+    """Installing is what runs these tests; the other line is run on files of its names."""
+    install, test, evaluate = (block.strip() for block in snippets("bash"))
+    assert install.startswith("pip install ")
+    assert test.startswith("pip install ")
+    program, *arguments = shlex.split(evaluate)
+    assert program == "skrank"
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d{q % 3} 1\n" for q in range(9)))
+    for name in (one for one in arguments if one.endswith(".gz")):
+        lines = (
+            f"{q} Q0 d{d} 0 {(d * q + len(name) + int(name[3])) % 3} {name[:4]}\n"
+            for q in range(9)
+            for d in range(3)
+        )
+        (tmp_path / name).write_bytes(gzip.compress("".join(lines).encode()))
+    done = subprocess.run(
+        [sys.executable, "-m", "skrank", *arguments], cwd=tmp_path, capture_output=True, text=True,
+        check=False, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 3
+
+
+def test_files_that_are_named_exist():
+    linked = re.findall(r"\]\(([\w./-]+)\)", README)
+    assert linked
+    for path in linked:
+        assert (ROOT / path).exists(), path
