@@ -97,6 +97,12 @@ class QuadraticTables(Tables):
         """Codes that are worth something."""
         return self.gain > 0
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the weights of ranks differ, so that the order of a whole list counts."""
+        weights = (self.u, self._pair_weights)
+        return any(np.ptp(one) > 0 for one in weights)
+
     def _worth(self) -> tuple[np.ndarray, np.ndarray]:
         """Class of each code and K by class; one class will do when no pairs count."""
         if self.pairs is None:

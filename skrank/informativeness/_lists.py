@@ -163,6 +163,11 @@ class Expectation:
                 "distribution of grades does."
             )
         n_columns, pairs = len(lists.labels), tables.pairs
+        if pairs is not None and not tables.ordered:
+            raise ValueError(
+                f"the order of the whole list does not matter to {plan.metric}, so that it says "
+                "nothing of the grades at single ranks: add a cut-off."
+            )
         worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
         weights = np.zeros_like(tables.u) if pairs is None else pairs.weights
         n_queries = len(plan.empty)
