@@ -27,7 +27,7 @@ from torch import nn
 from skrank.torch import MetricAccumulator, RankingLoss
 
 TOWNS = ["Arlon", "Brevin", "Calder", "Dornum", "Elsted", "Farsund", "Hamra", "Ivrea", "Kalmar"]
-TOPICS = {
+SUBJECTS = {
     "eat": "restaurant bakery market kitchen",
     "sleep": "hotel hostel inn pension",
     "see": "castle museum bridge garden",
@@ -47,23 +47,23 @@ class Query(NamedTuple):
 
 
 def make_query(rng: np.random.Generator) -> Query:
-    """Sentences on the topic and the town of a question (2), on one of the two (1), or on none."""
+    """Sentences on subject and town of a question (2), on one of the two (1), or on none."""
     town, other = rng.choice(TOWNS, 2, replace=False)
-    topic, off = rng.choice(list(TOPICS), 2, replace=False)
+    subject, off = rng.choice(list(SUBJECTS), 2, replace=False)
     sentences, grades = [], []
     for _ in range(rng.integers(8, 16)):
-        right_topic, right_town = rng.random(2) < (0.35, 0.35)
-        thing = rng.choice(TOPICS[topic if right_topic else off].split())
+        right_subject, right_town = rng.random(2) < (0.35, 0.35)
+        thing = rng.choice(SUBJECTS[subject if right_subject else off].split())
         place = town if right_town else other
         sentences.append(f"the {rng.choice(FILLERS)} {thing} of {place}")
-        grades.append(int(right_topic) + int(right_town))
-    return Query(f"where to {topic} in {town}", sentences, grades)
+        grades.append(int(right_subject) + int(right_town))
+    return Query(f"where to {subject} in {town}", sentences, grades)
 
 
 def vocabulary() -> dict[str, int]:
     """Number of each word, from 1 on; 0 is padding."""
-    things = " ".join(TOPICS.values()).split()
-    known = [*TOWNS, *TOPICS, *things, *FILLERS, "where", "to", "in", "the", "of"]
+    things = " ".join(SUBJECTS.values()).split()
+    known = [*TOWNS, *SUBJECTS, *things, *FILLERS, "where", "to", "in", "the", "of"]
     return {word: number for number, word in enumerate(known, start=1)}
 
 

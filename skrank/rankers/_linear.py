@@ -21,7 +21,7 @@ from skrank.objectives import Objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._linear_features import ScaledFeatures, products
-from skrank.rankers._linear_training import Stages, Training, metric_of
+from skrank.rankers._linear_training import LinearTraining, Stages, metric_of
 from skrank.rankers._rows import Part, Rows
 from skrank.rankers._training import VALIDATION, HeldOut
 
@@ -314,7 +314,7 @@ class LinearRanker(Ranker):
 
     def _training(
         self, rows: Rows, ids: np.ndarray, chosen: np.ndarray, stages: Stages
-    ) -> Training:
+    ) -> LinearTraining:
         """Training on the chosen queries; all others keep their rows and get the weight 0."""
         kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
         queries = Queries.from_groups(ids[kept])
@@ -328,11 +328,11 @@ class LinearRanker(Ranker):
         weights = inside[numbers] * (1.0 if weights is None else weights)
         judgments = Judgments(rows.y[kept], queries)
         features = ScaledFeatures(rows.X[kept], queries, weights)
-        return Training(
+        return LinearTraining(
             features, judgments, weights, stages, self.max_iter, self.tol, self.positive
         )
 
-    def _given(self, before: np.ndarray | None, training: Training) -> np.ndarray | None:
+    def _given(self, before: np.ndarray | None, training: LinearTraining) -> np.ndarray | None:
         """The weights of the last fit, in the units of this one."""
         scale = training.features.scale
         if before is None:

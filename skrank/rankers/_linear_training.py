@@ -114,7 +114,7 @@ def _at(objective: Objective, sigma: float) -> Objective:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class LinearTraining:
     """The training of weights on data.
 
     Attributes

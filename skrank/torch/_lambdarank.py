@@ -13,8 +13,8 @@ import math
 import torch
 
 from skrank.objectives import LambdaRank
-from skrank.torch._pairs import Documents, blocks, per_class
-from skrank.torch._tables import Place, Tables, refusal, tables_of
+from skrank.torch._pairs import PaddedDocuments, blocks, per_class
+from skrank.torch._tables import Place, TensorTables, refusal, tables_of
 
 _STEP = 0x2545F491  # between the draws of two rounds
 
@@ -28,7 +28,7 @@ def refuse(objective: LambdaRank) -> str | None:
     return refusal(objective.metric)
 
 
-def tables(objective: LambdaRank, place: Place) -> list[Tables]:
+def tables(objective: LambdaRank, place: Place) -> list[TensorTables]:
     """Those of each metric of a mixture, or of the one."""
     levels = [
         [level for level in (one.k, objective.truncation_level) if level is not None]
@@ -41,7 +41,10 @@ def tables(objective: LambdaRank, place: Place) -> list[Tables]:
 
 
 def lambdarank(
-    objective: LambdaRank, documents: Documents, tables: list[Tables], round_: torch.Tensor
+    objective: LambdaRank,
+    documents: PaddedDocuments,
+    tables: list[TensorTables],
+    round_: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of pulls of each query, and gradient of each document."""
     order = _order(objective, documents, round_)
@@ -70,7 +73,7 @@ def lambdarank(
     return total / (2.0 * sigma), gradient
 
 
-def _order(objective: LambdaRank, documents: Documents, round_: torch.Tensor) -> torch.Tensor:
+def _order(objective: LambdaRank, documents: PaddedDocuments, round_: torch.Tensor) -> torch.Tensor:
     """Places of the documents of each query by rank, padding last."""
     scores = torch.where(documents.valid, documents.scores, -math.inf)
     if objective.tie_order == "stable":
@@ -91,7 +94,7 @@ def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> 
     return mixed
 
 
-def _finite(ranked: Documents) -> torch.Tensor:
+def _finite(ranked: PaddedDocuments) -> torch.Tensor:
     """Scores by rank, padding like the last document."""
     sizes = ranked.valid.sum(1, keepdim=True)
     last = torch.gather(ranked.scores, 1, (sizes - 1).clamp(min=0))
@@ -99,7 +102,7 @@ def _finite(ranked: Documents) -> torch.Tensor:
 
 
 def _changes(
-    objective: LambdaRank, ranked: Documents, tables: list[Tables]
+    objective: LambdaRank, ranked: PaddedDocuments, tables: list[TensorTables]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns (n_queries, n, n_documents) whose products are the changes by swaps."""
     there = ranked.valid[None].to(ranked.scores.dtype)
@@ -121,7 +124,7 @@ def _by_query(parts: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _alone(
-    tables: Tables, members: torch.Tensor, there: torch.Tensor
+    tables: TensorTables, members: torch.Tensor, there: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(u_a - u_b) (g_y - g_x)."""
     gain = per_class(tables.gain[None], members)
@@ -132,7 +135,7 @@ def _alone(
 
 
 def _with_pairs(
-    tables: Tables, members: torch.Tensor, there: torch.Tensor
+    tables: TensorTables, members: torch.Tensor, there: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """T_y(a) - T_x(a) - w_a J(x, y) - T_y(b) + T_x(b) + w_b J(x, y), J = K(y, x) - K(x, x)."""
     n, kernel = members.shape[2], tables.kernel

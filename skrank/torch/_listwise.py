@@ -9,7 +9,7 @@ import torch
 
 from skrank._engine.gains import gain_per_code
 from skrank.objectives import Softmax, SquaredError
-from skrank.torch._pairs import Documents
+from skrank.torch._pairs import PaddedDocuments
 from skrank.torch._tables import Place
 
 
@@ -24,7 +24,7 @@ def gains(objective: Softmax, place: Place) -> torch.Tensor:
 
 
 def softmax(
-    objective: Softmax, documents: Documents, gains: torch.Tensor, round_: torch.Tensor
+    objective: Softmax, documents: PaddedDocuments, gains: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Cross-entropy of each query between shares in its gain and chances, and gradient."""
     gain = gains[documents.labels] * documents.valid
@@ -48,7 +48,7 @@ def targets(objective: SquaredError, place: Place) -> torch.Tensor:
 
 
 def squared_error(
-    objective: SquaredError, documents: Documents, targets: torch.Tensor, round_: torch.Tensor
+    objective: SquaredError, documents: PaddedDocuments, targets: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of squares of each query, and gradient: scores less targets."""
     there = documents.valid.to(documents.scores.dtype)

@@ -14,7 +14,7 @@ from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredE
 from skrank.torch import _lambdarank, _listwise, _softrank
 from skrank.torch._batch import Batch
 from skrank.torch._kernel_path import kernel_losses
-from skrank.torch._pairs import Documents
+from skrank.torch._pairs import PaddedDocuments
 from skrank.torch._ranks import n_ranks, total_over
 from skrank.torch._tables import Place
 
@@ -192,7 +192,7 @@ class RankingLoss(nn.Module):
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
         if not native or self._refusal:
             return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
-        documents = Documents.of(batch, self.max_grade)
+        documents = PaddedDocuments.of(batch, self.max_grade)
         scores = documents.scores
         place = Place(documents.max_grade, scores.shape[1], scores.device, scores.dtype)
         tables = _tables_of(self.objective, place)

@@ -9,7 +9,7 @@ import torch
 
 from skrank import _validation as check
 from skrank.torch._batch import Batch
-from skrank.torch._tables import Tables
+from skrank.torch._tables import TensorTables
 
 # Numbers in a block of pairs: as many as stay in the cache of a core, or keep a device busy.
 _BLOCK_ON_HOST, _BLOCK_ON_DEVICE = 2**18, 2**26
@@ -17,7 +17,7 @@ _STRIPES = 4  # of documents, so that few pairs are met in both orders
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
+class PaddedDocuments:
     """Padded documents of a batch.
 
     Attributes
@@ -34,7 +34,7 @@ class Documents:
     max_grade: int
 
     @classmethod
-    def of(cls, batch: Batch, max_grade: int | None) -> Documents:
+    def of(cls, batch: Batch, max_grade: int | None) -> PaddedDocuments:
         """The documents of a batch; reads the highest label from it if none is given."""
         labels = torch.where(batch.kept, batch.labels, torch.zeros_like(batch.labels))
         if max_grade is None:
@@ -53,16 +53,16 @@ class Documents:
             max_grade,
         )
 
-    def sort(self, order: torch.Tensor) -> Documents:
+    def sort(self, order: torch.Tensor) -> PaddedDocuments:
         """The documents of each query in another order."""
-        return Documents(
+        return PaddedDocuments(
             torch.gather(self.scores, 1, order),
             torch.gather(self.labels, 1, order),
             torch.gather(self.valid, 1, order),
             self.max_grade,
         )
 
-    def classes(self, tables: Tables) -> torch.Tensor:
+    def classes(self, tables: TensorTables) -> torch.Tensor:
         """Class of each document; 0 for padding."""
         return tables.classes[self.labels]
 

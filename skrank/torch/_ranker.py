@@ -26,7 +26,7 @@ from skrank.rankers._training import VALIDATION, HeldOut
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, layers
-from skrank.torch._training import State, Training, predict, seeded
+from skrank.torch._training import NeuralTraining, Progress, predict, seeded
 
 _DTYPES = (np.float32, np.float64)
 
@@ -218,7 +218,7 @@ class NeuralRanker(Ranker):
         trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         if not again:
             rng = check_random_state(self.random_state)
-            self._state = State(seed=int(rng.randint(2**31 - 1)))
+            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
         choices = check_random_state(self._state.seed)
         train, chosen = rows.choose(self.max_queries, self.validation_fraction, choices)
         valid = rows.part(chosen) if len(chosen) else None
@@ -309,14 +309,14 @@ class NeuralRanker(Ranker):
                 inner = self.module(n_features)
         return nn.Sequential(Standardize.of(X), inner) if self.standardize else inner
 
-    def _training(self, train: Part, valid: Part | None) -> Training:
+    def _training(self, train: Part, valid: Part | None) -> NeuralTraining:
         objective = as_objective(self.objective)
         device = torch.device(self.device)
         held_out = None
         if valid is not None:
             metrics = self._metrics(objective)
             held_out = valid.X, HeldOut(valid, metrics)
-        return Training(
+        return NeuralTraining(
             network=self.module_.to(device),
             loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),
             data=QueryDataset(

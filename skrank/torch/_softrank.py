@@ -12,8 +12,8 @@ import math
 import torch
 
 from skrank.objectives import SoftRank
-from skrank.torch._pairs import Documents, blocks, per_class
-from skrank.torch._tables import Place, Tables, tables_of
+from skrank.torch._pairs import PaddedDocuments, blocks, per_class
+from skrank.torch._tables import Place, TensorTables, tables_of
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
 _WIDEST = 1e15  # largest scaled score: differences of any two are numbers
@@ -26,13 +26,13 @@ def refuse(objective: SoftRank) -> str | None:
     return None
 
 
-def tables(objective: SoftRank, place: Place) -> Tables:
+def tables(objective: SoftRank, place: Place) -> TensorTables:
     """Those of the metric."""
     return tables_of(objective.metric, objective.metric.ideal_cutoff, place)
 
 
 def softrank(
-    objective: SoftRank, documents: Documents, tables: Tables, round_: torch.Tensor
+    objective: SoftRank, documents: PaddedDocuments, tables: TensorTables, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One less the smooth value of each query, and gradient of each document."""
     scores, valid = documents.scores, documents.valid
@@ -70,7 +70,7 @@ def _centred(
     return centred, sigma
 
 
-def _steps(tables: Tables, members: torch.Tensor) -> torch.Tensor:
+def _steps(tables: TensorTables, members: torch.Tensor) -> torch.Tensor:
     """Roots of the steps between gains that each document reaches: products are min(u_i, u_j)."""
     steps = torch.diff(tables.gain, prepend=tables.gain.new_zeros(1))
     reached = torch.ones_like(tables.kernel).triu()  # by step and class

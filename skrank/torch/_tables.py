@@ -20,7 +20,7 @@ _LONGEST_LINE = 2048  # documents; a table of sizes and relevant documents stays
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class TensorTables:
     """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``, divided by its best value.
 
     Attributes
@@ -112,14 +112,14 @@ class Place(NamedTuple):
         return torch.tensor(values, device=self.device, dtype=self.dtype)
 
 
-def tables_of(metric: Metric, cutoff: int | None, place: Place) -> Tables:
+def tables_of(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
     """The tables of a metric that is no mixture; `cutoff` is the rank that cuts the best list."""
     room = max(16, 1 << (place.longest - 1).bit_length())  # lengths vary from batch to batch
     return _tables(metric, cutoff, place._replace(longest=room))
 
 
 @lru_cache(maxsize=64)
-def _tables(metric: Metric, cutoff: int | None, place: Place) -> Tables:
+def _tables(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
     longest, put = place.longest, place.put
     plan = _plan(metric, place.max_grade, longest)
     tables = plan.tables
@@ -135,7 +135,7 @@ def _tables(metric: Metric, cutoff: int | None, place: Place) -> Tables:
         assert isinstance(best, QuadraticTables)
         worth, weights = best.ideal or (best.gain, best.u)
         ideal = put(worth[first]), put(np.append(0.0, np.cumsum(weights[:longest])))
-    return Tables(
+    return TensorTables(
         torch.as_tensor(classes, device=place.device),
         put(tables.gain[first]),
         put(kernels.form.kernel),

@@ -23,7 +23,7 @@ _ROWS = 2**16  # that are scored at a time
 
 
 @dataclass
-class State:
+class Progress:
     """Where a training stands.
 
     Attributes
@@ -50,7 +50,7 @@ class State:
 
 
 @dataclass
-class Training:
+class NeuralTraining:
     """What one training works with.
 
     Attributes
@@ -77,7 +77,7 @@ class Training:
     device: torch.device
     progress: bool
 
-    def run(self, epochs: int, state: State) -> None:
+    def run(self, epochs: int, state: Progress) -> None:
         """Train for so many epochs more, or until the patience ends; `state` is kept up to date."""
         optimizer = torch.optim.Adam(
             self.network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
@@ -120,12 +120,12 @@ class Training:
             self.loss(scores, batch.labels, batch.offsets, weights=batch.weights).backward()
             optimizer.step()
 
-    def _is_done(self, state: State) -> bool:
+    def _is_done(self, state: Progress) -> bool:
         if self.patience is None or state.best_value is None:
             return False
         return state.epoch - state.best_epoch >= self.patience
 
-    def _validate(self, state: State) -> None:
+    def _validate(self, state: Progress) -> None:
         """Measure the held-out queries, and keep the weights if they are the best so far."""
         if self.held_out is None:
             return
@@ -140,7 +140,7 @@ class Training:
             state.best_value, state.best_epoch = value, state.epoch
             state.best = state.last
 
-    def _show(self, state: State, last: int) -> None:
+    def _show(self, state: Progress, last: int) -> None:
         text = f"\repoch {state.epoch}/{last}"
         for name, values in state.values.items():
             text += f"  {name} {values[-1]:.4f}"
