@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -159,6 +160,19 @@ def objective_of(x: str | Metric | Objective, options: Mapping[str, Any]) -> Obj
 Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
 
 
+_callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """In a child process, where no thread lives that could leave a call it was in."""
+    for one in list(_callables):
+        one._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
 class GradientCallable:
     """An objective as boosters call it; copies start without plans."""
 
@@ -169,6 +183,7 @@ class GradientCallable:
         self._bound: PerDataSet[tuple[BoundObjective, Training]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
         self._lock = threading.Lock()  # what is bound has room for one call at a time
+        _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # shared with deep copies
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Preference, Ranked
 
 _UNTRAINABLE = "most swaps do not change it: train on gap or ap, which behave alike."
 
@@ -54,8 +55,12 @@ class PreferenceTables(Tables):
         divide_by = getattr(preference, f"BY_{self.divide_by.upper()}")
         out = np.empty(len(inverse))
         run_chunks(
-            preference.values, ranked.indptr, ranked.codes, ranked.tied, ranked.retrieved,
-            self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged, inverse, out,
+            preference.values, ranked.indptr,
+            Ranked(ranked.codes, ranked.tied, ranked.retrieved),
+            Preference(
+                self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged
+            ),
+            inverse, out,
         )  # fmt: skip
         return out
 

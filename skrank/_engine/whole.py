@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from skrank._engine.cached import cached_property
 
 LEVEL = "qid"  # name of the index level (or column) that carries the groups
 

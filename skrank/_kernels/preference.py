@@ -38,11 +38,11 @@ def _capped(earlier, inside, cap, divisor):
 
 
 @njit(**options)
-def values(
-    first, last, indptr, ranked, tied, retrieved,
-    share, lack, cap, divisor, divide_by, unjudged, inverse, out,
-):  # fmt: skip
+def values(first, last, indptr, lists, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
+    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
+    share, lack, cap, divisor = form.share, form.lack, form.cap, form.divisor
+    divide_by, unjudged = form.divide_by, form.unjudged
     n_codes = len(share)
     above, block = np.zeros(n_codes), np.zeros(n_codes)
     for q in range(first, last):

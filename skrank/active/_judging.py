@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank.active._anytime import certainty_so_far, repeated_game, sequence, single_game
 from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._estimate import Estimate, passive_variance, to_estimate

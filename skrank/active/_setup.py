@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
 from skrank.active._forms import MetricForm
 from skrank.active._labels import LabelModel, given_labels

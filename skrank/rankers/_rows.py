@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
+from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
 from skrank.model_selection._parts import count_queries, draw_parts, query_codes, strata_of
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from skrank import _validation as check
+from skrank._engine.cached import cached_property
 
 
 class Batch:
