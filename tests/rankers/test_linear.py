@@ -18,7 +18,7 @@ from skrank._engine.judgments import judge
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_training
 from skrank.rankers._linear_features import ScaledFeatures
-from skrank.rankers._linear_training import Stages, Training
+from skrank.rankers._linear_training import LinearTraining, Stages
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
@@ -38,7 +38,7 @@ def training_on(objective, weights=None, X=X, **parameters):
     weights = np.ones(len(judgments.queries)) if weights is None else weights
     features = ScaledFeatures(X, judgments.queries, weights)
     settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
-    return Training(features, judgments, weights, Stages.of(objective, None), **settings)
+    return LinearTraining(features, judgments, weights, Stages.of(objective, None), **settings)
 
 
 def centred(values, qid=QID):
@@ -270,13 +270,13 @@ def test_of_a_metric_where_lower_is_better_the_lowest_is_best():
 
 def test_held_out_queries_teach_nothing_while_alphas_are_compared(monkeypatch):
     seen = []
-    path = Training.path
+    path = LinearTraining.path
 
     def noting(self, alphas, weights):
         seen.append(self.weights)
         return path(self, alphas, weights)
 
-    monkeypatch.setattr(Training, "path", noting)
+    monkeypatch.setattr(LinearTraining, "path", noting)
     fit(alphas=ALPHAS, validation_fraction=0.3, random_state=0)
     assert [np.count_nonzero(weights) for weights in seen] == [42, 60]
 
