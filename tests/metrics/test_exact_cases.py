@@ -1,0 +1,43 @@
+"""Values by hand where a cap, a rounding or a boundary decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank.informativeness import thresholds_from_clicks
+
+NAN = float("nan")
+
+
+def ranked(*blocks):
+    """Labels of a list, best first, from (label, how often), and falling scores."""
+    labels = np.repeat([label for label, _ in blocks], [times for _, times in blocks])
+    return labels, np.arange(len(labels), 0.0, -1)
+
+
+def test_the_cap_of_bpref_10_binds():
+    """Two relevant documents: above the lower one stand 15 others, of which 10 + 2 count."""
+    metric = skrank.metric("bpref(variant='10')")
+    assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
+    assert metric(*ranked((1, 1), (0, 9), (1, 1))) == pytest.approx((1 + (1 - 9 / 12)) / 2)
+    assert metric(*ranked((0, 40), (1, 1))) == 0
+
+
+@pytest.mark.parametrize(("recall", "needed"), [(0.1, 3), (0.7, 21), (0.9, 27), (0.35, 11)])
+def test_a_level_of_recall_of_30_documents_is_reached_by_its_share(recall, needed):
+    """0.1 * 30 is above 3 in floating point."""
+    metric = skrank.metric("iprec", recall=recall)
+    assert metric(*ranked((1, needed), (0, 200), (1, 30 - needed))) == 1
+    short = metric(*ranked((1, needed - 1), (0, 200), (1, 31 - needed)))
+    assert short == pytest.approx(30 / 230)
+
+
+def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():
+    """Grade 2 was clicked less than grade 1, but hardly shown: both have 52 of 110 clicks."""
+    found = thresholds_from_clicks(
+        [0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100], method="rate"
+    )
+    pooled = 52 / 110
+    assert found == pytest.approx((pooled / 0.9, 0, (0.9 - pooled) / 0.9))
