@@ -91,7 +91,7 @@ def reduce_judgments(
 
 def _check_percent(parameter: str, value: Any) -> int:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= 100:
+    if not (whole and 1 <= value <= 100):
         raise ValueError(f"{parameter}={value!r} must be a whole number of percent, 1 to 100.")
     return int(value)
 
@@ -231,7 +231,7 @@ def robustness(
     n_resamples: int = 1000,
     missing: str = "zero",
     max_grade: int | None = None,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Robustness:
     """How much of a comparison of systems is left when fewer documents are judged.
 

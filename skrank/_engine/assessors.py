@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
 
 def aggregate_judgments(
-    judgments: Any,
+    judgments: ArrayLike,
     *,
     method: str = "mean",
     threshold: float = 1.0,
-    cannot: Any = (),
+    cannot: ArrayLike = (),
     drop: bool = False,
 ) -> np.ndarray:
     """One label per document from the grades that several assessors gave.

@@ -25,7 +25,7 @@ def check_gain(gain: Gain) -> Any:
     return numbers
 
 
-def _is_pairs(gain: Any) -> bool:
+def _is_pairs(gain: object) -> bool:
     return isinstance(gain, tuple) and len(gain) > 0 and isinstance(gain[0], tuple)
 
 

@@ -68,7 +68,7 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     )
 
 
-def show(query_id: Any) -> str:
+def show(query_id: object) -> str:
     """A query id as a user would type it."""
     return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
 

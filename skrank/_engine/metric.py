@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,7 +70,7 @@ class Metric(ABC):
             ties=check.check_choice("ties", self.ties, check.TIES_CHOICES),
         )
 
-    def _set(self, **fields: Any) -> None:
+    def _set(self, **fields: object) -> None:
         """Store normalised parameters of a frozen instance."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -257,7 +257,7 @@ class Metric(ABC):
         return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """The text of a parameter, without spaces, as `metric` reads it."""
     if isinstance(value, tuple):
         if value and isinstance(value[0], tuple):

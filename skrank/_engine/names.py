@@ -100,7 +100,7 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     return read(name, named)
 
 
-def _class_of(name: str, k: Any) -> type[Metric]:
+def _class_of(name: str, k: object) -> type[Metric]:
     """The class of a name, in any case of letters unless that makes it the name of two metrics."""
     ours = name.lower()
     if ours not in _registry:

@@ -143,7 +143,7 @@ class Plan:
             warnings.warn(
                 f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
                 RuntimeWarning,
-                stacklevel=5,
+                stacklevel=5,  # above this, mean, a call and a score function: who asked for it
             )
             return float("nan")
         if self.metric.average == "sum":

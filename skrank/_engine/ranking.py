@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
@@ -24,7 +24,7 @@ class Ranking:
         In the caller's row order; -inf = judged but not retrieved.
     """
 
-    def __init__(self, judgments: Judgments, scores: Any) -> None:
+    def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
         vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
         self.judgments = judgments

@@ -115,7 +115,7 @@ def whole_grade(y: Any) -> int | None:
     return None if whole is None else whole.grade_of(Extent.of(index_level(y), y))
 
 
-def collection_grade(y: Any, labels: np.ndarray) -> int:
+def collection_grade(y: object, labels: np.ndarray) -> int:
     """Highest grade of all labels that `y` is a part of, else of `labels`, which are `y` and more.
 
     What a ranker knows of its collection once it is trained.

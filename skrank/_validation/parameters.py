@@ -32,7 +32,7 @@ def unknown_name(
     return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
 
 
-def check_choice(parameter: str, value: Any, choices: Sequence[Any]) -> Any:
+def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
     for choice in choices:
         if type(value) is not bool and value == choice:
@@ -41,14 +41,14 @@ def check_choice(parameter: str, value: Any, choices: Sequence[Any]) -> Any:
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
 
 
-def check_flag(parameter: str, value: Any) -> bool:
+def check_flag(parameter: str, value: object) -> bool:
     """`value` as a bool; a word such as "no" is not one."""
     if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
         return bool(value)
     raise ValueError(f"{parameter}={value!r} must be True or False.")
 
 
-def check_seed(parameter: str, value: Any) -> int:
+def check_seed(parameter: str, value: object) -> int:
     """`value` as an int, of any sign."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
@@ -70,12 +70,12 @@ def check_random_state(random_state: RandomState) -> int:
     )
 
 
-def check_cutoff(k: Any) -> int | None:
+def check_cutoff(k: object) -> int | None:
     """`k` as an int of at least 1, or None for the whole list."""
     return None if k is None else check_count("k", k, "the number of top ranks that count")
 
 
-def check_count(parameter: str, value: Any, meaning: str) -> int:
+def check_count(parameter: str, value: object, meaning: str) -> int:
     """`value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
@@ -87,7 +87,7 @@ def check_count(parameter: str, value: Any, meaning: str) -> int:
 
 
 def check_number(
-    parameter: str, value: Any, low: float, high: float, *, open_low: bool = False
+    parameter: str, value: object, low: float, high: float, *, open_low: bool = False
 ) -> float:
     """`value` as a float in [low, high], or in (low, high]."""
     bracket = "(" if open_low else "["
@@ -146,25 +146,25 @@ def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...
     return tuple(sorted(zip(labels, worth, strict=True)))
 
 
-def check_rel(rel: Any) -> float:
+def check_rel(rel: object) -> float:
     """The lowest label that counts as relevant: above 0, so that label 0 never does."""
     return check_number("rel", rel, 0, MOST_LABEL, open_low=True)
 
 
-def check_persistence(p: Any) -> float:
+def check_persistence(p: object) -> float:
     """The probability that a user goes to the next rank, in [0, 1)."""
     if p == 1:
         raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
     return check_number("p", p, 0, 1)
 
 
-def refuse_cutoff(name: str, k: Any, instead: str) -> None:
+def refuse_cutoff(name: str, k: object, instead: str) -> None:
     """The error for a cut-off where a metric has none."""
     if k is not None:
         raise ValueError(f"{name} has no cut-off: remove k={k}, or use {instead}.")
 
 
-def check_max_grade(max_grade: Any) -> int | None:
+def check_max_grade(max_grade: object) -> int | None:
     """The highest grade of a collection, at least 1 and at most 1000; None stays None."""
     if max_grade is None:
         return None
@@ -189,7 +189,7 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
         )
 
 
-def check_share(parameter: str, value: Any, because: str = "") -> float:
+def check_share(parameter: str, value: object, because: str = "") -> float:
     """`value` as a float strictly between 0 and 1; `because` says what is wrong with 1."""
     share = check_number(parameter, value, 0, 1, open_low=True)
     if share == 1:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -109,7 +107,7 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
     return p
 
 
-def check_resamples(n_resamples: Any) -> int:
+def check_resamples(n_resamples: object) -> int:
     """The number of resamples, at least 1."""
     return check_count("n_resamples", n_resamples, "the number of random resamples")
 

@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 import skrank
 
@@ -90,7 +89,7 @@ def _parser(chosen: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"skrank: warning: {message}", file=sys.stderr)
 
 

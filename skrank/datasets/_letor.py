@@ -178,7 +178,7 @@ def load_letor(
     return collection if fold is None else collection.fold(fold)
 
 
-def _listed(items: Iterable[Any]) -> str:
+def _listed(items: Iterable[object]) -> str:
     return ", ".join(map(str, items))
 
 
@@ -258,7 +258,7 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     return X, np.where(labels == -1, np.nan, labels), lines.qid
 
 
-def _read_files(paths: dict[Path, Any], dtype: np.dtype) -> dict[Path, Bunch]:
+def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:
     """What each file holds, with as many features as the widest one."""
     rows = [_read_file(path, dtype) for path in paths]
     n_features = max(X.shape[1] for X, _, _ in rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
@@ -115,12 +114,12 @@ def make_ranking(
     return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
 
 
-def _check_at_least(name: str, value: Any, least: int) -> None:
+def _check_at_least(name: str, value: object, least: int) -> None:
     if not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name}={value!r}: give an integer of at least {least}")
 
 
-def _bounds(n_docs: Any) -> tuple[int, int]:
+def _bounds(n_docs: object) -> tuple[int, int]:
     if isinstance(n_docs, numbers.Real):
         return n_docs, n_docs  # type: ignore[return-value]  # checked by the caller
     if isinstance(n_docs, Sequence) and len(n_docs) == 2:

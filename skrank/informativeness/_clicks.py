@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
@@ -12,10 +11,10 @@ METHOD_CHOICES = ("share", "rate")
 
 
 def thresholds_from_clicks(
-    grades: Any,
-    clicks: Any,
+    grades: ArrayLike,
+    clicks: ArrayLike,
     *,
-    shown: Any = None,
+    shown: ArrayLike | None = None,
     max_grade: int | None = None,
     method: str = "share",
 ) -> tuple[float, ...]:
@@ -88,7 +87,7 @@ def thresholds_from_clicks(
     return tuple((found / found.sum()).tolist())
 
 
-def _grades(grades: Any, max_grade: int | None) -> tuple[np.ndarray, int]:
+def _grades(grades: ArrayLike, max_grade: int | None) -> tuple[np.ndarray, int]:
     rows = _whole("grades", grades)
     top = check.check_max_grade(max_grade)
     highest = int(rows.max())
@@ -101,7 +100,7 @@ def _grades(grades: Any, max_grade: int | None) -> tuple[np.ndarray, int]:
     return rows.astype(np.int64), top
 
 
-def _whole(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+def _whole(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     vector = check.as_vector(name, values)
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} has {len(vector)} rows and grades has {n_rows}.")

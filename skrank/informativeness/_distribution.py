@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -75,7 +75,7 @@ class GradeDistribution:
         expected = np.cumsum(self.probabilities[:, counts].sum(axis=1))
         return expected / self.relevant[counts].sum(), expected / np.arange(1, len(expected) + 1)
 
-    def error(self, grades: Any, rel: float = 1) -> float:
+    def error(self, grades: ArrayLike, rel: float = 1) -> float:
         """How far the precision-recall curve is from that of a list.
 
         Parameters
@@ -234,7 +234,7 @@ def maximum_entropy(
     )
 
 
-def _counts(parameter: str, values: Any, length: int | None = None) -> np.ndarray:
+def _counts(parameter: str, values: Sequence[int], length: int | None = None) -> np.ndarray:
     numbers = np.array(check.check_numbers(parameter, values))
     if (numbers < 0).any() or (numbers != np.rint(numbers)).any():
         raise ValueError(

@@ -163,7 +163,7 @@ class Expectation:
                 "distribution of grades does."
             )
         n_columns, pairs = len(lists.labels), tables.pairs
-        if pairs is not None and not tables.ordered:
+        if pairs is not None and plan.scale.longest > 1 and not tables.ordered:
             raise ValueError(
                 f"the order of the whole list does not matter to {plan.metric}, so that it says "
                 "nothing of the grades at single ranks: add a cut-off."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -184,7 +184,7 @@ def study(
     condensed: bool = False,
     min_retrieved: int = 5,
     max_grade: int | None = None,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Study:
     """How well the values of metrics tell the precision-recall curves of the lists behind them.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def select_thresholds(
     depth: int | None = 1000,
     condensed: bool = False,
     min_retrieved: int = 5,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> ThresholdChoice:
     """The thresholds of GAP that make it most informative about some runs.
 

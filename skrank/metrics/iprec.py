@@ -85,4 +85,4 @@ def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:
         return np.floor(documents + 0.9)
     if rounding == "trec_eval10":
         return np.floor(documents + 0.5)
-    return np.ceil(documents - 1e-9)  # 0.1 * 30 is above 3, and would ask for a fourth document
+    return np.ceil(documents - 1e-9)  # 0.07 * 100 is above 7, and would ask for an eighth

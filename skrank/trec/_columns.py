@@ -99,7 +99,7 @@ def is_nested(thing: Mapping[Any, Any]) -> bool:
     return len(inner) == len(thing) > 0 and not any(isinstance(n, Mapping) for n in numbers)
 
 
-def is_record(row: Any, form: Form) -> bool:
+def is_record(row: object, form: Form) -> bool:
     """Whether this is one row: a tuple, or fields by name."""
     if isinstance(row, Mapping):
         return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
@@ -189,7 +189,7 @@ def _checked(columns: Columns, form: Form) -> Columns:
     return columns
 
 
-def _is_id(one: Any) -> bool:
+def _is_id(one: object) -> bool:
     return isinstance(one, (str, bytes)) or _whole(type(one))
 
 

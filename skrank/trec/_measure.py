@@ -94,11 +94,11 @@ class Runs:
         return names
 
 
-def _is_file(source: Any) -> bool:
+def _is_file(source: object) -> bool:
     return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
-def _is_one(runs: Any) -> bool:
+def _is_one(runs: object) -> bool:
     """Whether this is a run or the path of one, and not a collection of them or of records."""
     return (
         isinstance(runs, (Run, Qrels, str, os.PathLike, Mapping))

@@ -25,13 +25,16 @@ def test_the_cap_of_bpref_10_binds():
     assert metric(*ranked((0, 40), (1, 1))) == 0
 
 
-@pytest.mark.parametrize(("recall", "needed"), [(0.1, 3), (0.7, 21), (0.9, 27), (0.35, 11)])
-def test_a_level_of_recall_of_30_documents_is_reached_by_its_share(recall, needed):
-    """0.1 * 30 is above 3 in floating point."""
+@pytest.mark.parametrize(
+    ("recall", "relevant", "needed"),
+    [(0.55, 20, 11), (0.07, 100, 7), (0.28, 25, 7), (0.1, 30, 3), (0.7, 30, 21), (0.35, 30, 11)],
+)
+def test_a_level_of_recall_is_reached_by_its_share(recall, relevant, needed):
+    """0.07 * 100 and 0.28 * 25 are above 7 in floating point."""
     metric = skrank.metric("iprec", recall=recall)
-    assert metric(*ranked((1, needed), (0, 200), (1, 30 - needed))) == 1
-    short = metric(*ranked((1, needed - 1), (0, 200), (1, 31 - needed)))
-    assert short == pytest.approx(30 / 230)
+    assert metric(*ranked((1, needed), (0, 200), (1, relevant - needed))) == 1
+    short = metric(*ranked((1, needed - 1), (0, 200), (1, relevant + 1 - needed)))
+    assert short == pytest.approx(relevant / (relevant + 200))
 
 
 def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():

@@ -17,10 +17,6 @@ SOURCES = sorted((ROOT / "skrank").rglob("*.py"))
 TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES]
 
 
-# of two rooms each, still to be renamed
-SHARED_NAMES = ["Documents", "Form", "Lists", "State", "Tables", "Training"]
-
-
 def twice(names):
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
@@ -33,7 +29,7 @@ def test_no_class_name_stands_for_two_classes():
         if type(node) is ast.ClassDef and node.name[0] != "_" and path.parent.name != "_kernels"
     ]
     assert len(names) > 100
-    assert set(twice(names)) <= set(SHARED_NAMES)
+    assert twice(names) == []
 
 
 def test_checks_and_defaults_stand_once():
