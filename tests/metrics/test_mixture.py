@@ -1,17 +1,11 @@
-"""Weighted sums of metrics and of objectives; catalogue.py has mixtures as metrics like any other.
-
-The properties of metrics run over those in test_metrics.py and test_names.py.
-"""
+"""Weighted sums of metrics are metrics."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import doctest
 import json
 import math
 import pickle
-from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -30,13 +24,9 @@ from skrank._engine.judgments import judge
 from skrank._engine.plan import Plan
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
-from skrank.objectives import AdditivePositionBias, ObjectiveMixture, as_objective
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix, trainable
-
-TEXT = "0.7*gap+0.3*ndcg@10"
-STABLE = {"tie_order": "stable"}
-gap, ndcg = skrank.metric("gap"), skrank.metric("ndcg@10")
+from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix
+from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
 
 def mean(metric, data):
@@ -193,6 +183,8 @@ def test_scale_of_grades_is_that_of_the_collection():
 
 
 EMPTY = np.array([1.0, 0, 2, 0, 0, 0]), np.array([0.0, 1, 0, 1, 0, 1])
+
+
 QUERIES = np.array(
     [*"aabbcc"], object
 )  # a: nothing of label 2; b: both metrics; c: nothing relevant
@@ -284,10 +276,9 @@ def test_trec_and_the_command_line(tmp_path, capsys):
     qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n2 0 d 0\n3 0 e 0\n")
     run.write_text("1 Q0 b 1 2 r\n1 Q0 a 2 1 r\n2 Q0 c 1 2 r\n3 Q0 e 1 1 r\n")
     report = skrank.trec.evaluate(qrels, run, [TEXT, "gap", "ndcg@10"], empty=0)
-    changed = skrank.metric(TEXT, empty=0)
     expected = report.mean.iloc[0, 1:].to_numpy() @ [0.7, 0.3]
-    assert report.mean[str(changed)].iloc[0] == pytest.approx(expected)
-    assert report.empty[str(changed)] == 1
+    assert report.mean[TEXT].iloc[0] == pytest.approx(expected)
+    assert report.empty[TEXT] == 1
     assert cli.main(["evaluate", str(qrels), str(run), "-m", TEXT, "--format", "json"]) == 0
     row = json.loads(capsys.readouterr().out)[0]
     assert row[TEXT] == pytest.approx(skrank.trec.evaluate(qrels, run, TEXT).mean.iloc[0, 0])
@@ -353,302 +344,3 @@ def test_a_ranker_fixes_the_scale_of_every_part():
     both = 0.5 * LambdaRank("err") + 0.5 * SquaredError() + SquaredError(max_grade=2)
     expected = LambdaRank("err(max_grade=4)") * 0.5 + SquaredError(max_grade=4) * 0.5
     assert both.on_scale(4) == expected + SquaredError(max_grade=2)
-
-
-# ---------------------------------------------------------------------- LambdaRank on mixtures
-
-
-TRAINABLE = [
-    *filter(trainable, MIXTURES),
-    mix((0.5, at("gap", ref.gap)), (0.2, at("ndcg@3", ref.ndcg, k=3)), (0.3, at("err", ref.err))),
-    mix((2.0, at("dcg", ref.dcg)), (3.0, at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3))),
-]
-NORMS = [{"norm": False}, {}, {"score_norm": False}, {"sum_norm": False}]
-
-
-def finite(seed, **how):
-    data = lists(seed, missing=0, **how)
-    scores = np.where(np.isfinite(data.scores), data.scores, -5.0)
-    return Lists(data.relevance, scores, data.groups)
-
-
-def gradient(metric, data, **options):
-    objective = LambdaRank(metric, **(STABLE | options))
-    return np.stack(objective(data.relevance, data.scores, groups=data.groups))
-
-
-def literal(point, data, *, norm=True, score_norm=None, sum_norm=None, **options):
-    """Gradient and curvature of each row by the double loop, on the swaps of the whole mixture."""
-    out = np.zeros((2, len(data.groups)))
-    norms = {
-        "score_norm": norm if score_norm is None else score_norm,
-        "sum_norm": norm if sum_norm is None else sum_norm,
-    }
-    level, sigma = options.get("truncation_level"), options.get("sigmoid", 1.0)
-    for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
-        worth, _ = point.objective(labels, level, data.max_grade)
-        out[:, data.groups == query] = ref.lambdas(
-            worth, scores, labels, sigma=sigma, signed=True, truncation_level=level, **norms
-        )
-    return out
-
-
-@pytest.mark.parametrize("point", TRAINABLE, ids=repr)
-@pytest.mark.parametrize("norm", NORMS, ids=str)
-def test_lambdas_are_the_literal_double_loop(point, norm):
-    cases = [
-        (finite(0), {}),
-        (finite(1, levels=3), {"truncation_level": 2, "sigmoid": 2.0}),
-        (finite(2, scattered=False, longest=9), {"truncation_level": 5}),
-    ]
-    for data, more in cases:
-        options = norm | more
-        found, expected = gradient(point.metric, data, **options), literal(point, data, **options)
-        assert_allclose(found, expected, rtol=0, atol=1e-10)
-        assert (found[1] >= 0).all()
-        for query in data.ids:
-            assert found[0, data.groups == query].sum() == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize("more", [{"perturbations": 3}, {"pairs": "adjacent"}], ids=str)
-def test_sums_of_orders_and_of_neighbours(more):
-    data = finite(6, n_queries=20, levels=5)
-    parts = (0.6, gap), (0.4, skrank.metric("err@5"))
-    mixture = Mixture(parts=parts)
-    each = [share * gradient(one, data, norm=False, **more) for share, one in parts]
-    assert_allclose(gradient(mixture, data, norm=False, **more), sum(each), atol=1e-12)
-    expected = gradient(gap, data, **more)
-    assert_allclose(gradient(0.3 * gap + 0.7 * gap, data, **more), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("options", NORMS, ids=str)
-def test_a_metric_mixed_with_itself_is_itself(options):
-    data = finite(2, n_queries=20, levels=5)
-    for one in (gap, ndcg, skrank.metric("err@5")):
-        expected = gradient(one, data, **options)
-        assert_allclose(gradient(0.4 * one + 0.6 * one, data, **options), expected, atol=1e-12)
-        assert_allclose(gradient(1 * one, data, **options), expected, atol=1e-12)
-
-
-def test_finite_differences_of_the_cost_at_fixed_deltas():
-    rng = np.random.default_rng(8)
-    labels, scores = rng.integers(0, 4, 9), rng.normal(size=9)
-    labels[0] = 3
-    order = np.argsort(-scores)
-    weight = np.zeros((9, 9))
-    for share, one in ((0.7, gap), (0.3, ndcg)):
-        plan = Plan(one, judge(labels[order]))
-        deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0]
-        weight[np.ix_(order, order)] += share * (deltas + deltas.T)
-
-    def cost(s):
-        pull = np.log1p(np.exp(-np.subtract.outer(s, s)))
-        return (weight * pull)[np.greater.outer(labels, labels)].sum()
-
-    grad, hess = LambdaRank(TEXT, norm=False)(labels, scores)
-    for i, step in enumerate(1e-4 * np.eye(9)):
-        up, here, down = cost(scores + step), cost(scores), cost(scores - step)
-        assert grad[i] == pytest.approx((up - down) / 2e-4, abs=1e-7)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-6)
-
-
-def test_threads_precision_and_rounds():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 300, 600)
-    n = int(sizes.sum())
-    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.repeat(np.arange(600), sizes)
-    judgments, apart = judge(labels, groups), rng.normal(size=n)
-    results = []
-    for n_threads in (1, 3):
-        with skrank._engine.threads.limit_threads(n_threads):
-            bound = LambdaRank(TEXT).bind(judgments)
-            found = []
-            for scores in (np.zeros(n), apart):
-                grad, hess = np.full((2, n), np.nan, np.float32)
-                bound.gradient(scores, grad, hess)
-                found += [grad, hess]
-            results.append(found)
-    for a, b in zip(*results, strict=True):
-        assert np.isfinite(a).all()
-        assert_array_equal(a, b)
-    for one, two in zip(
-        results[0][2:], LambdaRank(TEXT)(labels, apart, groups=groups), strict=True
-    ):
-        assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
-
-
-def test_one_order_of_ties_for_all_metrics():
-    """Parts that drew their own orders would pull a document to two places."""
-    labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
-    one = LambdaRank("gap", norm=False)(labels, np.zeros(800), groups=groups)
-    two = LambdaRank("0.5*gap+0.5*gap", norm=False)(labels, np.zeros(800), groups=groups)
-    assert_allclose(two, one, atol=1e-12)
-
-
-def test_mixtures_that_cannot_be_trained_on():
-    with pytest.raises(ValueError, match=r"precision: the order of the whole list does not matter"):
-        LambdaRank("0.5*gap+0.5*precision")
-    with pytest.raises(ValueError, match="drop the training rows without a label"):
-        LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
-    with pytest.raises(ValueError, match=r"mix the objectives instead: 0.7 \* SoftRank\('gap'\)"):
-        SoftRank(TEXT)
-    plan = Plan(skrank.metric(TEXT), judge([1, 0]))
-    with pytest.raises(TypeError, match="swap deltas of a mixture are those of its metrics"):
-        plan.tables.deltas(plan.judgments.codes)
-
-
-def test_objectives_of_mixtures_are_values():
-    one = as_objective(TEXT, truncation_level=30)
-    assert one == LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30)
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert hash(one) == hash(copy.deepcopy(one))
-
-
-# ---------------------------------------------------------------------- squared error
-
-
-@pytest.mark.parametrize(
-    ("options", "targets"),
-    [
-        ({}, [0, 1 / 15, 3 / 15, 1]),
-        ({"max_grade": 5}, [0, 1 / 31, 3 / 31, 15 / 31]),
-        ({"gain": "linear"}, [0, 0.25, 0.5, 1]),
-        ({"gain": [0, 1, 1, 2, 4, 8]}, [0, 0.125, 0.125, 0.5]),
-        ({"gain": {1: 1, 2: 3, 3: 3, 4: 6}}, [0, 1 / 6, 0.5, 1]),
-        ({"gain": [1, 1, 1, 1, 2]}, [0.5, 0.5, 0.5, 1]),
-    ],
-)
-def test_targets_are_gains_on_the_scale_of_the_collection(options, targets):
-    grad, hess = SquaredError(**options)([0, 1, 2, 4], np.zeros(4), groups=[0, 0, 1, 1])
-    assert_allclose(grad, -np.array(targets), atol=1e-15)
-    assert_array_equal(hess, np.ones(4))
-
-
-def test_squared_error_against_finite_differences():
-    data = finite(3)
-    weights = np.array([1.0 + ord(query[-1]) % 3 for query in data.groups])
-
-    def cost(s):
-        gains = 2 ** np.nan_to_num(data.relevance) - 1
-        return 0.5 * (weights * (s - gains / (2**data.max_grade - 1)) ** 2).sum()
-
-    grad, hess = SquaredError()(
-        data.relevance, data.scores, groups=data.groups, sample_weight=weights
-    )
-    for i, step in enumerate(1e-3 * np.eye(len(grad))):
-        up, here, down = cost(data.scores + step), cost(data.scores), cost(data.scores - step)
-        assert grad[i] == pytest.approx((up - down) / 2e-3, abs=1e-8)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-6, abs=1e-4)
-
-
-def test_squared_error_trains_as_a_regressor(toy):
-    target = (2.0**toy.relevance - 1) / (2.0 ** toy.relevance.max() - 1)
-    params = {"verbosity": -1, "num_threads": 1, "boost_from_average": False, "metric": "None"}
-    expected = lgb.train(params | {"objective": "regression"}, lgb.Dataset(toy.X, target), 5)
-    data = lgb.Dataset(toy.X, toy.relevance, group=np.bincount(toy.qid))
-    made = lgb.train(params | {"objective": skrank.lightgbm.objective(SquaredError())}, data, 5)
-    assert_allclose(made.predict(toy.X), expected.predict(toy.X), atol=1e-5)
-
-
-def test_options_of_squared_error_are_checked():
-    for options, message in [
-        ({"gain": "exp"}, "gain='exp' is not a choice"),
-        ({"gain": [0, 2, 1]}, "must not fall as labels rise"),
-        ({"gain": [0, 0]}, "is 0 for every label"),
-        ({"gain": {0: 0, 2: 0}}, "is 0 for every label"),
-        ({"max_grade": 0}, "max_grade=0 must be at least 1"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            SquaredError(**options)
-    with pytest.raises(ValueError, match=r"label 4 is above max_grade=3 of SquaredError"):
-        SquaredError(max_grade=3)([0, 4], [0, 0])
-    with pytest.raises(ValueError, match="gain has no value for label 2"):
-        SquaredError([0, 1])([0, 2], [0, 0])
-    for value in (-np.inf, np.inf, np.nan):
-        with pytest.raises(ValueError, match="score of row 1 is"):
-            SquaredError()([0, 1], [0, value])
-
-
-# ---------------------------------------------------------------------- mixtures of objectives
-
-
-def test_gradients_add_up():
-    data = finite(4, n_queries=20)
-    how = {"groups": data.groups, "sample_weight": np.full(len(data.groups), 2.0)}
-    parts = (LambdaRank("gap", **STABLE), SquaredError("linear"), SoftRank("ndcg"))
-    both = 0.5 * (parts[0] + 2 * parts[1]) + parts[2] * np.float64(0.25)
-    assert both == ObjectiveMixture(((0.5, parts[0]), (1.0, parts[1]), (0.25, parts[2])))
-    found = both(data.relevance, data.scores, **how)
-    each = [np.stack(one(data.relevance, data.scores, **how)) for one in parts]
-    assert_allclose(found, 0.5 * each[0] + each[1] + 0.25 * each[2], atol=1e-12)
-
-
-def test_bound_mixtures_count_rounds_together():
-    labels, groups = np.tile([3, 2, 1, 0], 50), np.repeat(np.arange(50), 4)
-    bound = (0.5 * LambdaRank("gap") + 0.5 * SquaredError()).bind(judge(labels, groups))
-    found = []
-    for number in (0, 1, 0):
-        bound.round = number
-        grad, hess = np.empty((2, 200), np.float32)
-        bound.gradient(np.zeros(200), grad, hess)
-        assert bound.round == number + 1
-        found.append(grad)
-    assert_array_equal(found[0], found[2])
-    assert (found[0] != found[1]).any()
-
-
-def test_scale_of_the_collection_reaches_every_part():
-    judgments = judge([1, 0, 2])
-    both = LambdaRank("gap") + SquaredError()
-    grad, hess = np.empty((2, 3))
-    both.bind(judgments, max_grade=4).gradient(np.zeros(3), grad, hess)
-    fixed = LambdaRank("gap(max_grade=4)") + SquaredError(max_grade=4)
-    assert_array_equal(grad, fixed([1, 0, 2], np.zeros(3))[0])
-
-
-def test_mixtures_of_objectives_are_values():
-    both = 0.9 * LambdaRank("gap") + 0.1 * SquaredError()
-    assert pickle.loads(pickle.dumps(both)) == both
-    assert hash(both) == hash(copy.deepcopy(both))
-    assert as_objective(both) is both
-    assert ObjectiveMixture([(1, "gap")]).parts == ((1.0, LambdaRank("gap")),)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        both.parts = ()
-    with pytest.raises(ValueError, match=r"options .* belong to the objective"):
-        as_objective(both, sigmoid=2)
-
-
-def test_what_is_no_mixture_of_objectives():
-    one = LambdaRank("gap")
-    for weight in (0, -1, math.nan, True):
-        with pytest.raises(ValueError, match="weight="):
-            weight * one
-    for wrong in (lambda: one + gap, lambda: gap + one, lambda: "2" * one, lambda: 1 + one):
-        with pytest.raises(TypeError, match=r"operand|multiply"):
-            wrong()
-    for parts in ((), 3, [one]):
-        with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
-            ObjectiveMixture(parts)
-    with pytest.raises(ValueError, match="is no metric"):
-        ObjectiveMixture([(1, 3)])
-    mixture = 0.5 * one + 0.5 * SquaredError()
-    with pytest.raises(ValueError, match="AdditivePositionBias learns about positions"):
-        0.5 * AdditivePositionBias(one) + mixture
-    assert AdditivePositionBias(mixture).objective == mixture
-
-
-def test_the_page_of_mixtures_runs():
-    page = Path(__file__).resolve().parents[2] / "docs" / "mixtures.md"
-    result = doctest.testfile(
-        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
-    )
-    assert result.attempted > 8
-    assert not result.failed
-
-
-@pytest.mark.parametrize("name", ["gap", "0.5*gap+0.5*ndcg@3"])
-def test_plans_can_be_copied(name):
-    plan = Plan(skrank.metric(name), judge([1, 0, 2]))
-    for copied in (copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
-        assert type(copied) is type(plan)
-        assert copied.metric == plan.metric

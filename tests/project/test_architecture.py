@@ -126,7 +126,6 @@ def test_a_metric_has_a_file_and_nothing_else_has():
     assert len(files) == len(registered()) + 1
 
 
-
 @each(MODULES)
 def test_files_are_small(path):
     assert path.read_text(encoding="utf-8").count("\n") <= 400

@@ -148,11 +148,11 @@ def test_parts_know_the_highest_grade_of_the_whole(take, y):
     assert whole_grade(take(y)) == 4
 
 
-def test_unjudged_and_unlabelled_rows_have_no_grade():
+def test_unjudged_rows_have_no_grade():
     y = skrank.with_groups([np.nan, 2.5, np.nan, 1.0], ["a", "a", "b", "c"])
     assert whole_grade(y.iloc[2:]) == whole_grade(y) == 3
-    words = skrank.with_groups(["x", "y"], [1, 2])
-    assert whole_grade(pickle.loads(pickle.dumps(words))) is None
+    unjudged = skrank.with_groups([np.nan, np.nan], [1, 2])
+    assert whole_grade(pickle.loads(pickle.dumps(unjudged))) is None
 
 
 # labels of the training ---------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_the_scale_is_the_one_of_training(wrap):
 
 def test_labels_above_the_scale_are_refused():
     X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 3, 1], [1, 1, 1]
-    with pytest.raises(ValueError, match=r"label 3 is above max_grade=1.*as max_grade"):
+    with pytest.raises(ValueError, match=r"label 3 \(row 1\) is above max_grade=1.*as max_grade"):
         scorer("err")(Scores(max_grade=1), X, relevance, groups=qid)
     value = scorer("err", max_grade=9)(Scores(max_grade=4), X, relevance, groups=qid)
     assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=9)
