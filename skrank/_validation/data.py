@@ -44,7 +44,7 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
             "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
             "then the query of each row."
         )
-    if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf":
+    if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
         return
     labels, grades = relevance[relevance == relevance], np.unique(ids)
     distinct = np.unique(labels)

@@ -34,8 +34,9 @@ def unknown_name(
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
+    plain = value is None or isinstance(value, (str, int, float, np.number))
     for choice in choices:
-        if type(value) is not bool and value == choice:
+        if plain and not isinstance(value, bool) and value == choice:
             return choice
     options = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
@@ -94,18 +95,18 @@ def check_number(
     expected = f"a number in {bracket}{low:g}, {high:g}]"
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    number = float(value)
+    number = value.item() if isinstance(value, np.generic) else value
     inside = low < number <= high if open_low else low <= number <= high
-    if not inside:  # also NaN
+    if not inside:  # as NaN is; compared before it is a float, which has no room for some integers
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    return number
+    return float(number)
 
 
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
     """A non-empty sequence of finite numbers as a tuple of floats."""
     try:
         numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{parameter}={values!r} must be a sequence of numbers.") from None
     if not numbers or not all(math.isfinite(number) for number in numbers):
         raise ValueError(f"{parameter}={values!r} must hold at least one number, all finite.")

@@ -30,6 +30,8 @@ def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, n
     """
     import pandas as pd
 
+    if len(groups) == 0:
+        raise ValueError("groups is empty: there is no query to split.")
     # one entry per run of equal ids: far fewer than rows where queries are contiguous
     starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
     try:

@@ -29,22 +29,25 @@ def of_dtype(values, dtype):
     """An array of the type, as far as it has these values."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        array = _as_array(values)
         try:
             return np.asarray(values, dtype="O").astype(dtype)
         except (TypeError, ValueError, OverflowError):
-            return np.asarray(values)
+            return array
+
+
+def _as_array(values):
+    try:
+        return np.asarray(values)
+    except ValueError:  # of elements of different lengths
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
 
 
 def in_container(values, kind):
     """The values in a container of users, or as they are where it cannot hold them."""
-    if isinstance(values, np.ndarray):
-        array = values
-    else:
-        try:
-            array = np.asarray(values)
-        except ValueError:  # of elements of different lengths
-            array = np.empty(len(values), dtype=object)
-            array[:] = values
+    array = _as_array(values)
     try:
         return {
             "array": lambda: array,
