@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from skrank import _validation as check
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
 from skrank._engine.whole import collection_grade
@@ -230,6 +231,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             raise ValueError("groups and qid are two names for the query of each row: give one.")
         if y is None:
             raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
+        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
+        check.check_same_index({"X": X, "y": y} | asked)
+        check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
         backend = backend_of(self.estimator)
         check_parameters(self, backend, X_val, y_val)
         task = self._task(backend)

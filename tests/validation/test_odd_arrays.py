@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 import skrank
-from skrank import metrics, trec
+from skrank import GroupedRanker, LinearRanker, metrics, trec
 from skrank.datasets import make_ranking
 
 GAP = skrank.metric("gap")
@@ -90,6 +91,21 @@ def test_indexes_in_another_order_are_refused_by_a_curve_and_by_labels_with_grou
         metrics.graded_precision_recall_curve(Y, SCORES.iloc[::-1])
     with pytest.raises(ValueError, match="different indexes"):
         skrank.with_groups(Y, QID.iloc[::-1])
+
+
+@pytest.mark.parametrize("ranker", [GroupedRanker(Ridge()), LinearRanker("gap")], ids=repr)
+def test_indexes_in_another_order_are_refused_by_fit(ranker):
+    data = make_ranking(n_queries=6, random_state=0)
+    X, labels = pd.DataFrame(data.X), pd.Series(data.relevance)
+    given = {"X": X, "y": labels, "groups": pd.Series(data.qid)}
+    ranker.fit(**given)
+    for name, values in given.items():
+        with pytest.raises(ValueError, match="same labels in another order"):
+            ranker.fit(**given | {name: values.iloc[::-1]})
+    with pytest.raises(ValueError, match="indexes of X and sample_weight hold the same labels"):
+        ranker.fit(**given, sample_weight=pd.Series(1.0, index=X.index[::-1]))
+    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
+        ranker.fit(**given, X_val=X, y_val=labels.iloc[::-1], groups_val=data.qid)
 
 
 def test_a_range_beside_query_ids_is_no_other_order():
