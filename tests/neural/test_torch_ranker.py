@@ -100,16 +100,16 @@ def test_an_interrupted_training_can_be_taken_up(monkeypatch):
     import skrank.torch._training as training
 
     whole = ranker().fit(DATA.X, Y)
-    found, show = ranker(warm_start=True, progress=True), training.Training._show
+    found, show = ranker(warm_start=True, progress=True), training.NeuralTraining._show
 
     def interrupt(self, state, last):
         if state.epoch == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.Training, "_show", interrupt)
+    monkeypatch.setattr(training.NeuralTraining, "_show", interrupt)
     with pytest.raises(KeyboardInterrupt):
         found.fit(DATA.X, Y)
-    monkeypatch.setattr(training.Training, "_show", show)
+    monkeypatch.setattr(training.NeuralTraining, "_show", show)
     found.set_params(epochs=2).fit(DATA.X, Y)
     np.testing.assert_array_equal(found.predict(DATA.X), whole.predict(DATA.X))
 
