@@ -99,9 +99,8 @@ class QuadraticTables(Tables):
 
     @property
     def ordered(self) -> bool:
-        """Whether the weights of ranks differ, as far as there are ranks to tell apart."""
-        weights = (self.u, self._pair_weights)
-        return len(self.u) == 1 or any(np.ptp(one) > 0 for one in weights)
+        """Whether the weights of ranks differ, so that the order of a whole list counts."""
+        return any(np.ptp(weights) > 0 for weights in (self.u, self._pair_weights))
 
     def _worth(self) -> tuple[np.ndarray, np.ndarray]:
         """Class of each code and K by class; one class will do when no pairs count."""
