@@ -10,7 +10,7 @@ from pathlib import Path
 from skrank._engine.metric import format_value
 from skrank.metrics import Metric, registered
 
-PAGE = Path(__file__).with_name("metrics.md")
+PAGE = Path(__file__).parent / "reference" / "metrics.md"
 SHARED = {field.name for field in dataclasses.fields(Metric)}
 HEAD = """# Metrics
 
@@ -24,7 +24,7 @@ tied documents but those marked "strict", which have no closed form and refuse t
 value depends.
 
 Weighted sums of metrics are metrics: `skrank.metric("0.7*gap+0.3*ndcg@10")`, see
-[mixtures.md](mixtures.md).
+[mixtures.md](../user_guide/mixtures.md).
 
 The 11-point matrix that ROMIP lists as its own, beside TREC's, is defined in none of its editions.
 There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TREC's.
@@ -72,5 +72,5 @@ def page() -> str:
 if __name__ == "__main__":
     PAGE.write_text(page())
     print(f"wrote {PAGE}")
-    runpy.run_path(str(PAGE.with_name("scikit_learn.py")), run_name="__main__")
-    runpy.run_path(str(PAGE.with_name("peer_names.py")), run_name="__main__")
+    runpy.run_path(str(Path(__file__).with_name("scikit_learn.py")), run_name="__main__")
+    runpy.run_path(str(Path(__file__).with_name("peer_names.py")), run_name="__main__")

@@ -10,7 +10,7 @@ from pathlib import Path
 import skrank
 from skrank._engine.peer_names import IR_MEASURES, RANX, RANX_TIES, TREC_EVAL, Here, Refused
 
-PAGE = Path(__file__).with_name("names.md")
+PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of trec_eval, ir_measures and ranx
 
 Made from the tables that read them by `python docs/build.py`.

@@ -24,7 +24,7 @@ from tests.helpers.matrix import (
 from tests.helpers.matrix_tools import TOOLS
 
 WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
-PAGE = Path(__file__).with_name("scikit-learn.md")
+PAGE = Path(__file__).parent / "user_guide" / "scikit-learn.md"
 HEAD = f"""# skrank in scikit-learn
 
 Made by `python docs/build.py` from the recipes that `tests/scoring/test_matrix.py` runs: each finds

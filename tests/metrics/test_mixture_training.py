@@ -323,7 +323,7 @@ def test_what_is_no_mixture_of_objectives():
 
 
 def test_the_page_of_mixtures_runs():
-    page = Path(__file__).resolve().parents[2] / "docs" / "mixtures.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "mixtures.md"
     result = doctest.testfile(
         str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )

@@ -24,7 +24,7 @@ def test_texts_are_reranked(monkeypatch, capsys):
 
 
 def test_code_of_the_page_runs():
-    page = ROOT / "docs" / "torch.md"
+    page = ROOT / "docs" / "user_guide" / "torch.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 5
     names = {}

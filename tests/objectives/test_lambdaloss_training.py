@@ -226,7 +226,7 @@ def test_scores_that_cannot_be_trained_on():
 
 
 def test_page_of_objectives_runs(capsys):
-    page = Path(__file__).resolve().parents[2] / "docs" / "objectives.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "objectives.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     code = "\n".join(blocks).replace('"verbosity": -1', '"verbosity": -1, "num_threads": 1')
     exec(compile(code, page.name, "exec"), {})

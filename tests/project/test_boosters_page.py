@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "boosters.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "boosters.md"
 
 
 @pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning")
