@@ -147,7 +147,7 @@ class OrderedLogit(ClassifierMixin, BaseEstimator):
     r"""Ordered logistic regression: one linear score, one threshold per grade.
 
     .. math:: P(y \ge k) = \frac1{1 + \exp(\theta_k - w \cdot x)}, \quad
-              \theta_1 < \theta_2 < \dots
+              \theta_1 < \theta_2 < \ldots
 
     The weights have a normal prior (maximum a posteriori). Scale the features to unit variance
     first, for instance in a pipeline with ``StandardScaler``.

@@ -1,8 +1,8 @@
 """What works how inside scikit-learn, as data; matrix_tools.py and matrix_models.py have the tools.
 
 test_matrix.py runs every recipe and compares what it finds with a loop by hand, and docs/build.py
-prints the recipes in docs/user_guide/scikit-learn.md: what is documented is what is tested. Nothing but the
-standard library is imported here, so that the page can be made without the boosters.
+prints the recipes in docs/user_guide/scikit-learn.md: what is documented is what is tested. Nothing
+but the standard library is imported here, so that the page can be made without the boosters.
 """
 
 from __future__ import annotations
