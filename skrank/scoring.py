@@ -188,7 +188,7 @@ class RankingScorer:
         for one in self.metrics:
             plan = self._plan(one, judgments, known)
             value = plan.mean(ranking, plan.values(ranking), weights)
-            values[_key(one)] = value if one.greater_is_better else -value
+            values[score_name(one)] = value if one.greater_is_better else -value
         return values if len(values) > 1 else next(iter(values.values()))
 
     def bind(self, groups: Any) -> RankingScorer:
@@ -361,5 +361,6 @@ def _positive(item: str | Metric) -> str | Metric:
     return one
 
 
-def _key(one: Metric) -> str:
+def score_name(one: Metric) -> str:
+    """What a dict of scores calls a metric: scores are better when they are higher."""
     return str(one) if one.greater_is_better else _NEGATED + str(one)

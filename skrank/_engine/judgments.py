@@ -84,11 +84,37 @@ class Judgments:
         return self._whole.grade_of(Extent(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
-        """Sum over the documents of each query of a worth per code."""
+        """Sum over the documents of each query of a worth per code.
+
+        Code by code: a product of matrices would round otherwise where there are other queries.
+        """
         worth = np.asarray(worth, dtype=np.float64)
-        if self.counts is not None:
-            return self.counts @ worth
-        return np.add.reduceat(worth[self.codes], self.indptr[:-1])
+        if self.counts is None:
+            return np.add.reduceat(worth[self.codes], self.indptr[:-1])
+        total = np.zeros(len(self.counts))
+        for code in np.flatnonzero(worth):
+            total += self.counts[:, code] * worth[code]
+        return total
+
+    def coded_as(self, whole: Judgments) -> Judgments:
+        """The same with the codes of judgments that these are a part of: values are the same bits.
+
+        Parameters
+        ----------
+        whole : Judgments
+            Has all labels of these.
+        """
+        if self.unjudged == whole.unjudged and np.array_equal(self.labels, whole.labels):
+            return self
+        n_whole = len(whole.labels) if whole.unjudged is None else whole.unjudged
+        codes = np.searchsorted(whole.labels[:n_whole], self.labels)
+        if self.unjudged is not None:
+            codes[self.unjudged :] = n_whole
+        part = Judgments.__new__(Judgments)
+        part.queries, part.indptr, part._whole = self.queries, self.indptr, self._whole
+        part.codes = codes.astype(whole.codes.dtype)[self.codes]
+        part.labels, part.unjudged = whole.labels, whole.unjudged
+        return part
 
     def best_lists(self, worth: np.ndarray) -> RankedCodes:
         """The codes of each query, those of the highest worth first."""
@@ -107,14 +133,13 @@ class Judgments:
 
     def place(self, code: int) -> str:
         """Where the first document of a code stands, for messages."""
-        return f"row {np.flatnonzero(self.queries.scatter(self.codes) == code)[0]}"
+        rows = np.flatnonzero(self.queries.scatter(self.codes) == code)
+        return f"row {rows[0]}" if len(rows) else "in another part of the data"
 
     @cached_property
-    def judged_share(self) -> float:
-        """Share of the documents that were judged."""
-        if self.unjudged is None:
-            return 1.0
-        return 1.0 - float(np.mean(self.codes >= self.unjudged))
+    def n_unjudged(self) -> int:
+        """Number of the documents that were not judged."""
+        return 0 if self.unjudged is None else int(np.count_nonzero(self.codes >= self.unjudged))
 
     @cached_property
     def condensed_indptr(self) -> np.ndarray:

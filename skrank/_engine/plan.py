@@ -137,17 +137,24 @@ class Plan:
 
     def average(self, values: np.ndarray, mass: np.ndarray) -> float:
         """Mean (or sum) of the values of weight above 0, as the metric says."""
-        counted = mass != 0
-        values, mass = values[counted], mass[counted]
-        if len(mass) == 0:
-            warnings.warn(
-                f"no query has a relevant document (of weight above 0): {self.metric} is NaN.",
-                RuntimeWarning,
-                stacklevel=5,  # above this, mean, a call and a score function: who asked for it
-            )
-            return float("nan")
-        if self.metric.average == "sum":
-            return float(mass @ values)
-        if self.metric.average == "geometric":
-            return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
-        return float(mass @ values / mass.sum())
+        return average(self.metric, values, mass, stacklevel=6)  # as for mean, a call, a function
+
+
+def average(
+    metric: Definition, values: np.ndarray, mass: np.ndarray, *, stacklevel: int = 4
+) -> float:
+    """Mean (or sum) of the values of queries of weight above 0, as the metric says."""
+    counted = mass != 0
+    values, mass = values[counted], mass[counted]
+    if len(mass) == 0:
+        warnings.warn(
+            f"no query has a relevant document (of weight above 0): {metric} is NaN.",
+            RuntimeWarning,
+            stacklevel=stacklevel,
+        )
+        return float("nan")
+    if metric.average == "sum":
+        return float(mass @ values)
+    if metric.average == "geometric":
+        return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
+    return float(mass @ values / mass.sum())

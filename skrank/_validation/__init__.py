@@ -56,6 +56,7 @@ from skrank._validation.data import check_learnable as check_learnable
 from skrank._validation.data import check_positions as check_positions
 from skrank._validation.data import check_probabilities as check_probabilities
 from skrank._validation.data import check_rows_shown as check_rows_shown
+from skrank._validation.data import check_some_weight as check_some_weight
 from skrank._validation.data import check_times as check_times
 from skrank._validation.data import check_training_labels as check_training_labels
 from skrank._validation.data import check_training_weights as check_training_weights

@@ -127,14 +127,17 @@ def warn_single_rows(queries: RowsByQuery) -> None:
         )
 
 
-def query_weights(sample_weight: ArrayLike | None, queries: RowsByQuery) -> np.ndarray | None:
-    """One weight per query from one per row; None stays None."""
+def query_weights(
+    sample_weight: ArrayLike | None, queries: RowsByQuery, *, part: bool = False
+) -> np.ndarray | None:
+    """One weight per query from one per row; None stays None. All of a `part` may be 0."""
     if sample_weight is None:
         return None
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    check_weights(weights, queries)  # first: NaN differs from itself, and would be said to vary
+    # first: NaN differs from itself, and would be said to vary
+    check_weights(weights, queries, part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
@@ -144,17 +147,25 @@ def query_weights(sample_weight: ArrayLike | None, queries: RowsByQuery) -> np.n
     return weights
 
 
-def check_weights(weights: np.ndarray, queries: RowsByQuery) -> np.ndarray:
-    """Weights per query: finite, not negative, not all zero."""
+def check_weights(
+    weights: np.ndarray, queries: RowsByQuery, *, part: bool = False
+) -> np.ndarray:
+    """Weights per query: finite, not negative, not all zero unless they are a `part`."""
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):
         query = queries.name(bad[0])
         raise ValueError(
             f"weight of query {query} is {weights[bad[0]]}: it must be finite and not negative."
         )
+    if not part:
+        check_some_weight(weights)
+    return weights
+
+
+def check_some_weight(weights: np.ndarray) -> None:
+    """Weights that are not all zero."""
     if not weights.any():
         raise ValueError("all weights are 0: at least one query must count.")
-    return weights
 
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
-from skrank._engine.judgments import judge
+from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import columns
-from skrank._engine.plan import GEOMETRIC_FLOOR
+from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
 
@@ -145,9 +145,7 @@ def evaluate(
     gap         0.7500 0.0000 1.0000 0.3536        2      0
     precision@1 0.5000 0.0000 1.0000 0.7071        2      0
     """
-    import pandas as pd
-
-    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    chosen = chosen_metrics(metrics)
     max_grade = check.check_max_grade(max_grade)
     check.check_same_index(
         {
@@ -159,28 +157,90 @@ def evaluate(
     )
     ids = require_groups(groups, relevance, who="evaluate")
     judgments = judge(relevance, ids)
-    ranking = Ranking(judgments, scores)
-    queries = judgments.queries
-    check.warn_single_rows(queries)
-    weights = check.query_weights(sample_weight, queries)
-    values, weight, mean, empty = {}, {}, {}, {}
-    for name, one in chosen.items():
+    check.warn_single_rows(judgments.queries)
+    weights = check.query_weights(sample_weight, judgments.queries)
+    measured = measure(judgments, Ranking(judgments, scores), chosen, max_grade, weights)
+    return report_of(chosen, [measured])
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The values of some queries of an evaluation.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_queries,)
+    values, weights : ndarray of shape (n_metrics, n_queries)
+    empty : int ndarray of shape (n_metrics,)
+        Number of queries without a relevant document.
+    n_rows, n_unjudged, n_retrieved : int
+        Rows, those without a label, and those with a score above -inf.
+    """
+
+    ids: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    empty: np.ndarray
+    n_rows: int
+    n_unjudged: int
+    n_retrieved: int
+
+
+def measure(
+    judgments: Judgments,
+    ranking: Ranking,
+    metrics: Mapping[str, Metric],
+    max_grade: int | None,
+    weights: np.ndarray | None,
+) -> Measured:
+    """All metrics of some queries."""
+    values, mass, empty = [], [], []
+    for one in metrics.values():
         plan = one.bind(judgments, max_grade=max_grade)
-        values[name] = plan.values(ranking)
-        weight[name] = plan.mass(ranking) * (1.0 if weights is None else weights)
-        mean[name] = plan.average(values[name], weight[name])
-        empty[name] = int(plan.empty.sum())
-    index = pd.Index(queries.ids, name="qid")
-    return Report(
-        per_query=pd.DataFrame(values, index=index),
-        mean=pd.Series(mean, name="mean"),
-        empty=pd.Series(empty, name="empty"),
-        n_queries=len(queries),
-        n_rows=queries.n_rows,
-        judged_share=judgments.judged_share,
-        retrieved_share=float(np.sum(ranking.retrieved) / queries.n_rows),
-        weights=pd.DataFrame(weight, index=index),
+        values.append(plan.values(ranking))
+        mass.append(plan.mass(ranking) * (1.0 if weights is None else weights))
+        empty.append(plan.empty.sum())
+    return Measured(
+        judgments.queries.ids,
+        np.stack(values),
+        np.stack(mass),
+        np.array(empty),
+        judgments.queries.n_rows,
+        judgments.n_unjudged,
+        int(np.sum(ranking.retrieved)),
     )
+
+
+def report_of(metrics: Mapping[str, Metric], parts: Sequence[Measured]) -> Report:
+    """The report of queries that were measured in parts, in the order of the parts."""
+    import pandas as pd
+
+    names = list(metrics)
+    index = pd.Index(np.concatenate([part.ids for part in parts]), name="qid")
+    values = np.concatenate([part.values for part in parts], axis=1)
+    mass = np.concatenate([part.weights for part in parts], axis=1)
+    n_rows, n_unjudged, n_retrieved = (
+        sum(getattr(part, name) for part in parts)
+        for name in ("n_rows", "n_unjudged", "n_retrieved")
+    )
+    means = []
+    for one, its_values, its_mass in zip(metrics.values(), values, mass, strict=True):
+        means.append(average(one, its_values, its_mass))
+    return Report(
+        per_query=pd.DataFrame(dict(zip(names, values, strict=True)), index=index),
+        mean=pd.Series(means, names, name="mean"),
+        empty=pd.Series(np.sum([part.empty for part in parts], axis=0), names, name="empty"),
+        n_queries=len(index),
+        n_rows=n_rows,
+        judged_share=1.0 - n_unjudged / n_rows,
+        retrieved_share=n_retrieved / n_rows,
+        weights=pd.DataFrame(dict(zip(names, mass, strict=True)), index=index),
+    )
+
+
+def chosen_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
+    """The metrics that a caller asks for: one or several, by their full names."""
+    return unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
 
 
 def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:

@@ -19,7 +19,8 @@ dd = pytest.importorskip("dask.dataframe")
 import skrank.dask  # noqa: E402
 import skrank.lightgbm  # noqa: E402
 import skrank.xgboost  # noqa: E402
-from skrank.dask import _even_cuts, partition_queries  # noqa: E402
+from skrank.dask import partition_queries  # noqa: E402
+from skrank.dask._partitions import _even_cuts  # noqa: E402
 from tests.helpers.dask_runs import PATIENCE, Data, start  # noqa: E402
 
 pytestmark = [

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups, show
+from skrank._engine.groups import require_groups
 from skrank._engine.queries import Queries
-
-__all__ = ["Partitions", "partition_queries"]
+from skrank.dask._collections import aligned_pieces, check_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,19 +186,12 @@ def _of_collections(client: Any, X: Any, y: Any, groups: Any, weights: Any) -> l
         raise ValueError(
             "partition_queries needs groups=, the query of each row, beside X of Dask."
         )
-    columns = [_pieces(name, one) for name, one in (("X", X), ("y", y), ("groups", groups))]
-    columns.append(
-        [None] * len(columns[0]) if weights is None else _pieces("sample_weight", weights)
-    )
-    if len({len(column) for column in columns}) > 1:
-        counts = [len(column) for column in columns]
-        raise ValueError(
-            f"X, y, groups and sample_weight have {counts} partitions: take all from one frame, or "
-            "rechunk them alike."
-        )
-    pieces = client.persist([delayed(tuple)(row) for row in zip(*columns, strict=True)])
+    rows = aligned_pieces({"X": X, "y": y, "groups": groups, "sample_weight": weights})
+    pieces = client.persist([delayed(tuple)(row) for row in rows])
     summaries = client.gather(client.compute([delayed(_summary)(piece) for piece in pieces]))
-    _check_partitions(summaries)
+    check_whole([ids for ids, _ in summaries])
+    if not any(n_rows for _, n_rows in summaries):
+        raise ValueError("X has no rows.")
     parts, first = [], 0
     for piece, (ids, n_rows) in zip(pieces, summaries, strict=True):
         if n_rows:
@@ -207,16 +199,6 @@ def _of_collections(client: Any, X: Any, y: Any, groups: Any, weights: Any) -> l
             parts.append(_Part(data, ids, n_rows))
         first += len(ids)
     return parts
-
-
-def _pieces(name: str, collection: Any) -> Sequence[Any]:
-    """The partitions of a collection."""
-    if not hasattr(collection, "to_delayed"):
-        raise ValueError(f"{name} must be a Dask collection, as X is.")
-    pieces = np.asarray(collection.to_delayed(), dtype=object)
-    if pieces.ndim == 2 and pieces.shape[1] > 1:
-        raise ValueError(f"{name} is cut by columns: rechunk it, {name}.rechunk((-1, None)) first.")
-    return pieces.ravel().tolist()
 
 
 def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
@@ -229,22 +211,6 @@ def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
     check.check_labels(y, n_rows)
     check.query_weights(weights, queries)
     return queries.ids, n_rows
-
-
-def _check_partitions(summaries: Sequence[tuple[np.ndarray, int]]) -> None:
-    """Refuse queries that lie in two partitions: no worker would see them whole."""
-    seen: dict[Any, int] = {}
-    for number, (ids, _) in enumerate(summaries):
-        for one in ids.tolist():
-            if one in seen:
-                raise ValueError(
-                    f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
-                    'whole, with frame = frame.shuffle("qid") before X, y and groups are taken '
-                    "from the frame."
-                )
-            seen[one] = number
-    if not seen:
-        raise ValueError("X has no rows.")
 
 
 def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:

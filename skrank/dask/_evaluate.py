@@ -1,0 +1,215 @@
+"""Evaluate collections of Dask, partition by partition, to the report of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank._engine.whole import whole_of
+from skrank.dask._collections import aligned_pieces, check_whole, of_partition
+from skrank.evaluation._evaluate import (
+    DEFAULT_METRICS,
+    Measured,
+    Report,
+    chosen_metrics,
+    measure,
+    report_of,
+)
+from skrank.metrics import Metric
+
+
+def evaluate(
+    relevance: Any,
+    scores: Any,
+    groups: Any = None,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    *,
+    max_grade: int | None = None,
+    sample_weight: Any = None,
+) -> Report:
+    """Evaluate Dask collections as `skrank.evaluate` does arrays: the values are the same bits.
+
+    Each partition is measured where it lies, and only the values of its queries come back. Labels
+    are read twice: once for the grades of all partitions and to see that queries are whole.
+
+    Parameters
+    ----------
+    relevance : dask Array, Series or DataFrame of one column, of shape (n_rows,)
+        Labels, at least 0; NaN = not judged. Sizes of chunks need not be known.
+    scores : dask Array, Series or DataFrame of one column, of shape (n_rows,)
+        Higher ranks first; -inf = judged but not retrieved.
+    groups : dask Array or Series of shape (n_rows,), optional
+        Query of each row. Default: the index level "qid" of `relevance`. Rows of a query need not
+        be neighbours, but must lie in one partition.
+    metrics : names or Metrics
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that do not fix it. Default: the highest label
+        of all partitions.
+    sample_weight : dask Array or Series of shape (n_rows,), optional
+        Weight of each row's query, constant inside a query; weighs the means.
+
+    Returns
+    -------
+    Report
+        Queries in the order of the partitions.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    ValueError
+        If a query lies in two partitions, partitions do not correspond, groups are missing, or a
+        value is not usable; the message names the query, or the partition and its row.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import skrank.dask
+    >>> relevance, scores = da.from_array([1, 0, 0, 2], chunks=2), da.arange(4, 0, -1, chunks=2)
+    >>> groups = da.from_array([7, 7, 8, 8], chunks=2)
+    >>> skrank.dask.evaluate(relevance, scores, groups, ["gap", "p@1"]).mean
+    gap            0.75
+    precision@1    0.50
+    Name: mean, dtype: float64
+    """
+    chosen, max_grade = chosen_metrics(metrics), check.check_max_grade(max_grade)
+    pieces = aligned_pieces(
+        {
+            "relevance": relevance,
+            "scores": scores,
+            "groups": groups,
+            "sample_weight": sample_weight,
+        }
+    )
+    parts = [Piece(number, *piece) for number, piece in enumerate(pieces)]
+    whole, measured = measured_pieces(parts, chosen, max_grade)
+    if whole.n_queries == whole.n_rows:
+        check.warn_single_rows(Queries.from_sizes(np.ones(whole.n_rows, np.int64)))
+    return report_of(chosen, measured)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One partition of each collection: delayed, and on a worker in memory."""
+
+    number: int
+    relevance: Any
+    scores: Any
+    groups: Any
+    weights: Any
+
+    def judged(self) -> Judgments | None:
+        """Labels of its queries; None if there is no row."""
+        if len(self.relevance) == 0:
+            return None
+        ids = require_groups(self.groups, self.relevance, who="evaluate")
+        return Judgments(
+            check.without_index(self.relevance),
+            Queries.from_groups(ids),
+            whole=whole_of(self.relevance),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What all partitions have in common.
+
+    Attributes
+    ----------
+    codes : Judgments
+        Of all labels that there are, each once.
+    n_queries, n_rows : int
+    """
+
+    codes: Judgments
+    n_queries: int
+    n_rows: int
+
+
+def measured_pieces(
+    pieces: Sequence[Piece], metrics: Mapping[str, Metric], max_grade: int | None
+) -> tuple[Whole, list[Measured]]:
+    """What all partitions have in common, and the values of those that are not empty."""
+    whole, filled = _whole(pieces)
+    work = partial(_measured, metrics=metrics, whole=whole, max_grade=max_grade)
+    found = _computed(work, [pieces[number] for number in filled])
+    check.check_some_weight(np.array([heaviest for _, heaviest in found]))
+    return whole, [measured for measured, _ in found]
+
+
+def _computed(work: Any, pieces: Sequence[Piece]) -> list[Any]:
+    """``work(piece)`` of each piece, by the scheduler of Dask that is at work."""
+    try:
+        import dask
+    except ImportError as error:
+        raise ImportError("skrank.dask needs dask: pip install skrank[dask]") from error
+    call = dask.delayed(work, pure=False)
+    return list(
+        dask.compute(
+            *(
+                call(piece.number, piece.relevance, piece.scores, piece.groups, piece.weights)
+                for piece in pieces
+            )
+        )
+    )
+
+
+def _whole(pieces: Sequence[Piece]) -> tuple[Whole, list[int]]:
+    """What partitions have in common, and the numbers of those with rows."""
+    labels_only = [Piece(one.number, one.relevance, None, one.groups, None) for one in pieces]
+    summaries = _computed(_summary, labels_only)
+    check_whole([ids for ids, *_ in summaries])
+    n_rows = [rows for _, rows, _ in summaries]
+    if not any(n_rows):
+        raise ValueError("relevance is empty: there is no document to rank.")
+    labels = np.unique(np.concatenate([labels for *_, labels in summaries]))  # one NaN at most
+    return Whole(
+        Judgments(labels, Queries.single(len(labels))),
+        sum(len(ids) for ids, *_ in summaries),
+        sum(n_rows),
+    ), np.flatnonzero(n_rows).tolist()
+
+
+def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
+    """Queries, number of rows and different labels of a partition."""
+    one = Piece(*piece)
+    with of_partition(one.number):
+        judgments = one.judged()
+    if judgments is None:
+        return np.empty(0, object), 0, np.empty(0)
+    labels = judgments.labels.copy()
+    if judgments.unjudged is not None:
+        labels[judgments.unjudged :] = np.nan
+    seen = np.bincount(judgments.codes, minlength=len(labels)) > 0
+    return judgments.queries.ids, len(judgments.codes), labels[seen]
+
+
+def _measured(
+    *piece: Any, metrics: Mapping[str, Metric], whole: Whole, max_grade: int | None
+) -> tuple[Measured, float]:
+    """The values of a partition, and the highest weight of its queries, on its worker."""
+    one = Piece(*piece)
+    with of_partition(one.number):
+        check.check_same_index(
+            {
+                "relevance": one.relevance,
+                "scores": one.scores,
+                "groups": one.groups,
+                "sample_weight": one.weights,
+            }
+        )
+        judgments = one.judged()
+        assert judgments is not None
+        weights = check.query_weights(one.weights, judgments.queries, part=True)
+        part = judgments.coded_as(whole.codes)
+        measured = measure(part, Ranking(part, one.scores), metrics, max_grade, weights)
+        return measured, 1.0 if weights is None else float(weights.max())

@@ -1,0 +1,139 @@
+"""Score models on Dask collections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skrank import _validation as check
+from skrank._fitted import chain_of, predicted_scores, trained_grade
+from skrank.dask._collections import aligned_pieces
+from skrank.dask._evaluate import Piece, measured_pieces
+from skrank.evaluation._evaluate import report_of
+from skrank.metrics import Metric
+from skrank.scoring import RankingScorer, score_name
+
+_OWN = ("lightgbm.dask", "xgboost.dask", "dask_ml")  # models of these predict collections
+
+
+def scorer(
+    *metrics: str | Metric, max_grade: int | None = None, response_method: str = "auto"
+) -> DaskScorer:
+    """Make a scorer of models on Dask collections, as `skrank.scorer` makes one for arrays.
+
+    Parameters
+    ----------
+    *metrics : str or Metric
+        One: the scorer returns a float. Several: a dict of floats.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that depend on it and do not fix it. Default:
+        what the model was trained on, if it says so.
+    response_method : {"auto", "predict", "predict_proba", "decision_function"}
+        Where the ranking comes from, for models that predict arrays: see `skrank.scorer`.
+
+    Returns
+    -------
+    DaskScorer
+
+    Raises
+    ------
+    ValueError
+        If no metric is given, one is unknown, or one is given twice.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import skrank.dask
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = np.arange(6.0).reshape(6, 1), np.array([0, 1, 2, 1, 0, 1])
+    >>> model = Ridge().fit(X, y)
+    >>> X, y, groups = (da.from_array(one, chunks=3) for one in (X, y, np.repeat([1, 2], 3)))
+    >>> round(skrank.dask.scorer("ndcg@2")(model, X, y, groups=groups), 4)
+    0.8066
+    """
+    return DaskScorer(RankingScorer(metrics, max_grade=max_grade, response_method=response_method))
+
+
+class DaskScorer:
+    """One or more metrics as a scorer of models on Dask; `skrank.dask.scorer` makes it.
+
+    Models of LightGBM's and XGBoost's Dask interfaces, of dask-ml, and rankers of skrank around
+    them, predict the collection themselves; all others predict it partition by partition, where it
+    lies. Scores are such that higher is better, as those of `skrank.scorer`.
+    """
+
+    def __init__(self, alone: RankingScorer) -> None:
+        self._alone = alone
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> float | dict[str, float]:
+        """Score a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model
+        X : dask Array or DataFrame of shape (n_rows, n_features)
+        y : dask Array or Series of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : dask Array or Series of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`.
+        sample_weight : dask Array or Series of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+
+        Returns
+        -------
+        float, or dict of str to float
+            Mean over queries; a dict if there is more than one metric.
+
+        Raises
+        ------
+        ValueError
+            As `skrank.dask.evaluate`; and if a metric depends on the highest grade of the
+            collection and nothing says it.
+        """
+        alone = self._alone
+        known = alone.max_grade or trained_grade(estimator)
+        for one in alone.metrics:
+            if one.needs_scale and known is None:
+                raise check.missing_scale(one)
+        named = {str(one): one for one in alone.metrics}
+        pieces = self._pieces(estimator, X, y, groups, sample_weight)
+        _, measured = measured_pieces(pieces, named, known)
+        means = report_of(named, measured).mean
+        values = {
+            score_name(one): float(means[name]) * (1 if one.greater_is_better else -1)
+            for name, one in named.items()
+        }
+        return values if len(values) > 1 else next(iter(values.values()))
+
+    def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[Piece]:
+        own = predicts_collections(estimator)
+        scores = estimator.predict(X) if own else X
+        named = {"X": scores, "y": y, "groups": groups, "sample_weight": weights}
+        rows = aligned_pieces(named)
+        if not own:
+            import dask
+
+            model = dask.delayed(estimator, traverse=False)
+            predict = dask.delayed(_predicted, pure=False)
+            method = self._alone.response_method
+            rows = [(predict(model, one, method), *rest) for one, *rest in rows]
+        return [
+            Piece(number, labels, one, ids, weight)
+            for number, (one, labels, ids, weight) in enumerate(rows)
+        ]
+
+    def __repr__(self) -> str:
+        return f"skrank.dask.{self._alone!r}"
+
+
+def predicts_collections(estimator: Any) -> bool:
+    """Whether a model takes and gives Dask collections."""
+    names = [cls.__module__ for model in chain_of(estimator) for cls in type(model).__mro__]
+    return any(name == own or name.startswith(f"{own}.") for name in names for own in _OWN)
+
+
+def _predicted(estimator: Any, X: Any, response_method: str) -> Any:
+    """Scores of a partition, which may be empty."""
+    return predicted_scores(estimator, X, response_method) if len(X) else []

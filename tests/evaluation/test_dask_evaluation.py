@@ -1,0 +1,240 @@
+"""Evaluation on Dask: the report of arrays, bit for bit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+import skrank
+from tests.helpers.catalogue import CATALOGUE, MIXTURES, lists
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+import skrank.dask  # noqa: E402
+
+METRICS = ["gap", "ndcg@10", "err@20", "error"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def by_query(data, seed):
+    """The rows of each query in one stretch or another: partitions may begin there."""
+    order = np.random.default_rng(seed).permutation(len(data.ids))
+    place = dict(zip(data.ids, order.tolist(), strict=True))
+    return data.reordered(np.argsort([place[one] for one in data.groups], kind="stable"))
+
+
+def cut(data, seed, n_parts=4):
+    """Rows of partitions of whole queries, in which they are mixed; one is empty."""
+    rng = np.random.default_rng(seed)
+    ends = np.flatnonzero(data.groups[1:] != data.groups[:-1]) + 1
+    cuts = np.sort(rng.choice(ends, n_parts - 1, replace=False))
+    cuts = [0, *cuts, cuts[-1], len(data.groups)]
+    rows = [rng.permutation(np.arange(*pair)) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
+    return np.concatenate(rows), (tuple(map(len, rows)),)
+
+
+def assert_same(found, expected):
+    for name in ("per_query", "weights"):
+        one, other = getattr(found, name), getattr(expected, name)
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    pd.testing.assert_series_equal(found.mean, expected.mean, check_exact=True)
+    pd.testing.assert_series_equal(found.empty, expected.empty)
+    for name in ("n_queries", "n_rows", "judged_share", "retrieved_share"):
+        assert getattr(found, name) == getattr(expected, name), name
+
+
+def both(data, chunks, metrics, **how):
+    """The report of Dask and that of arrays."""
+    arrays = {"relevance": data.relevance, "scores": data.scores, "groups": data.groups}
+    arrays |= {name: how.pop(name) for name in list(how) if isinstance(how[name], np.ndarray)}
+    on_dask = {name: da.from_array(one, chunks=chunks) for name, one in arrays.items()}
+    found = skrank.dask.evaluate(**on_dask, metrics=metrics, **how)
+    return found, skrank.evaluate(**arrays, metrics=metrics, **how)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_metrics_are_the_same_bits(seed):
+    data = by_query(lists(seed, n_queries=60, longest=30, levels=12), seed)
+    rows, chunks = cut(data, seed)
+    points = [*CATALOGUE, *MIXTURES] if seed else CATALOGUE
+    metrics = {str(point.settled): point.settled for point in points}
+    assert_same(*both(data.reordered(rows), chunks, list(metrics.values())))
+
+
+@pytest.mark.parametrize("levels", [5, 40, 200])
+def test_labels_that_other_partitions_do_not_have(levels):
+    """Codes of labels differ by partition, and so may the sums that are made of them."""
+    data = by_query(lists(1, n_queries=60, longest=30, special=False), 1)
+    rng = np.random.default_rng(levels)
+    data.relevance[:] = rng.choice(rng.random(levels) * 3, len(data.relevance))
+    data.relevance[:60] = 0
+    metrics = ["ndcg(gain=linear)", "dcg(gain=linear)@7", "rpref", "rbp(gain=linear)", "p@3"]
+    metrics += ["gap(labels=interp,max_grade=3)"] * (levels < 50)
+    rows, chunks = cut(data, levels)
+    assert_same(*both(data.reordered(rows), chunks, metrics))
+
+
+@pytest.mark.parametrize("chunked_weights", ["random", "one partition without"])
+def test_weights(chunked_weights):
+    data = by_query(lists(2, n_queries=30), 2)
+    rows, chunks = cut(data, 2)
+    data = data.reordered(rows)
+    weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(data.ids))
+    of_rows = weights[pd.factorize(data.groups)[0]]
+    if chunked_weights != "random":
+        of_rows[: chunks[0][0]] = 0
+    assert_same(*both(data, chunks, METRICS, sample_weight=of_rows))
+    with pytest.raises(ValueError, match="all weights are 0"):
+        both(data, chunks, METRICS, sample_weight=np.zeros(len(rows)))
+
+
+def test_the_scale_is_that_of_all_partitions_or_given():
+    relevance, scores = np.array([4.0, 0, 1, 0]), np.array([1.0, 2, 2, 1])
+    groups = np.repeat(["a", "b"], 2)
+    data = type(lists(0))(relevance, scores, groups)
+    found, expected = both(data, 2, ["err", "gap"])
+    assert_same(found, expected)
+    assert found.per_query["err"]["b"] == (2**1 - 1) / 2**4
+    found, expected = both(data, 2, ["err"], max_grade=5)
+    assert_same(found, expected)
+    assert found.per_query["err"]["b"] == (2**1 - 1) / 2**5
+    with pytest.raises(ValueError, match=r"label 4 \(.*\) is above max_grade=3"):
+        both(data, 2, ["gap"], max_grade=3)
+
+
+def frame_of(data):
+    return pd.DataFrame({"y": data.relevance, "s": data.scores, "qid": data.groups})
+
+
+def test_series_and_frames_with_groups_on_the_index():
+    data = by_query(lists(3, n_queries=30), 3)
+    expected = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=METRICS)
+    frame = frame_of(data)
+    parts = [part for _, part in frame.groupby(pd.factorize(frame.qid)[0] // 10)]
+    pieces = [dask.delayed(one.set_index("qid")) for one in parts]
+    indexed = dd.from_delayed(pieces, meta=frame.set_index("qid").iloc[:0])
+    assert_same(skrank.dask.evaluate(indexed["y"], indexed["s"], metrics=METRICS), expected)
+    assert_same(skrank.dask.evaluate(indexed[["y"]], indexed[["s"]], metrics=METRICS), expected)
+    plain = dd.from_delayed([dask.delayed(one) for one in parts], meta=frame.iloc[:0])
+    columns = plain["y"], plain["s"], plain["qid"]
+    assert_same(skrank.dask.evaluate(*columns, METRICS), expected)
+    unknown = [one.to_dask_array() for one in columns[:2]]
+    assert np.isnan(unknown[0].shape[0])
+    assert_same(skrank.dask.evaluate(*unknown, plain["qid"], METRICS), expected)
+    # scores of another kind than labels, and queries that the index and groups both say
+    assert_same(skrank.dask.evaluate(indexed["y"], unknown[1], plain["qid"], METRICS), expected)
+
+
+def test_a_frame_is_shuffled_by_query():
+    frame = frame_of(by_query(lists(4, n_queries=30), 4)).sample(frac=1, random_state=0)
+    torn = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
+    with pytest.raises(ValueError, match=r"query '.*' lies in partitions 0 and 1.*frame.shuffle"):
+        skrank.dask.evaluate(torn["y"], torn["s"], torn["qid"])
+    whole = torn.shuffle("qid")
+    found = skrank.dask.evaluate(whole["y"], whole["s"], whole["qid"], METRICS)
+    expected = skrank.evaluate(frame.y, frame.s, groups=frame.qid, metrics=METRICS)
+    order = found.per_query.index
+    pd.testing.assert_frame_equal(
+        found.per_query, expected.per_query.loc[order], check_exact=True, check_index_type=False
+    )
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-14)
+
+
+def test_what_is_refused():
+    y, s, q = np.array([1.0, 0, 0, 2]), np.array([4.0, 3, 2, 1]), np.array([7, 7, 8, 8])
+
+    def chunked(values, chunks=2):
+        return da.from_array(np.asarray(values), chunks=chunks)
+
+    def call(relevance=y, scores=s, groups=q, **how):
+        return skrank.dask.evaluate(chunked(relevance), chunked(scores), chunked(groups), **how)
+
+    cases = [
+        (lambda: call(groups=[7, 8, 8, 8]), "query 8 lies in partitions 0 and 1"),
+        (lambda: call(relevance=[1, 0, -1, 2]), "partition 1: label of row 0 is -1"),
+        (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1: score of row 1 is nan"),
+        (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1: .* has no query id in row 1"),
+        (lambda: call(metrics=["ap", "map"]), "given twice"),
+        (
+            lambda: call(metrics=skrank.metric("gap", empty="raise"), relevance=[1, 0, 0, 0]),
+            "partition 1: query 8 has no relevant document",
+        ),
+        (lambda: skrank.dask.evaluate(chunked(y), s, chunked(q)), "scores must be a Dask coll"),
+        (lambda: skrank.dask.evaluate(y, s, q), "relevance must be a Dask collection.$"),
+        (lambda: skrank.dask.evaluate(chunked(y), chunked(s)), "needs the query of each row"),
+        (
+            lambda: skrank.dask.evaluate(chunked(y), chunked(s, 4), chunked(q)),
+            r"relevance, scores and groups have \[2, 1, 2\] partitions",
+        ),
+        (
+            lambda: skrank.dask.evaluate(chunked(y), chunked(s, ((1, 3),)), chunked(q)),
+            "partition 1: scores has 3 rows and relevance has 2",
+        ),
+        (lambda: skrank.dask.evaluate(*[chunked([])] * 3), "relevance is empty"),
+    ]
+    for act, message in cases:
+        with pytest.raises(ValueError, match=message):
+            act()
+    with pytest.warns(UserWarning, match="each of the 4 queries has one document"):
+        call(groups=[1, 2, 3, 4])
+    with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
+        call(relevance=[0, 0, 0, 0], metrics="ap")
+
+
+# Scorers ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 20, 40)
+    X = rng.normal(size=(sizes.sum(), 3))
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(X))), 0, 3)
+    cuts = np.cumsum(sizes)[[9, 9, 30]]
+    chunks = tuple(np.diff([0, *cuts, len(X)]).tolist())
+    return X, y, np.repeat(np.arange(40), sizes), chunks
+
+
+def on_dask(scored):
+    X, y, qid, chunks = scored
+    return (
+        da.from_array(X, chunks=(chunks, -1)),
+        da.from_array(y, chunks=(chunks,)),
+        da.from_array(qid, chunks=(chunks,)),
+    )
+
+
+@pytest.mark.parametrize("model", [Ridge(), LogisticRegression()])
+@pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
+def test_scores_of_models_of_arrays(scored, model, metrics):
+    X, y, qid, _ = scored
+    model.fit(X, y)
+    X_dask, y_dask, q_dask = on_dask(scored)
+    found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
+    assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)
+
+
+def test_the_scale_of_a_scorer(scored):
+    X, y, qid, _ = scored
+    ridge, classifier = Ridge().fit(X, y), LogisticRegression().fit(X, y)
+    X_dask, y_dask, q_dask = on_dask(scored)
+    with pytest.raises(ValueError, match="err depends on the highest grade"):
+        skrank.dask.scorer("err")(ridge, X_dask, y_dask, groups=q_dask)
+    for one, how in ((ridge, {"max_grade": 4}), (classifier, {})):
+        found = skrank.dask.scorer("err", **how)(one, X_dask, y_dask, groups=q_dask)
+        assert found == skrank.scorer("err", **how)(one, X, y, groups=qid)
+
+
+def test_a_scorer_says_what_it_is():
+    assert repr(skrank.dask.scorer("gap@10", max_grade=3)) == (
+        "skrank.dask.scorer('gap@10', max_grade=3)"
+    )
+    with pytest.raises(ValueError, match="given twice"):
+        skrank.dask.scorer("ap", "map")
