@@ -147,9 +147,7 @@ def query_weights(
     return weights
 
 
-def check_weights(
-    weights: np.ndarray, queries: RowsByQuery, *, part: bool = False
-) -> np.ndarray:
+def check_weights(weights: np.ndarray, queries: RowsByQuery, *, part: bool = False) -> np.ndarray:
     """Weights per query: finite, not negative, not all zero unless they are a `part`."""
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):

