@@ -18,7 +18,7 @@ from skrank._engine.whole import whole_of
 from skrank.dask._collections import aligned_pieces, check_whole, of_partition
 from skrank.evaluation._evaluate import (
     DEFAULT_METRICS,
-    Measured,
+    MeasuredQueries,
     Report,
     chosen_metrics,
     measure,
@@ -137,7 +137,7 @@ class Whole:
 
 def measured_pieces(
     pieces: Sequence[Piece], metrics: Mapping[str, Metric], max_grade: int | None
-) -> tuple[Whole, list[Measured]]:
+) -> tuple[Whole, list[MeasuredQueries]]:
     """What all partitions have in common, and the values of those that are not empty."""
     whole, filled = _whole(pieces)
     work = partial(_measured, metrics=metrics, whole=whole, max_grade=max_grade)
@@ -195,7 +195,7 @@ def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
 
 def _measured(
     *piece: Any, metrics: Mapping[str, Metric], whole: Whole, max_grade: int | None
-) -> tuple[Measured, float]:
+) -> tuple[MeasuredQueries, float]:
     """The values of a partition, and the highest weight of its queries, on its worker."""
     one = Piece(*piece)
     with of_partition(one.number):

@@ -164,7 +164,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredQueries:
     """The values of some queries of an evaluation.
 
     Attributes
@@ -192,7 +192,7 @@ def measure(
     metrics: Mapping[str, Metric],
     max_grade: int | None,
     weights: np.ndarray | None,
-) -> Measured:
+) -> MeasuredQueries:
     """All metrics of some queries."""
     values, mass, empty = [], [], []
     for one in metrics.values():
@@ -200,7 +200,7 @@ def measure(
         values.append(plan.values(ranking))
         mass.append(plan.mass(ranking) * (1.0 if weights is None else weights))
         empty.append(plan.empty.sum())
-    return Measured(
+    return MeasuredQueries(
         judgments.queries.ids,
         np.stack(values),
         np.stack(mass),
@@ -211,7 +211,7 @@ def measure(
     )
 
 
-def report_of(metrics: Mapping[str, Metric], parts: Sequence[Measured]) -> Report:
+def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -> Report:
     """The report of queries that were measured in parts, in the order of the parts."""
     import pandas as pd
 
