@@ -65,7 +65,7 @@ class LightGBMTraining(NamedTuple):
     booster: Any
     caller: FrameType | None
 
-    def argument(self, name: str) -> Sequence[Any]:
+    def argument(self, name: str) -> Sequence[object]:
         """An argument of `lightgbm.train`, as a sequence; empty in other functions."""
         if self.caller is None or self.caller.f_code.co_name != "train":
             return ()
@@ -107,7 +107,7 @@ class XGBoostTraining(NamedTuple):
         What it trains on; in a cross-validation, the data of all folds.
     """
 
-    callbacks: Sequence[Any]
+    callbacks: Sequence[object]
     data: Any
 
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._callers import splitting_tools
 from skrank._engine.groups import show
 from skrank._engine.queries import Queries
 from skrank._engine.whole import LEVEL, WholeLevel, whole_of
+from skrank._typing import Estimator
 from skrank.model_selection._parts import query_codes
 
 
@@ -79,7 +81,7 @@ def warn_of_split(groups: np.ndarray) -> bool:
 
 
 def _splits(
-    variables: Mapping[str, Any], groups: np.ndarray
+    variables: Mapping[str, object], groups: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Groups of all rows, and the rows of the parts, one of which has the given groups."""
     parts = [np.asarray(variables.get(name, ())) for name in ("train", "test")]
@@ -95,8 +97,7 @@ def _splits(
 def _sources(variables: Mapping[str, Any]) -> Iterator[np.ndarray]:
     """Whatever may be the query of each of all rows."""
     X: Any = variables.get("X")
-    y: Any = variables.get("y")
-    for data in (y, X):
+    for data in (variables.get("y"), X):
         index: Any = getattr(data, "index", None)
         if LEVEL in (getattr(index, "names", None) or ()):
             yield np.asarray(index.get_level_values(LEVEL))
@@ -108,7 +109,7 @@ def _sources(variables: Mapping[str, Any]) -> Iterator[np.ndarray]:
         yield np.asarray(X[LEVEL])
 
 
-def _values(params: Any, depth: int) -> Iterator[Any]:
+def _values(params: object, depth: int) -> Iterator[object]:
     """What is passed by name, also in dicts in a dict."""
     for value in params.values() if isinstance(params, dict) else ():
         if isinstance(value, dict) and depth:
@@ -117,7 +118,7 @@ def _values(params: Any, depth: int) -> Iterator[Any]:
             yield value
 
 
-def _shape(values: Any) -> tuple[int, ...]:
+def _shape(values: object) -> tuple[int, ...]:
     if isinstance(values, (list, tuple)):
         return (len(values),)
     return getattr(values, "shape", ())
@@ -174,12 +175,12 @@ class TrainedOn:
     sizes: np.ndarray
 
     @classmethod
-    def of(cls, y: Any, ids: np.ndarray, sizes: np.ndarray) -> TrainedOn | None:
+    def of(cls, y: ArrayLike, ids: np.ndarray, sizes: np.ndarray) -> TrainedOn | None:
         """What is known about labels; None if they did not get their groups by `with_groups`."""
         whole = whole_of(y)
         return None if whole is None else cls(weakref.ref(whole), ids, sizes)
 
-    def warn_of(self, y: Any, queries: Queries, part: str) -> None:
+    def warn_of(self, y: ArrayLike, queries: Queries, part: str) -> None:
         """Warn if labels have other rows of the same queries.
 
         Queries all of whose rows were given here or there, and parts of one size, are taken for the
@@ -203,7 +204,9 @@ class TrainedOn:
             )
 
 
-def warn_of_scored(models: list[Any], groups: np.ndarray, y: Any, queries: Queries) -> None:
+def warn_of_scored(
+    models: list[Estimator], groups: np.ndarray, y: ArrayLike, queries: Queries
+) -> None:
     """Warn if these rows are no lists, are cut, or have their queries from the training rows.
 
     Parameters
@@ -233,7 +236,7 @@ def warn_of_scored(models: list[Any], groups: np.ndarray, y: Any, queries: Queri
 # a feature that is the query ---------------------------------------------------------------------
 
 
-def warn_of_feature(models: list[Any]) -> None:
+def warn_of_feature(models: list[Estimator]) -> None:
     """Warn if the column of the queries is a feature of a model, or of one inside it."""
     if any(LEVEL in _features(model) for model in models):
         warnings.warn(
@@ -244,7 +247,7 @@ def warn_of_feature(models: list[Any]) -> None:
         )
 
 
-def _features(model: Any) -> list[str]:
+def _features(model: Estimator) -> list[str]:
     """Names of the features of a model; of a pipeline, those that its last step gets."""
     if not hasattr(model, "steps"):
         names = getattr(model, "feature_names_in_", None)

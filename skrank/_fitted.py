@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from skrank._engine.whole import highest_grade
+from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 _INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
 _MEMBERS = ("estimators_", "final_estimator_")  # of ensembles
 
 
-def predicted_scores(estimator: Any, X: Any, response_method: str = "auto") -> np.ndarray:
+def predicted_scores(estimator: Estimator, X: Table, response_method: str = "auto") -> np.ndarray:
     """Scores to rank by: the expected grade of a classifier, or what a model predicts.
 
     Parameters
@@ -42,7 +42,7 @@ def predicted_scores(estimator: Any, X: Any, response_method: str = "auto") -> n
     return values.reshape(len(values))
 
 
-def _grades_of_classes(estimator: Any) -> np.ndarray:
+def _grades_of_classes(estimator: Estimator) -> np.ndarray:
     try:
         return np.asarray(estimator.classes_, dtype=np.float64)
     except (TypeError, ValueError):
@@ -52,7 +52,7 @@ def _grades_of_classes(estimator: Any) -> np.ndarray:
         ) from None
 
 
-def chain_of(estimator: Any) -> list[Any]:
+def chain_of(estimator: Estimator) -> list[Estimator]:
     """A model and the models inside it that do its work: last step, best candidate, inner one."""
     chain = []
     while estimator is not None:
@@ -63,7 +63,7 @@ def chain_of(estimator: Any) -> list[Any]:
     return chain
 
 
-def trained_grade(estimator: Any) -> int | None:
+def trained_grade(estimator: Estimator) -> int | None:
     """Highest grade that a model, or a member of an ensemble, was trained on; None: it is silent.
 
     Rankers of skrank have it as `max_grade_`, classifiers of grades as the last of their classes.
@@ -78,7 +78,7 @@ def trained_grade(estimator: Any) -> int | None:
         return None
 
 
-def _all_in(estimator: Any) -> Iterator[Any]:
+def _all_in(estimator: Estimator) -> Iterator[Estimator]:
     """A model, and all models inside it, members of ensembles included."""
     for model in chain_of(estimator):
         yield model

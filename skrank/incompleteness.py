@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._typing import Options, RandomState
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
@@ -33,7 +34,7 @@ _FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # judged documents that a query keeps, 
 def reduce_judgments(
     qrels: Qrels | Source,
     percent: int,
-    random_state: check.RandomState = 0,
+    random_state: RandomState = 0,
     *,
     strata: str = "relevance",
 ) -> Qrels:
@@ -89,7 +90,7 @@ def reduce_judgments(
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
 
-def _check_percent(parameter: str, value: Any) -> int:
+def _check_percent(parameter: str, value: float) -> int:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (whole and 1 <= value <= 100):
         raise ValueError(f"{parameter}={value!r} must be a whole number of percent, 1 to 100.")
@@ -223,7 +224,7 @@ def robustness(
     metrics: str | Metric | Sequence[str | Metric] = ROBUSTNESS_METRICS,
     percents: Sequence[int] = (100, 80, 60, 40, 20),
     *,
-    random_state: check.RandomState = 0,
+    random_state: RandomState = 0,
     n_repeats: int = 1,
     top_n: int | None = None,
     strata: str = "relevance",
@@ -331,16 +332,16 @@ def robustness(
     names = sources.names(full.tags)
     warn_missing(full.lacks)
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
-    rows: list[dict[str, Any]] = []
-    means: list[dict[str, Any]] = []
-    judgments: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
+    means: list[dict[str, object]] = []
+    judgments: list[dict[str, int]] = []
     for percent, repeat in levels:
         kept = lots[repeat].kept(percent)
         found = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
         judgments.append(level | _count(pool.qrels.labels[kept]))
         for m, (name, one) in enumerate(chosen.items()):
-            at: dict[str, Any] = {"metric": name, **level}
+            at: dict[str, object] = {"metric": name, **level}
             best = _best(one, full.mean[:, m], top_n)
             mean, truth = found.mean[best, m], full.mean[best, m]
             power = _power(found.values[best, :, m], bootstrap)
@@ -389,7 +390,7 @@ def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, f
     return row
 
 
-def _power(values: np.ndarray, bootstrap: dict[str, Any]) -> dict[str, float]:
+def _power(values: np.ndarray, bootstrap: Options) -> dict[str, float]:
     """Discriminative power of values of systems x queries; NaN if some pair shares too few."""
     defined = (~np.isnan(values)).astype(np.int64)
     row = {"power": np.nan, "required_difference": np.nan, "queries": defined.any(axis=0).sum()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +24,16 @@ from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import highest_grade
+from skrank._typing import Folds, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._positions import PositionObjective
 
+if TYPE_CHECKING:
+    import lightgbm
 
-def objective(x: str | Metric | Objective, **lambdarank_options: Any) -> _LightGBMObjective:
+
+def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _LightGBMObjective:
     """The objective of `lightgbm.train`, `lightgbm.cv`, `LGBMRanker` and `DaskLGBMRanker`.
 
     Parameters
@@ -132,16 +136,16 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _L
 
 
 def cv(
-    params: Mapping[str, Any],
-    train_set: Any,
+    params: Mapping[str, object],
+    train_set: lightgbm.Dataset,
     num_boost_round: int = 100,
     *,
     objective: str | Metric | Objective | None = None,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
-    folds: Any = 5,
+    folds: Folds = 5,
     groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
-    callbacks: Sequence[Callable[..., Any]] | None = None,
+    callbacks: Sequence[Callable[..., object]] | None = None,
     per_query: QueryLog | None = None,
     eval_train_metric: bool = False,
     seed: int = 0,
@@ -248,10 +252,12 @@ _STOP = "rounds without improvement before the stop"
 class _Folds:
     """A splitter for `lightgbm.cv`, which asks for the folds when the Dataset is constructed."""
 
-    def __init__(self, folds: Any, train_set: Any, groups: Any, seed: int) -> None:
+    def __init__(
+        self, folds: Folds, train_set: lightgbm.Dataset, groups: ArrayLike | None, seed: int
+    ) -> None:
         self.folds, self.train_set, self.groups, self.seed = folds, train_set, groups, seed
 
-    def split(self, X: Any, y: Any, groups: Any) -> list[Split]:
+    def split(self, X: Table, y: ArrayLike, groups: ArrayLike | None) -> list[Split]:
         """Rows of each fold; the groups of LightGBM cannot tell one query from none."""
         source = "the lightgbm.Dataset"
         sizes = check.check_group_sizes(self.train_set.get_group(), len(X), source)
@@ -266,7 +272,11 @@ class _LightGBMObjective(GradientCallable):
     """Gradients for ``(preds, Dataset)`` and for ``(y_true, preds, weight, group)``."""
 
     def __call__(
-        self, y_true_or_preds: Any, preds_or_dataset: Any, weight: Any = None, group: Any = None
+        self,
+        y_true_or_preds: ArrayLike,
+        preds_or_dataset: lightgbm.Dataset,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         with Asking() as asking:
@@ -283,7 +293,11 @@ class _LightGBMMetric(MetricCallable):
     """Values for ``(preds, Dataset)`` and for ``(y_true, preds, weight, group)``."""
 
     def __call__(
-        self, y_true_or_preds: Any, preds_or_dataset: Any, weight: Any = None, group: Any = None
+        self,
+        y_true_or_preds: ArrayLike,
+        preds_or_dataset: lightgbm.Dataset,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """Name, value and direction, or a list of them."""
         with Asking() as asking:
@@ -303,26 +317,32 @@ class _LightGBMMetric(MetricCallable):
         return results if len(results) > 1 else results[0]
 
 
-def _read(first: Any, second: Any, weight: Any, group: Any) -> tuple[Any, Supplied]:
+def _read(
+    first: ArrayLike,
+    second: ArrayLike | lightgbm.Dataset,
+    weight: ArrayLike | None,
+    group: ArrayLike | None,
+) -> tuple[ArrayLike, Supplied]:
     """Predictions and data of a call."""
     if not _is_dataset(second):  # the scikit-learn estimators unpack it
         labels = np.asarray(first)
         return second, Supplied(labels, labels, _array(group), _array(weight))
-    labels = np.asarray(second.get_label())
-    sizes, weights = _array(second.get_group()), _array(second.get_weight())
-    found = _trained_grade(second), _positions(second)
-    return first, Supplied(second, labels, sizes, weights, *found)
+    dataset: lightgbm.Dataset = second
+    labels = np.asarray(dataset.get_label())
+    sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
+    found = _trained_grade(dataset), _positions(dataset)
+    return first, Supplied(dataset, labels, sizes, weights, *found)
 
 
-def _is_dataset(x: Any) -> bool:
+def _is_dataset(x: object) -> bool:
     return hasattr(x, "get_label")
 
 
-def _array(values: Any) -> np.ndarray | None:
+def _array(values: ArrayLike | None) -> np.ndarray | None:
     return None if values is None else np.asarray(values)
 
 
-def _positions(dataset: Any) -> np.ndarray | None:
+def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
     """Positions of a Dataset; LightGBM forgets those of a subset."""
     if dataset.used_indices is None:
         return _array(dataset.get_position())
@@ -330,7 +350,7 @@ def _positions(dataset: Any) -> np.ndarray | None:
     return None if whole is None else whole[dataset.used_indices]
 
 
-def _trained_grade(dataset: Any) -> int:
+def _trained_grade(dataset: lightgbm.Dataset) -> int:
     """Highest grade of what a Dataset refers to: its training set, or the whole of a fold."""
     while dataset.reference is not None:
         dataset = dataset.reference
@@ -348,7 +368,7 @@ def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     return Judgments(as_written(data.labels), queries), weights, data.max_grade
 
 
-def _check_subset(dataset: Any) -> None:
+def _check_subset(dataset: lightgbm.Dataset) -> None:
     """Refuse rows of torn queries, which LightGBM silently groups anew."""
     whole = dataset.reference
     if dataset.used_indices is not None and whole.get_group() is not None:

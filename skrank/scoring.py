@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,12 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.whole import whole_of
 from skrank._fitted import RESPONSES, chain_of, predicted_scores, trained_grade
+from skrank._typing import Estimator, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
+
+if TYPE_CHECKING:
+    from sklearn.utils.metadata_routing import MetadataRequest
 
 _NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned
 
@@ -138,12 +142,12 @@ class RankingScorer:
             "response_method", response_method, ("auto", *RESPONSES)
         )
         self._bound: np.ndarray | None = None
-        self._requests: dict[str, Any] = {"groups": True, "sample_weight": None}
+        self._requests: dict[str, object] = {"groups": True, "sample_weight": None}
 
     def __call__(
         self,
-        estimator: Any,
-        X: Any,
+        estimator: Estimator,
+        X: Table,
         y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
@@ -191,7 +195,7 @@ class RankingScorer:
             values[score_name(one)] = value if one.greater_is_better else -value
         return values if len(values) > 1 else next(iter(values.values()))
 
-    def bind(self, groups: Any) -> RankingScorer:
+    def bind(self, groups: ArrayLike | None) -> RankingScorer:
         """The same scorer for one data set whose groups it carries along.
 
         For tools that pass groups in no way, such as `permutation_importance` on arrays. The rows
@@ -209,7 +213,7 @@ class RankingScorer:
         other._bound = require_groups(groups, who="bind")
         return other
 
-    def to_sklearn(self) -> Any:
+    def to_sklearn(self) -> Callable[..., object]:
         """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
 
         For tools that insist on that type. It ranks by `predict`, finds groups that are routed or
@@ -264,7 +268,7 @@ class RankingScorer:
         self._requests = self._requests | requests
         return self
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRequest:
         """What the scorer asks for.
 
         Returns
@@ -312,9 +316,9 @@ class RankingScorer:
             return one.bind(judgments, max_grade=self.max_grade)
         return one.bind_part(judgments, max_grade=known)
 
-    def _groups(self, groups: ArrayLike | None, X: Any, y: Any) -> np.ndarray:
+    def _groups(self, groups: ArrayLike | None, X: Table, y: ArrayLike) -> np.ndarray:
         if groups is None and self._bound is not None:
-            groups, n_rows = self._bound, y.shape[0] if hasattr(y, "shape") else len(y)
+            groups, n_rows = self._bound, np.shape(y)[0]
             if len(groups) != n_rows:
                 raise ValueError(
                     f"this scorer is bound to {len(groups)} rows and was given {n_rows}: a bound "

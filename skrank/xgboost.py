@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +29,16 @@ from skrank._boosters.xgboost_workers import (
     n_workers,
 )
 from skrank._callers import xgboost_training
+from skrank._typing import Folds
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
 from skrank.objectives._positions import PositionObjective
 
+if TYPE_CHECKING:
+    import xgboost
 
-def objective(x: str | Metric | Objective, **options: Any) -> _XGBoostObjective:
+
+def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjective:
     """The objective of `xgboost.train` and `xgboost.cv` (``obj=``).
 
     Parameters
@@ -137,7 +141,9 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _X
     return _XGBoostMetric(metrics, per_query)
 
 
-def early_stopping(metric: str | Metric, rounds: int, **kwargs: Any) -> Any:
+def early_stopping(
+    metric: str | Metric, rounds: int, **kwargs: object
+) -> xgboost.callback.EarlyStopping:
     """Stop `xgboost.train` or `xgboost.cv` when a metric of `eval_metric` has not improved.
 
     Parameters
@@ -193,7 +199,7 @@ def _log_name(metric: Metric) -> str:
 class _XGBoostObjective(GradientCallable):
     """Gradients for ``(preds, dtrain)``."""
 
-    def __call__(self, preds: ArrayLike, dtrain: Any) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, preds: ArrayLike, dtrain: xgboost.DMatrix) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         data = read(dtrain, "skrank.xgboost.objective")
         learns = any(isinstance(part, PositionObjective) for _, part in self.objective.terms)
@@ -213,7 +219,7 @@ class _XGBoostMetric(MetricCallable):
     __name__ = "skrank"  # XGBRanker asks for it before it calls
 
     def __call__(
-        self, preds: ArrayLike, dmatrix: Any
+        self, preds: ArrayLike, dmatrix: xgboost.DMatrix
     ) -> tuple[str, float] | list[tuple[str, float]]:
         """Name and value, or a list of them."""
         data = read(dmatrix, "skrank.xgboost.eval_metric")
@@ -241,16 +247,16 @@ class _XGBoostMetric(MetricCallable):
 
 
 def cv(
-    params: Mapping[str, Any] | Iterable[tuple[str, Any]],
-    dtrain: Any,
+    params: Mapping[str, object] | Iterable[tuple[str, object]],
+    dtrain: xgboost.DMatrix,
     num_boost_round: int = 10,
     *,
     objective: str | Metric | Objective | None = None,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
-    folds: Any = 5,
+    folds: Folds = 5,
     groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
-    callbacks: Sequence[Any] | None = None,
+    callbacks: Sequence[xgboost.callback.TrainingCallback] | None = None,
     per_query: QueryLog | None = None,
     verbose_eval: int | bool | None = None,
     seed: int = 0,

@@ -18,6 +18,7 @@ from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
+from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
@@ -110,7 +111,7 @@ class PerDataSet(Generic[T]):
     """Values made from data sets, kept as long as a data set lives and does not change."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[Any], Supplied, T]] = {}
+        self._kept: dict[int, tuple[weakref.ref[object], Supplied, T]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
         """The value of `data`, made at need."""
@@ -124,7 +125,7 @@ class PerDataSet(Generic[T]):
         self._kept[key] = (self._watch(data.owner, key), data.snapshot(), value)
         return value
 
-    def _watch(self, owner: Any, key: int) -> weakref.ref[Any]:
+    def _watch(self, owner: object, key: int) -> weakref.ref[object]:
         # a weak reference to self: a cycle would hold the plans until the next garbage collection
         kept = weakref.ref(self)
 
@@ -150,7 +151,7 @@ def as_written(labels: np.ndarray) -> np.ndarray:
 # Callables
 
 
-def objective_of(x: str | Metric | Objective, options: Mapping[str, Any]) -> Objective:
+def objective_of(x: str | Metric | Objective, options: Mapping[str, object]) -> Objective:
     """What a callable for boosters trains on."""
     check.check_objective_name(x)
     return as_objective(x, **options)
@@ -186,10 +187,10 @@ class GradientCallable:
         _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # shared with deep copies
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         return type(self), (self.objective, self.max_grade)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> GradientCallable:
+    def __deepcopy__(self, memo: dict[int, object]) -> GradientCallable:
         # LightGBM trains with a deep copy: what it learns must be found in the original
         copied = type(self)(self.objective, self.max_grade)
         copied._learned, copied.positions = self._learned, self.positions
@@ -276,7 +277,7 @@ class MetricCallable:
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         return type(self), (self.metrics, self.per_query, self.max_grade)
 
     def __repr__(self) -> str:
@@ -288,7 +289,7 @@ class MetricCallable:
         """Whether a metric depends on the highest grade of the collection, and none is known."""
         return self.max_grade is None and any(one.needs_scale for one in self.metrics)
 
-    def _means(self, plan: EvalPlan, owner: Any, scores: ArrayLike) -> list[float]:
+    def _means(self, plan: EvalPlan, owner: object, scores: ArrayLike) -> list[float]:
         """Mean over queries of each metric, and a round in the log."""
         measured = list(plan.measured(scores))
         if self.per_query is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
+from skrank._typing import Folds
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import Objective
@@ -18,7 +19,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 def row_folds(
-    folds: Any, labels: np.ndarray, sizes: np.ndarray, groups: Any, seed: int
+    folds: Folds, labels: np.ndarray, sizes: np.ndarray, groups: ArrayLike | None, seed: int
 ) -> list[Split]:
     """Ascending training and test rows of each fold, every query whole on one of the two sides.
 
@@ -52,7 +53,7 @@ def row_folds(
     return found
 
 
-def chosen_objective(objective: str | Metric | Objective | None, given: Any) -> Objective | None:
+def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
     """The objective of skrank, passed as such or in the parameters; None: the booster's own."""
     if objective is not None and given is not None:
         raise ValueError("there are two objectives: give objective=, or one in params.")
@@ -64,7 +65,9 @@ def chosen_objective(objective: str | Metric | Objective | None, given: Any) -> 
     return getattr(given, "objective", None) if objective is None else objective_of(objective, {})
 
 
-def chosen_metrics(metrics: Any, objective: Objective | None) -> tuple[Metric, ...]:
+def chosen_metrics(
+    metrics: str | Metric | Iterable[str | Metric] | None, objective: Objective | None
+) -> tuple[Metric, ...]:
     """The metrics to evaluate: the given ones, or that of the objective."""
     if metrics is None:
         metrics = getattr(objective, "metric", None)

@@ -35,7 +35,7 @@ class Asking:
         self.tuner = None if found is None else found.tuner
         self.training_set = None if found is None else getattr(found.booster, "train_set", None)
 
-    def argument(self, name: str) -> Sequence[Any]:
+    def argument(self, name: str) -> Sequence[object]:
         """An argument of the `lightgbm.train` that runs, as a sequence."""
         return () if self._training is None else self._training.argument(name)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class QueryLog:
     """
 
     def __init__(self) -> None:
-        self._owners: list[Callable[[], Any]] = []
+        self._owners: list[Callable[[], object]] = []
         self._values: list[dict[Metric, list[np.ndarray]]] = []
 
     def frame(self, metric: str | Metric, data: int = -1) -> pd.DataFrame:
@@ -85,13 +86,13 @@ class QueryLog:
         """Number of data sets that were evaluated."""
         return len(self._values)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> QueryLog:
+    def __deepcopy__(self, memo: dict[int, object]) -> QueryLog:
         return self  # LightGBM copies what it is given, and the user reads the original
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         return _restored, (self._values,)
 
-    def add(self, owner: Any, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
+    def add(self, owner: object, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
         """Add a round of a data set; boosters call this through the eval metric.
 
         Parameters

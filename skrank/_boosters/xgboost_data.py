@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import highest_grade
 
+if TYPE_CHECKING:
+    import xgboost
 
-def read(dmatrix: Any, who: str) -> Supplied:
+
+def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
     """The data of a call."""
     if not hasattr(dmatrix, "get_uint_info"):
         raise check.not_a_dmatrix(who)
@@ -28,7 +31,7 @@ def read(dmatrix: Any, who: str) -> Supplied:
     )
 
 
-def trained_grade(dtrain: Any) -> int:
+def trained_grade(dtrain: xgboost.DMatrix) -> int:
     """Highest grade of the data that are trained on."""
     return highest_grade(as_written(host(dtrain.get_label())))
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
 from skrank._engine.whole import highest_grade
+from skrank._typing import Folds, Options
 
-Pair = tuple[Any, Any, dict[str, Any]]
+if TYPE_CHECKING:
+    import xgboost
+
+Pair = tuple["xgboost.DMatrix", "xgboost.DMatrix", Options]
 
 
 class Parts:
@@ -24,7 +29,7 @@ class Parts:
         Highest grade of all labels.
     """
 
-    def __init__(self, data: Supplied, folds: Any, groups: Any, seed: int) -> None:
+    def __init__(self, data: Supplied, folds: Folds, groups: ArrayLike | None, seed: int) -> None:
         check.check_sliceable(data.owner, import_booster("xgboost"))
         remedy = "qid= (a query id per row, ascending)"
         sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
@@ -41,12 +46,12 @@ class Parts:
     def __len__(self) -> int:
         return len(self._folds)
 
-    def next(self, _train: Any, _test: Any, params: dict[str, Any]) -> Pair:
+    def next(self, _train: xgboost.DMatrix, _test: xgboost.DMatrix, params: Options) -> Pair:
         """The parts of the next fold, in place of those that `xgboost.cv` made."""
         train, test = next(self._left)
         return self._part(train), self._part(test), params
 
-    def _part(self, rows: np.ndarray) -> Any:
+    def _part(self, rows: np.ndarray) -> xgboost.DMatrix:
         queries = np.unique(self._row_query[rows])
         part = self.matrix.slice(rows, allow_groups=True)
         part.set_group(self.sizes[queries])
@@ -55,11 +60,11 @@ class Parts:
         return part
 
 
-def keep_boosters(boosters: list[Any]) -> Any:
+def keep_boosters(boosters: list[xgboost.Booster]) -> xgboost.callback.TrainingCallback:
     """A callback of `xgboost.cv` that appends the Booster of each fold to a list."""
 
     class Keep(import_booster("xgboost").callback.TrainingCallback):  # type: ignore[misc]
-        def before_training(self, model: Any) -> Any:
+        def before_training(self, model: xgboost.Booster) -> xgboost.Booster:
             boosters.extend(fold.bst for fold in model.cvfolds)
             return model
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
+from xgboost import Booster
 from xgboost.callback import EarlyStopping
 
 from skrank import _validation as check
@@ -14,7 +14,7 @@ from skrank import _validation as check
 class MetricStopping(EarlyStopping):
     """`xgboost.callback.EarlyStopping` that refuses a metric nobody evaluates, and dart."""
 
-    def before_training(self, model: Any) -> Any:
+    def before_training(self, model: Booster) -> Booster:
         """Look at the kind of trees, before there are any."""
         booster = model.cvfolds[0].bst if hasattr(model, "cvfolds") else model
         settings = json.loads(booster.save_config())["learner"]["learner_train_param"]
@@ -22,7 +22,9 @@ class MetricStopping(EarlyStopping):
             raise check.dart_cannot_stop("XGBoost")
         return super().before_training(model)
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
+    def after_iteration(
+        self, model: Booster, epoch: int, evals_log: Mapping[str, dict[str, list[float]]]
+    ) -> bool:
         """Whether to stop."""
         logs = list(evals_log.values())
         log = evals_log.get(self.data, {}) if self.data else logs[-1] if logs else {}

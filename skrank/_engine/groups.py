@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.whole import LEVEL, WholeLevel, index_level
+from skrank._typing import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,13 +74,13 @@ def show(query_id: object) -> str:
     return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
 
 
-def _column(X: Any) -> Any:
+def _column(X: Table) -> np.ndarray | None:
     columns = getattr(X, "columns", None)
     return X[LEVEL] if columns is not None and LEVEL in list(columns) else None
 
 
 def resolve_groups(
-    groups: ArrayLike | None = None, y: Any = None, X: Any = None
+    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None
 ) -> np.ndarray | None:
     """Query id of each row, from the first source that has them.
 
@@ -141,7 +142,7 @@ def _length(data: Any) -> int | None:
 
 
 def require_groups(
-    groups: ArrayLike | None = None, y: Any = None, X: Any = None, *, who: str
+    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
     """`resolve_groups`, or the error that says how to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)

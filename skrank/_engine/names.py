@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.metric import Metric
+from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
 _M = TypeVar("_M", bound=type[Metric])
@@ -44,7 +45,7 @@ def registered() -> dict[str, type[Metric]]:
     return {cls.names[0]: cls for cls in _registry.values()}
 
 
-def metric(name: str | Metric, **parameters: Any) -> Metric:
+def metric(name: str | Metric, **parameters: object) -> Metric:
     """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
 
     Parameters
@@ -90,7 +91,7 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     if ours is not None:
         return metric(ours, **parameters)
 
-    def named(base: str, inside: dict[str, Any]) -> Metric:
+    def named(base: str, inside: Options) -> Metric:
         cls = _class_of(base, inside.get("k"))
         repeated = sorted(set(inside) & set(parameters))
         if repeated:
@@ -100,7 +101,7 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     return read(name, named)
 
 
-def _class_of(name: str, k: object) -> type[Metric]:
+def _class_of(name: str, k: Any) -> type[Metric]:
     """The class of a name, in any case of letters unless that makes it the name of two metrics."""
     ours = name.lower()
     if ours not in _registry:
@@ -151,7 +152,7 @@ def columns(name: str | Metric) -> dict[str, Metric]:
     return {str(one): one}
 
 
-def _fields(instance: Metric) -> dict[str, Any]:
+def _fields(instance: Metric) -> Options:
     return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
 
 
@@ -163,7 +164,7 @@ def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
     return cls(**parameters)
 
 
-def read(text: str, named: Callable[[str, dict[str, Any]], Metric]) -> Metric:
+def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
     """The metric of a text, which is read as a Python expression and never run.
 
     Parameters
@@ -191,7 +192,7 @@ def read(text: str, named: Callable[[str, dict[str, Any]], Metric]) -> Metric:
 @dataclass(frozen=True)
 class _Reader:
     text: str
-    named: Callable[[str, dict[str, Any]], Metric]
+    named: Callable[[str, Options], Metric]
     wrong: ValueError
 
     def metric(self, node: ast.expr) -> Metric:
@@ -215,9 +216,9 @@ class _Reader:
             raise ValueError(f"{self.text!r} gives k twice.")
         return mixture @ k
 
-    def parts_of_name(self, node: ast.expr) -> tuple[str, dict[str, Any]]:
+    def parts_of_name(self, node: ast.expr) -> tuple[str, Options]:
         """Name and parameters of one metric."""
-        parameters: dict[str, Any] = {}
+        parameters: Options = {}
         if isinstance(node, ast.BinOp):
             parameters["k"] = self.literal(node.right)
             node = node.left
@@ -233,7 +234,7 @@ class _Reader:
             raise self.wrong
         return node.id, parameters
 
-    def literal(self, node: ast.expr) -> Any:
+    def literal(self, node: ast.expr) -> object:
         """A Python literal, or a bare word as a string."""
         if isinstance(node, ast.Name):
             return node.id

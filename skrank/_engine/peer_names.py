@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = tuple(f"{tenth / 10:.2f}" for tenth in range(11))
@@ -35,7 +35,7 @@ class Here(NamedTuple):
     """
 
     name: str
-    usual: tuple[Any, ...] = ()
+    usual: tuple[str | float, ...] = ()
     all_at_once: bool = False
     note: str = ""
 

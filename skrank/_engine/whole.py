@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._engine.cached import cached_property
+from skrank._typing import Reduced
 
 LEVEL = "qid"  # name of the index level (or column) that carries the groups
 
@@ -82,7 +83,7 @@ class WholeLevel(str):
             return None
         return highest_grade(known.tops)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         return _restored, tuple(self.extent)  # the workers of a search find the same scale
 
     def __deepcopy__(self, _: object) -> WholeLevel:
@@ -109,13 +110,13 @@ def whole_of(y: object) -> WholeLevel | None:
     return next((name for name in names if isinstance(name, WholeLevel)), None)
 
 
-def whole_grade(y: Any) -> int | None:
+def whole_grade(y: ArrayLike) -> int | None:
     """Highest grade of all labels that these are a part of, as far as that is known."""
     whole = whole_of(y)
     return None if whole is None else whole.grade_of(Extent.of(index_level(y), y))
 
 
-def collection_grade(y: object, labels: np.ndarray) -> int:
+def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     """Highest grade of all labels that `y` is a part of, else of `labels`, which are `y` and more.
 
     What a ranker knows of its collection once it is trained.

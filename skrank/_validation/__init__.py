@@ -1,5 +1,6 @@
 """All checks of what a caller passes in. Every message names the place and the remedy."""
 
+from skrank._typing import RandomState as RandomState
 from skrank._validation.arrays import as_column as as_column
 from skrank._validation.arrays import as_ids as as_ids
 from skrank._validation.arrays import as_vector as as_vector
@@ -71,7 +72,6 @@ from skrank._validation.parameters import MOST_GRADES as MOST_GRADES
 from skrank._validation.parameters import MOST_LABEL as MOST_LABEL
 from skrank._validation.parameters import MOST_RANKS as MOST_RANKS
 from skrank._validation.parameters import TIES_CHOICES as TIES_CHOICES
-from skrank._validation.parameters import RandomState as RandomState
 from skrank._validation.parameters import check_choice as check_choice
 from skrank._validation.parameters import check_count as check_count
 from skrank._validation.parameters import check_cutoff as check_cutoff

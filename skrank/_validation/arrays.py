@@ -63,7 +63,7 @@ def _unmasked(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must be one value per row (document).") from None
 
 
-def _as_numbers(name: str, values: Any, given: np.ndarray) -> np.ndarray:
+def _as_numbers(name: str, values: object, given: np.ndarray) -> np.ndarray:
     """The values in double precision."""
     if given.dtype.kind in "cMmV":
         what = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
@@ -77,7 +77,7 @@ def _as_numbers(name: str, values: Any, given: np.ndarray) -> np.ndarray:
         raise ValueError(f"{name} must be numbers, one per row (document).") from None
 
 
-def _check_exact(name: str, given: np.ndarray, values: Any, vector: np.ndarray) -> None:
+def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarray) -> None:
     """Refuse whole numbers that double precision would round, and so tie with others."""
     if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
         suspects = np.flatnonzero((vector >= EXACT) | (vector <= -EXACT))
@@ -200,6 +200,6 @@ def _is_integer(index: pd.Index) -> bool:
     return isinstance(index.dtype, np.dtype) and index.dtype.kind in "iu"
 
 
-def without_index(y: Any) -> Any:
+def without_index(y: Any) -> ArrayLike:
     """Labels without their index, which numpy would hash to look for attributes of its own."""
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def check_group_sizes(
-    sizes: Any, n_rows: int, source: str, remedy: str = "group= (sizes of consecutive queries)"
+    sizes: Sequence[int] | np.ndarray | None,
+    n_rows: int,
+    source: str,
+    remedy: str = "group= (sizes of consecutive queries)",
 ) -> np.ndarray:
     """Sizes of consecutive queries as int64, which must add up to `n_rows`."""
     if sizes is None or len(sizes) == 0:
@@ -100,10 +104,10 @@ def check_tuner(tuner: Any, greater_is_better: Mapping[str, bool]) -> None:
         )
 
 
-def check_bagging(params: Mapping[str, Any]) -> None:
+def check_bagging(params: Mapping[str, object]) -> None:
     """LightGBM parameters under which a callable objective trains."""
 
-    def given(*aliases: str, default: Any) -> str:
+    def given(*aliases: str, default: object) -> str:
         return str(next((params[name] for name in aliases if name in params), default)).lower()
 
     by_query = given("bagging_by_query", default=False) in ("true", "1", "+")
@@ -160,7 +164,7 @@ def refuse_distributed_scale(one: Any) -> None:
         )
 
 
-def check_no_positions(positions: Any) -> None:
+def check_no_positions(positions: ArrayLike | None) -> None:
     """A LightGBM Dataset without positions of documents, for objectives that cannot use them."""
     if positions is not None:
         raise ValueError(
@@ -185,7 +189,7 @@ def check_shown_order(positions: np.ndarray | None, sizes: np.ndarray | None) ->
         )
 
 
-def check_whole_queries(sizes: Any, rows: Any) -> None:
+def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
     """Rows of a subset that hold every query as a whole or not at all."""
     sizes = np.asarray(sizes).astype(np.int64)
     query = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(rows)]
@@ -200,7 +204,7 @@ def check_whole_queries(sizes: Any, rows: Any) -> None:
         )
 
 
-def check_group_ids(groups: Any, sizes: np.ndarray) -> np.ndarray:
+def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
     """Query ids per row of consecutive queries of these sizes."""
     ids, ends = np.asarray(groups), np.cumsum(sizes)
     if ids.shape != (ends[-1],):
@@ -249,14 +253,14 @@ def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, 
     return np.sort(train), np.sort(test)
 
 
-def check_query_log(log: Any, kind: type) -> Any:
+def check_query_log(log: object, kind: type) -> Any:
     """`log` if it is a log or None."""
     if log is not None and not isinstance(log, kind):
         raise ValueError(f"per_query={log!r} must be a QueryLog() of skrank, or None.")
     return log
 
 
-def check_no_query_log(log: Any) -> None:
+def check_no_query_log(log: object) -> None:
     """No log in distributed training, where every worker would fill its own copy."""
     if log is not None:
         raise ValueError(
@@ -274,7 +278,7 @@ def check_sliceable(matrix: Any, xgboost: Any) -> None:
         )
 
 
-def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
+def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
     """The error for parameters of a booster that have another place here."""
     for name in names:
         if params.get(name) not in (None, "None", "none", "custom", "null", "na", 0):

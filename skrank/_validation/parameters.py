@@ -6,12 +6,13 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from skrank._typing import RandomState
+
 T = TypeVar("T")
-RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
@@ -113,7 +114,7 @@ def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
-def check_thresholds(thresholds: Any, max_grade: int | None) -> tuple[float, ...] | None:
+def check_thresholds(thresholds: object, max_grade: int | None) -> tuple[float, ...] | None:
     """Probabilities of the grades 1..c as a tuple; None stays None."""
     if thresholds is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from skrank import trec
 from skrank._engine.names import columns
@@ -240,5 +240,5 @@ def _sorted(frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
     return frame.sort_values(column, ascending=False, kind="stable")
 
 
-def _source(argument: str) -> Any:
+def _source(argument: str) -> object:
     return sys.stdin.buffer if argument == "-" else argument

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -218,7 +218,7 @@ def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     )
 
 
-def _data(report: TrecReport, names: dict[str, str]) -> dict[str, Any]:
+def _data(report: TrecReport, names: dict[str, str]) -> dict[str, object]:
     runs = [str(run) for run in report.mean.index]
     first = report.per_query.loc[report.mean.index[0]]
     values = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
+from skrank._typing import Options, RandomState
 from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
 from skrank.metrics import Metric, metric
 
@@ -121,7 +122,7 @@ def compare(
     n_resamples: int = 10_000,
     max_grade: int | None = None,
     sample_weight: ArrayLike | None = None,
-    random_state: check.RandomState = 0,
+    random_state: RandomState = 0,
 ) -> Comparison:
     """Compare systems that rank the same documents, under one or many metrics.
 
@@ -223,7 +224,7 @@ def compare_values(
     correction: str = "holm",
     alpha: float = 0.05,
     n_resamples: int = 10_000,
-    random_state: check.RandomState = 0,
+    random_state: RandomState = 0,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
@@ -248,7 +249,7 @@ def compare_values(
     _check_counts(per_query)
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    how: dict[str, Any] = {"pairs": columns, "weights": weights}
+    how: Options = {"pairs": columns, "weights": weights}
     level = alpha / len(columns) if correction == "holm" else alpha
     effects = stats.paired_effects(per_query, confidence=1 - level, **how)
     bounds = effects.low, effects.high

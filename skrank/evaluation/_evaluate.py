@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import columns
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._engine.ranking import Ranking
+from skrank._typing import Options
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ def mean_intervals(
     if len(names):
         geometric = [name for name in names if metric(name).average == "geometric"]
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
-        how: dict[str, Any] = {"weights": weights[names], "confidence": confidence}
+        how: Options = {"weights": weights[names], "confidence": confidence}
         if interval == "t":
             found = t_interval(values[names], **how)
         else:

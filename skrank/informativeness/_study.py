@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank._typing import RandomState
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
@@ -105,7 +106,7 @@ class Study:
         *,
         confidence: float = 0.95,
         n_resamples: int = 2000,
-        random_state: check.RandomState = 0,
+        random_state: RandomState = 0,
     ) -> pd.DataFrame:
         """Mean errors less those of one of the metrics, on the same lists.
 

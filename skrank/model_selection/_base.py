@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
 from skrank._engine.groups import require_groups
+from skrank._typing import Table
 from skrank.model_selection._parts import Stratify, deal, labels_of, query_codes, strata_of
 
 Split = tuple[np.ndarray, np.ndarray]
@@ -24,7 +25,7 @@ class QuerySplitter(BaseCrossValidator):
     n_splits: int
 
     def get_n_splits(
-        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
         """Number of splits.
 
@@ -39,7 +40,7 @@ class QuerySplitter(BaseCrossValidator):
         return self.n_splits
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[Split]:
         """Rows of the training and of the test part of each split.
 
@@ -86,7 +87,11 @@ class FoldSplitter(QuerySplitter):
     drop_unjudged_test: bool
 
     def _folds(
-        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None, rng: Any
+        self,
+        codes: np.ndarray,
+        ids: np.ndarray,
+        y: ArrayLike | None,
+        rng: np.random.RandomState | None,
     ) -> np.ndarray:
         """Fold of each query."""
         if len(ids) < self.n_splits:
@@ -103,7 +108,11 @@ class FoldSplitter(QuerySplitter):
         return np.bincount(codes[judged], minlength=n_queries) > 0
 
     def _train_and_test(
-        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None, rng: Any
+        self,
+        codes: np.ndarray,
+        ids: np.ndarray,
+        y: ArrayLike | None,
+        rng: np.random.RandomState | None,
     ) -> Iterator[Split]:
         fold = self._folds(codes, ids, y, rng)
         tested = self._tested(codes, len(ids), y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
+from skrank._typing import RandomState
 from skrank.model_selection._base import QuerySplitter, Split
 from skrank.model_selection._parts import (
     Stratify,
@@ -54,7 +55,7 @@ class QueryShuffleSplit(QuerySplitter):
         test_size: float | int = 0.1,
         train_size: float | int | None = None,
         stratify: Stratify = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_splits = check.check_count("n_splits", n_splits, "the number of splits")
         self.test_size = test_size
@@ -109,7 +110,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
         self,
         n_splits: int = 5,
         *,
-        time: Any = None,
+        time: Mapping[object, float] | None = None,
         max_train_size: int | None = None,
         test_size: int | None = None,
         gap: int = 0,
@@ -158,7 +159,7 @@ def query_train_test_split(
     test_size: float | int = 0.25,
     valid_size: float | int | None = None,
     stratify: Stratify = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> list[Any]:
     """Split arrays into random parts of whole queries: train and test, or train, valid and test.
 

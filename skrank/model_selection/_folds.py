@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
+from skrank._typing import RandomState, Table
 from skrank.model_selection._base import FoldSplitter, Split
 from skrank.model_selection._parts import (
     Stratify,
@@ -62,7 +62,7 @@ class QueryKFold(FoldSplitter):
         stratify: Stratify = None,
         drop_unjudged_test: bool = False,
         shuffle: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         check_shuffle(shuffle, random_state)
         self.n_splits = check_folds(n_splits)
@@ -104,7 +104,7 @@ class RepeatedQueryKFold(FoldSplitter):
         n_repeats: int = 10,
         stratify: Stratify = None,
         drop_unjudged_test: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_splits = check_folds(n_splits)
         self.n_repeats = check.check_count("n_repeats", n_repeats, "how often queries are dealt")
@@ -113,7 +113,7 @@ class RepeatedQueryKFold(FoldSplitter):
         self.random_state = random_state
 
     def get_n_splits(
-        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
         """Number of splits: folds times repeats.
 
@@ -172,7 +172,7 @@ class LETORFolds(FoldSplitter):
         *,
         stratify: Stratify = None,
         shuffle: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         check_shuffle(shuffle, random_state)
         self.n_splits = check_folds(n_splits, least=3)
@@ -181,7 +181,7 @@ class LETORFolds(FoldSplitter):
         self.random_state = random_state
 
     def rotate(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Rows of the training, validation and test part of each fold.
 

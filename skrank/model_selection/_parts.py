@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._typing import RandomState
 
 STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
@@ -70,7 +70,11 @@ def labels_of(y: ArrayLike | None, who: str) -> np.ndarray:
 
 
 def deal(
-    n_queries: int, n_parts: int, strata: np.ndarray | None, sizes: np.ndarray, rng: Any
+    n_queries: int,
+    n_parts: int,
+    strata: np.ndarray | None,
+    sizes: np.ndarray,
+    rng: np.random.RandomState | None,
 ) -> np.ndarray:
     """Part of each query: like queries side by side, then one to each part in turn."""
     order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
@@ -88,7 +92,7 @@ def deal(
 
 
 def draw_parts(
-    counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: Any
+    counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
     """Number of the random part of each query, the parts having `counts` queries; -1 for none."""
     n_queries = len(sizes)
@@ -111,7 +115,7 @@ def draw_parts(
     return parts
 
 
-def count_queries(name: str, size: Any, n_queries: int) -> int:
+def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
     """A number of queries, given as such or as a share."""
     if isinstance(size, (float, np.floating)):
         share = check.check_number(name, size, 0, 1, open_low=True)
@@ -119,20 +123,20 @@ def count_queries(name: str, size: Any, n_queries: int) -> int:
     return check.check_count(name, size, "a number of queries, or a share below 1")
 
 
-def check_folds(n_splits: Any, least: int = 2) -> int:
+def check_folds(n_splits: int, least: int = 2) -> int:
     count = check.check_count("n_splits", n_splits, "the number of folds")
     if count < least:
         raise ValueError(f"n_splits={count}: there must be at least {least} folds.")
     return count
 
 
-def check_stratify(stratify: Any) -> Stratify:
+def check_stratify(stratify: object) -> Stratify:
     if stratify is None or callable(stratify):
         return stratify
     return check.check_choice("stratify", stratify, (*STRATA, None))
 
 
-def check_shuffle(shuffle: bool, random_state: Any) -> None:
+def check_shuffle(shuffle: bool, random_state: RandomState) -> None:
     """A seed only where it has an effect."""
     if random_state is not None and not shuffle:
         raise ValueError("random_state has no effect without shuffle=True: set it, or drop one.")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from skrank._typing import Estimator, Options, RandomState
+
+if TYPE_CHECKING:
+    import optuna
 
 _PREFIX = "estimator__"
 
@@ -35,12 +40,12 @@ class Between:
         """Whether its numbers are integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
-    def suggest(self, name: str, trial: Any) -> Any:
+    def suggest(self, name: str, trial: optuna.Trial) -> Any:
         """A value from a trial of Optuna."""
         suggest = trial.suggest_int if self.whole else trial.suggest_float
         return suggest(name, self.low, self.high, log=self.log)
 
-    def rvs(self, size: int | None = None, random_state: Any = None) -> Any:
+    def rvs(self, size: int | None = None, random_state: RandomState = None) -> Any:
         """Random values, as distributions of scipy give them."""
         from sklearn.utils import check_random_state
 
@@ -63,7 +68,7 @@ class OneOf:
         """All values."""
         return self.values
 
-    def suggest(self, name: str, trial: Any) -> Any:
+    def suggest(self, name: str, trial: optuna.Trial) -> Any:
         """A value from a trial of Optuna."""
         return trial.suggest_categorical(name, self.values)
 
@@ -125,12 +130,12 @@ class SearchSpace(dict[str, list[Any]]):
             name: one.values if isinstance(one, OneOf) else one for name, one in self.ranges.items()
         }
 
-    def suggest(self, trial: Any) -> dict[str, Any]:
+    def suggest(self, trial: optuna.Trial) -> Options:
         """Parameters for `set_params` from a trial of Optuna."""
         return {name: one.suggest(name, trial) for name, one in self.ranges.items()}
 
 
-def search_space(estimator: Any) -> SearchSpace:
+def search_space(estimator: Estimator) -> SearchSpace:
     """Parameters of a ranker that are worth tuning, and their ranges.
 
     Parameters

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from skrank._typing import Estimator
 from skrank.rankers import _catboost, _hist, _lightgbm, _xgboost
 from skrank.rankers._other import other
 from skrank.rankers._training import Backend
@@ -27,7 +26,7 @@ _CLASSIFIERS = {
 }
 
 
-def backend_of(estimator: Any) -> Backend:
+def backend_of(estimator: Estimator) -> Backend:
     """How an estimator is trained."""
     names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
     if ("sklearn", "Pipeline") in names and backend_of(estimator.steps[-1][1]).ranks:

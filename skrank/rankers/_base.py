@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import RegressorTags
+from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED
 
+from skrank._typing import Table
 from skrank.metrics import Metric
 from skrank.scoring import scorer
 
@@ -16,14 +17,14 @@ from skrank.scoring import scorer
 class Ranker(BaseEstimator):
     """An estimator that takes groups, and is measured by the one metric of its `scoring`."""
 
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True, "qid": UNUSED}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
+    __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
     scoring: str | Metric
 
     def score(
         self,
-        X: Any,
+        X: Table,
         y: ArrayLike,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -47,16 +48,16 @@ class Ranker(BaseEstimator):
         self._checked(X)
         return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Table) -> Table:
         """Rows to score, once the ranker is fitted, with the features that it was trained on."""
         raise NotImplementedError
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = super().__getstate__().items()
         # what the ranker was trained on tells of labels in this process
         return {name: value for name, value in state if name != "_trained_on"}
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # ensembles take it for what it is to them: one number per row, the higher the better
         tags.estimator_type = "regressor"

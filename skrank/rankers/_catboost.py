@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
+from skrank._typing import Estimator, Options, Reduced
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
 from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
@@ -16,11 +18,11 @@ _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, w
 
 
 def fit_catboost(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
-    params: dict[str, Any],
+    params: Options,
     *,
     ranks: bool = False,
 ) -> Fitted:
@@ -48,11 +50,11 @@ def fit_catboost(
     return Fitted(estimator, int(estimator.tree_count_), evals)
 
 
-def _rows(part: Part, ranks: bool, weight: str) -> dict[str, Any]:
+def _rows(part: Part, ranks: bool, weight: str) -> Options:
     """Queries and weights of rows by CatBoost's names."""
     if not ranks:
         return {} if part.weights is None else {weight: part.weights}
-    added: dict[str, Any] = {"group_id": part.queries.row_query}
+    added: Options = {"group_id": part.queries.row_query}
     weights = part.query_weights
     if weights is not None:
         added["group_weight"] = np.repeat(weights, part.queries.sizes)
@@ -88,7 +90,7 @@ class _FollowedMetric:
         self.logs = {}
         return {name: [values[name] for values in rounds] for name in rounds[0]}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         return _named_metric, (type(self).__name__,)
 
     def __repr__(self) -> str:
@@ -104,7 +106,9 @@ class _FollowedMetric:
     def get_final_error(self, error: float, weight: float) -> float:
         return error
 
-    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+    def evaluate(
+        self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: ArrayLike | None
+    ) -> tuple[float, float]:
         if self.held_out is None or self.labels is None:
             raise ValueError("this eval_metric has served its training: set another one, or None.")
         if not np.array_equal(target, self.labels):

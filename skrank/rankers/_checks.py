@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
+from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._rows import Rows
@@ -23,7 +25,9 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> None:
+def check_parameters(
+    ranker: Estimator, backend: Backend, X_val: Table | None, y_val: ArrayLike | None
+) -> None:
     """Parameters of a GroupedRanker that its estimator can follow, and that fit together."""
     name = type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if it is none
@@ -68,7 +72,7 @@ def check_parameters(ranker: Any, backend: Backend, X_val: Any, y_val: Any) -> N
         check.check_count("max_queries", ranker.max_queries, "training queries to use")
 
 
-def check_start(ranker: Any, backend: Backend) -> None:
+def check_start(ranker: Estimator, backend: Backend) -> None:
     """An `init` that the estimator can start from, and its scale."""
     if ranker.init_scale is not None:
         check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
@@ -85,14 +89,14 @@ def check_start(ranker: Any, backend: Backend) -> None:
         )
 
 
-def _check_not_dart(estimator: Any) -> None:
+def _check_not_dart(estimator: Estimator) -> None:
     """No early stopping where later rounds change the trees of earlier ones."""
     params = estimator.get_params(deep=False)
     if "dart" in (params.get("booster"), params.get("boosting_type"), params.get("boosting")):
         raise check.dart_cannot_stop(type(estimator).__name__)
 
 
-def warn_of_no_validation(ranker: Any, validates: bool) -> None:
+def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
     """Warn of parameters of early stopping that have no effect, for nothing is validated on."""
     if validates:
         return
@@ -114,7 +118,7 @@ def warn_of_no_validation(ranker: Any, validates: bool) -> None:
         )
 
 
-def _check_patience(estimator: Any) -> None:
+def _check_patience(estimator: Estimator) -> None:
     """No early stopping by the estimator itself, which has no queries to validate on."""
     params = estimator.get_params(deep=False)
     name = next((name for name in _PATIENCE if params.get(name)), None)
@@ -126,7 +130,7 @@ def _check_patience(estimator: Any) -> None:
         )
 
 
-def check_fit_params(params: dict[str, Any], backend: Backend, overwrites: bool) -> None:
+def check_fit_params(params: Options, backend: Backend, overwrites: bool) -> None:
     """Parameters of `fit` that say nothing which GroupedRanker says itself."""
     sizes = next((name for name in _SIZES if name in params), None)
     if backend.ranks and sizes is not None:

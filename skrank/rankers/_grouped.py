@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -19,6 +19,7 @@ from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
 from skrank._engine.whole import collection_grade
 from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers._backends import backend_of
@@ -144,7 +145,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {
+    __metadata_request__fit: ClassVar[dict[str, object]] = {
         "groups": True,
         "position": True,
         "qid": UNUSED,
@@ -152,19 +153,19 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Estimator,
         *,
         objective: str | Metric | Objective | None = None,
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
         validation_fraction: float | None = None,
         early_stopping_rounds: int | None = 50,
         refit: bool = False,
-        init: Any = None,
+        init: str | Estimator | None = None,
         init_scale: float | None = 1.0,
         unjudged: str = "raise",
         max_queries: int | None = None,
         scoring: str | Metric = "ndcg@10",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -181,17 +182,17 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def fit(
         self,
-        X: Any,
+        X: Table,
         y: ArrayLike,
         groups: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
         position: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        X_val: Any = None,
+        X_val: Table | None = None,
         y_val: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
-        **fit_params: Any,
+        **fit_params: object,
     ) -> GroupedRanker:
         """Train.
 
@@ -261,7 +262,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             rng = check_random_state(self.random_state)
             train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         valid = None if self.validation_fraction is None else rows.part(held_out)
-        if X_val is not None:
+        if X_val is not None and y_val is not None:
             valid = self._external(backend, X_val, y_val, groups_val)
             if trained_on is not None and valid.known is not None:
                 trained_on.warn_of(y_val, valid.queries, "validated on")
@@ -282,7 +283,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._trained_on = trained_on
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
 
         Parameters
@@ -302,7 +303,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return start if self.best_iteration_ == 0 else start + predicted_scores(self.estimator_, X)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probability of each grade, if the estimator is a classifier.
 
         Parameters
@@ -335,7 +336,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if is_classifier(self.estimator):  # calibration asks for its probabilities
             tags.estimator_type, tags.regressor_tags = "classifier", None
@@ -346,7 +347,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Table) -> Table:
         check_is_fitted(self, "estimator_")
         X = features(X, polars=backend_of(self.estimator).rounds is None)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -354,7 +355,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _groups(self, backend: Backend, X: Any, y: ArrayLike, groups: Any) -> np.ndarray | None:
+    def _groups(
+        self, backend: Backend, X: Table, y: ArrayLike, groups: ArrayLike | None
+    ) -> np.ndarray | None:
         """Query of each row, if it matters."""
         self._split_seen = False
         cuts = self.validation_fraction is not None or self.max_queries is not None
@@ -364,7 +367,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._split_seen = warn_of_split(ids)
         return ids
 
-    def _external(self, backend: Backend, X_val: Any, y_val: Any, groups_val: Any) -> Part:
+    def _external(
+        self, backend: Backend, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None
+    ) -> Part:
         check_consistent_length(X_val, y_val)
         ids = None
         if backend.ranks or self.eval_metric is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Options, Table
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
 from skrank.rankers._training import Backend, Fitted, HeldOut, Log
@@ -27,7 +27,7 @@ class _HeldOutScorer:
         self.log: Log = {name: [] for name in held_out.plans}
 
     def __call__(
-        self, estimator: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None
+        self, estimator: Estimator, X: Table, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
         if len(y) != len(self.y) or not np.array_equal(y, self.y):
             return 0.0  # training rows
@@ -50,7 +50,7 @@ class _HeldOutScorer:
 
 
 def fit_hist(
-    estimator: Any, train: Part, valid: Part | None, task: Task, params: dict[str, Any]
+    estimator: Estimator, train: Part, valid: Part | None, task: Task, params: Options
 ) -> Fitted:
     """Train HistGradientBoosting, a second time for as many rounds as were best."""
     if valid is None:

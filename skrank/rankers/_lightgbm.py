@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from inspect import signature
-from typing import Any
 
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
+from skrank._typing import Estimator, Options
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
 from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, started
 
 
 def fit_lightgbm(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
-    params: dict[str, Any],
+    params: Options,
     *,
     ranks: bool = False,
 ) -> Fitted:
@@ -47,10 +47,10 @@ def fit_lightgbm(
 
 
 def _validation(
-    estimator: Any, valid: Part, task: Task, params: dict[str, Any], ranks: bool
-) -> dict[str, Any]:
+    estimator: Estimator, valid: Part, task: Task, params: Options, ranks: bool
+) -> Options:
     """What `fit` is told of the validation part, and of when to stop."""
-    added: dict[str, Any] = {"eval_names": [VALIDATION]}
+    added: Options = {"eval_names": [VALIDATION]}
     if "eval_X" in signature(estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
         added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
     else:

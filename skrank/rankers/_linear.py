@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
@@ -15,6 +16,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import collection_grade
+from skrank._typing import RandomState, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -141,7 +143,7 @@ class LinearRanker(Ranker):
         unjudged: str = "raise",
         max_queries: int | None = None,
         scoring: str | Metric = "ndcg@10",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.objective = objective
         self.alpha = alpha
@@ -160,15 +162,15 @@ class LinearRanker(Ranker):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        groups: Any = None,
+        X: Table,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        groups_val: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Table | None = None,
+        y_val: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
     ) -> LinearRanker:
         """Train.
 
@@ -223,7 +225,7 @@ class LinearRanker(Ranker):
         check_lists(rows)
         assert rows.codes is not None
         trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-        valid = None if X_val is None else self._external(X_val, y_val, groups_val)
+        valid = None if X_val is None or y_val is None else self._external(X_val, y_val, groups_val)
         held_out = 0.0 if self.alphas is None or valid is not None else self.validation_fraction
         rng = check_random_state(self.random_state)
         train, chosen = rows.choose(self.max_queries, held_out or None, rng)
@@ -250,7 +252,7 @@ class LinearRanker(Ranker):
         self._trained_on = trained_on
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
 
         Parameters
@@ -264,18 +266,18 @@ class LinearRanker(Ranker):
         """
         return products(self._checked(X), self.coef_)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _table(self, X: Any, *, reset: bool) -> Any:
+    def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix of finite numbers."""
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Table) -> Table:
         check_is_fitted(self, "coef_")
         return self._table(X, reset=False)
 
@@ -303,13 +305,13 @@ class LinearRanker(Ranker):
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
 
-    def _check_validation(self, X_val: Any, y_val: Any) -> None:
+    def _check_validation(self, X_val: Table | None, y_val: ArrayLike | None) -> None:
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both, or none.")
         if X_val is not None and self.alphas is None:
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
 
-    def _external(self, X_val: Any, y_val: Any, groups_val: Any) -> Part:
+    def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
         check_consistent_length(X_val, y_val)
         ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
         table = self._table(X_val, reset=False)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from skrank._engine.queries import Queries
+from skrank._typing import Table
 
 _BLOCK = 2**17  # entries of X that are taken at a time: converted or centred copies stay small
 
 
-def products(X: Any, weights: np.ndarray) -> np.ndarray:
+def products(X: Table, weights: np.ndarray) -> np.ndarray:
     """X @ weights in double precision."""
     if issparse(X):
         return X @ weights
@@ -45,7 +45,7 @@ class ScaledFeatures:
         Of the queries, in means and deviations.
     """
 
-    def __init__(self, X: Any, queries: Queries, weights: np.ndarray) -> None:
+    def __init__(self, X: Table, queries: Queries, weights: np.ndarray) -> None:
         self.X = X
         self.queries = queries
         row_weights = queries.scatter(np.repeat(weights, queries.sizes))
@@ -73,7 +73,7 @@ class ScaledFeatures:
         return (total - rows.sum() * self.center) / self.scale
 
 
-def _moments(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: Table, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of each feature; `weights` of rows are not all 0."""
     if issparse(X):
         mean, variance = mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 from inspect import signature
-from typing import Any
 
+from skrank._typing import Estimator, Options
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
 from skrank.rankers._training import Backend, Fitted
@@ -13,7 +13,7 @@ from skrank.rankers._training import Backend, Fitted
 _NAMES = ("groups", "qid", "qids", "group_id")  # of the query of each row, in `fit` of rankers
 
 
-def other(estimator: Any) -> Backend:
+def other(estimator: Estimator) -> Backend:
     """How an estimator is trained that is of no known kind: on queries, if its `fit` takes them."""
     known = signature(estimator.fit).parameters
     name = next((name for name in _NAMES if name in known), None)
@@ -21,11 +21,11 @@ def other(estimator: Any) -> Backend:
 
 
 def _fit(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
-    params: dict[str, Any],
+    params: Options,
     *,
     groups_name: str | None,
 ) -> Fitted:
@@ -36,7 +36,7 @@ def _fit(
     return Fitted(estimator.fit(train.X, train.y, **params))
 
 
-def _weight_name(estimator: Any) -> str:
+def _weight_name(estimator: Estimator) -> str:
     """Name under which `fit` takes weights; in a Pipeline, those of its last step."""
     import sklearn
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,12 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
+from skrank._typing import Options, Table
 from skrank.model_selection._parts import count_queries, draw_parts, query_codes, strata_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +38,10 @@ class Part:
         Where each document was shown.
     """
 
-    X: Any
+    X: Table
     y: np.ndarray
     weights: np.ndarray | None = None
-    params: dict[str, Any] = field(default_factory=dict)
+    params: Options = field(default_factory=dict)
     known: Queries | None = None
     start: np.ndarray | None = None
     positions: np.ndarray | None = None
@@ -53,7 +58,7 @@ class Part:
         return check.query_weights(self.weights, self.queries)
 
 
-def features(X: Any, *, polars: bool = True) -> Any:
+def features(X: Table, *, polars: bool = True) -> Table:
     """Features in two dimensions, in a form that LightGBM, too, takes and predicts from.
 
     Parameters
@@ -76,7 +81,7 @@ def features(X: Any, *, polars: bool = True) -> Any:
     return X
 
 
-def _as_pandas(X: Any) -> Any:
+def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
     """A frame of polars as one of pandas; `to_pandas` of polars would need pyarrow."""
     import pandas as pd
 
@@ -115,10 +120,10 @@ class Rows:
 
     def __init__(
         self,
-        X: Any,
+        X: Table,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        params: dict[str, Any] | None = None,
+        params: Options | None = None,
         *,
         groups: np.ndarray | None = None,
         positions: ArrayLike | None = None,
@@ -151,7 +156,7 @@ class Rows:
         return kept[np.argsort(self.codes[kept], kind="stable")]
 
     def choose(
-        self, max_queries: int | None, held_out: float | None, rng: Any
+        self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the queries to train and to validate on.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Table
 from skrank.rankers._backends import backend_of
 from skrank.rankers._linear import LinearRanker
 from skrank.rankers._linear_training import metric_of
@@ -19,7 +19,7 @@ from skrank.rankers._training import Backend, Fitted, HeldOut
 _FLAT = 1e-9  # spread, as a share of the scores, of those that differ by rounding only
 
 
-def scores_of(init: Any, factor: float, X: Any) -> np.ndarray:
+def scores_of(init: Estimator, factor: float, X: Table) -> np.ndarray:
     """Scores that boosting starts from."""
     return factor * np.asarray(predicted_scores(init, X), dtype=np.float64)
 
@@ -39,9 +39,9 @@ class Boosting:
     task : Task
     """
 
-    estimator: Any
+    estimator: Estimator
     backend: Backend
-    init: Any
+    init: str | Estimator
     init_scale: float | None
     task: Task
 
@@ -63,7 +63,7 @@ class Boosting:
             return replace(fitted, best_iteration=0)
         return fitted if valid is None else self._with_round_0(fitted, valid)
 
-    def _fit_init(self, train: Part) -> tuple[Any, float]:
+    def _fit_init(self, train: Part) -> tuple[Estimator, float]:
         """The fitted start, and what its scores are multiplied by; 0 where they rank nothing."""
         init = self.init
         if init is None:

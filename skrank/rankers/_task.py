@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skrank import _validation as check
+from skrank._typing import Estimator
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -40,7 +41,7 @@ class Task:
 
 
 def task_of(
-    estimator: Any,
+    estimator: Estimator,
     objective: str | Metric | Objective | None,
     eval_metric: str | Metric | Sequence[str | Metric] | None,
     rounds: int | None,
@@ -60,6 +61,6 @@ def task_of(
     return Task(trained_on, {} if several is None else unique_metrics(several), rounds)
 
 
-def _has_own_metric(estimator: Any) -> bool:
+def _has_own_metric(estimator: Estimator) -> bool:
     params = estimator.get_params(deep=False)
     return any(params.get(name) for name in ("metric", "metrics", "eval_metric"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
+from skrank._typing import Estimator, Options
 from skrank.metrics import Metric
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
@@ -27,16 +27,16 @@ class Fitted:
     Its scores come on top of those of `init`, if there is one, times `init_factor`.
     """
 
-    estimator: Any
+    estimator: Estimator
     best_iteration: int | None = None
     evals: Mapping[str, list[float]] = field(default_factory=dict)
-    init: Any = None
+    init: Estimator | None = None
     init_factor: float = 0.0
 
 
 # An estimator, the rows to train on, those to validate on, the task, and further parameters for the
 # estimator's own `fit`.
-Fit = Callable[[Any, Part, Part | None, Task, dict[str, Any]], Fitted]
+Fit = Callable[[Estimator, Part, Part | None, Task, Options], Fitted]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class HeldOut:
 
 
 def started(
-    train: Part, valid: Part | None, name: str, params: dict[str, Any]
+    train: Part, valid: Part | None, name: str, params: Options
 ) -> tuple[Part, Part | None]:
     """Rows with the scores that `fit` was given to start from under the estimator's own name.
 

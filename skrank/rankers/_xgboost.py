@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.whole import LEVEL
+from skrank._typing import Estimator, Options
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
 from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
 
+if TYPE_CHECKING:
+    import xgboost
+
 
 def fit_xgboost(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
-    params: dict[str, Any],
+    params: Options,
     *,
     ranks: bool = False,
 ) -> Fitted:
@@ -39,7 +45,7 @@ def fit_xgboost(
     return Fitted(estimator, _cut(estimator), evals)
 
 
-def _cut(estimator: Any) -> int:
+def _cut(estimator: Estimator) -> int:
     """Drop the rounds after the best one, and count those that are left.
 
     XGBRanker would leave them out when it predicts, but a Booster read from its file would not.
@@ -56,11 +62,11 @@ def _cut(estimator: Any) -> int:
 
 
 def _fit_itself(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
-    params: dict[str, Any],
+    params: Options,
     ranks: bool,
 ) -> Log:
     """`fit` of the estimator, with its own objective and metric."""
@@ -86,15 +92,15 @@ def _fit_itself(
 
 
 def _train(
-    estimator: Any,
+    estimator: Estimator,
     train: Part,
     valid: Part | None,
     task: Task,
     ranks: bool,
     *,
     verbose: bool | int,
-    xgb_model: Any = None,
-    feature_weights: Any = None,
+    xgb_model: str | xgboost.Booster | None = None,
+    feature_weights: ArrayLike | None = None,
 ) -> Log:
     """`xgboost.train` in place of `fit`: XGBRanker refuses objectives and tears metrics apart."""
     if callable(estimator.get_params().get("objective")):
@@ -105,7 +111,7 @@ def _train(
         feature_weights = getattr(estimator, "feature_weights", None)
     data = _dmatrix(estimator, train, ranks, feature_weights)
     log: dict[str, Log] = {}
-    options: dict[str, Any] = {}
+    options: Options = {}
     callbacks = list(estimator.callbacks or ())
     if task.objective is not None:
         options["obj"] = skrank.xgboost.objective(task.objective)
@@ -135,8 +141,13 @@ def _train(
 
 
 def _dmatrix(
-    estimator: Any, part: Part, grouped: bool, feature_weights: Any, *, like: Any = None
-) -> Any:
+    estimator: Estimator,
+    part: Part,
+    grouped: bool,
+    feature_weights: ArrayLike | None,
+    *,
+    like: xgboost.DMatrix = None,
+) -> xgboost.DMatrix:
     """Data in the form that the estimator's `fit` would choose."""
     xgboost = import_booster("xgboost")
     fields = {

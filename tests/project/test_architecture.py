@@ -21,8 +21,10 @@ PACKAGE = ROOT / "skrank"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # What a user's call passes through, from the bottom up: none of these imports from one that stands
-# behind it. All other rooms stand on top of them. What looks at frames imports nothing of skrank.
+# behind it. All other rooms stand on top of them. Names of types and what looks at frames
+# import nothing of skrank.
 ORDER = (
+    "_typing",
     "_callers",
     "_kernels",
     "_validation",
