@@ -129,7 +129,7 @@ def resolve_groups(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
         "move it to the index, X.set_index('qid'), or use skrank.with_groups(y, qid).",
         UserWarning,
-        stacklevel=3,  # beyond `require_groups`
+        stacklevel=3,  # who called `require_groups`
     )
     return check.as_ids('column "qid" of X', column, n_rows)
 

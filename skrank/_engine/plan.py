@@ -137,7 +137,8 @@ class Plan:
 
     def average(self, values: np.ndarray, mass: np.ndarray) -> float:
         """Mean (or sum) of the values of weight above 0, as the metric says."""
-        return average(self.metric, values, mass, stacklevel=6)  # as for mean, a call, a function
+        # warnings point at the line of the user, past average, this, mean, a call and a function
+        return average(self.metric, values, mass, stacklevel=6)
 
 
 def average(

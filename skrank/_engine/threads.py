@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
-# A thread is worth its start, some 20 microseconds, from about as much work on: a kernel takes at
-# least some nanoseconds per row.
+# Starting a thread takes some 20 microseconds, and a kernel at least some nanoseconds per row: with
+# fewer rows than this a further thread would cost more than it saves.
 _ROWS_WORTH_A_THREAD = 20_000
 _PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
 
@@ -62,7 +62,7 @@ class _Pool:
     def run(self, job: _Job, n_threads: int) -> bool:
         """Let some threads work on a job; whether there is any, which at exit there may not be."""
         while self.n_threads < n_threads:
-            # daemons: idle threads do not keep the process, and work still when it is ending
+            # daemons: the process may end while they wait, and functions of atexit still find them
             thread = threading.Thread(target=self._serve, name="skrank", daemon=True)
             try:
                 thread.start()
@@ -100,7 +100,7 @@ class _Job:
         self.size = len(self.waiting)
         self.done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self.stopped = False
-        self.working: deque[None] = deque()  # one entry for each thread that is at it
+        self.working: deque[None] = deque()  # an entry for each thread in `work`
 
     def work(self) -> None:
         """Take chunks until none is left."""

@@ -136,7 +136,7 @@ def query_weights(
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    # first: NaN differs from itself, and would be said to vary
+    # before the comparison, in which a NaN would differ from itself: the wrong message
     check_weights(weights, queries, part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):

@@ -106,7 +106,8 @@ def draw_parts(
         order = order[np.lexsort((sizes[order], strata[order]))]
     parts = np.full(n_queries, -1)
     for number, count in enumerate(counts):
-        # at equal distances from a random start: each stretch of like queries gives its share
+        # equal distances from a random start: queries that are alike stand side by side here, and
+        # are spread over the parts in proportion
         places = (np.arange(count) + rng.random_sample()) * (len(order) / count)
         chosen = np.zeros(len(order), bool)
         chosen[places.astype(np.int64)] = True

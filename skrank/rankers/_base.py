@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from skrank.metrics import Metric
 from skrank.scoring import scorer
 
 
-class Ranker(BaseEstimator):
+class Ranker(BaseEstimator, ABC):
     """An estimator that takes groups, and is measured by the one metric of its `scoring`."""
 
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
@@ -48,9 +49,9 @@ class Ranker(BaseEstimator):
         self._checked(X)
         return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
 
+    @abstractmethod
     def _checked(self, X: Table) -> Table:
         """Rows to score, once the ranker is fitted, with the features that it was trained on."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, object]:
         state = super().__getstate__().items()

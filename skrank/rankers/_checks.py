@@ -62,7 +62,10 @@ def check_parameters(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
             "validation_fraction and X_val unset."
         )
-    if backend.rounds in ("n_estimators", "iterations"):  # of boosters, which stop when told to
+    if backend.rounds in (
+        "n_estimators",
+        "iterations",
+    ):
         _check_patience(ranker.estimator)
     if ranker.early_stopping_rounds is not None:
         check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
