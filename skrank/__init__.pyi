@@ -2,6 +2,7 @@ from . import active as active
 from . import dask as dask
 from . import datasets as datasets
 from . import evaluation as evaluation
+from . import extending as extending
 from . import incompleteness as incompleteness
 from . import informativeness as informativeness
 from . import lightgbm as lightgbm
@@ -12,6 +13,7 @@ from . import plotting as plotting
 from . import rankers as rankers
 from . import scoring as scoring
 from . import stats as stats
+from . import testing as testing
 from . import torch as torch
 from . import trec as trec
 from . import xgboost as xgboost
@@ -24,6 +26,9 @@ from .evaluation import evaluate as evaluate
 from .incompleteness import reduce_judgments as reduce_judgments
 from .metrics import Metric as Metric
 from .metrics import metric as metric
+from .metrics import metric_from_function as metric_from_function
+from .metrics import register as register
+from .metrics import unregister as unregister
 from .model_selection import LETORFolds as LETORFolds
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import QueryShuffleSplit as QueryShuffleSplit

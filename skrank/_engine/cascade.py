@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
@@ -27,10 +28,30 @@ class CascadeTables(Tables):
         rho per code: the probability that the document satisfies the user, in [0, 1].
     phi : ndarray (longest,)
         Worth of being satisfied at each rank; must not increase.
+
+    Raises
+    ------
+    ValueError
+        If a chance is outside [0, 1], or `phi` increases.
+
+    Examples
+    --------
+    ERR of the grades 0, 1 and 2:
+
+    >>> from skrank.extending import CascadeTables
+    >>> CascadeTables([0, 1 / 4, 3 / 4], [1, 1 / 2, 1 / 3]).relevant
+    array([False,  True,  True])
     """
+
+    axes: ClassVar = {"stop": ("codes",), "phi": ("ranks",)}
 
     stop: np.ndarray
     phi: np.ndarray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.check_within("CascadeTables.stop", self.stop, 0, 1)
+        check.check_falling("CascadeTables.phi", self.phi)
 
     @cached_property
     def depth(self) -> int:

@@ -48,6 +48,7 @@ class Metric(ABC):
     mixture: ClassVar[Callable[..., Metric]]
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
     names: ClassVar[tuple[str, ...]] = ()
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
     function: ClassVar[str] = ""  # name of its score function
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
     greater_is_better: ClassVar[bool] = True
@@ -247,7 +248,7 @@ class Metric(ABC):
         return str(self)
 
     def __str__(self) -> str:
-        fields = [field for field in dataclasses.fields(self) if field.name != "k"]
+        fields = [field for field in dataclasses.fields(self) if field.name not in self.unnamed]
         changed = [
             f"{field.name}={format_value(getattr(self, field.name))}"
             for field in fields

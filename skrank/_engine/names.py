@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from skrank import _validation as check
@@ -18,15 +19,108 @@ _M = TypeVar("_M", bound=type[Metric])
 
 
 def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
-    """Name a metric class, with aliases, and its score function, by default ``<name>_score``."""
+    """Add a metric class to those that have a name: a decorator.
+
+    Everything that takes names of metrics knows it from then on: `skrank.metric`, scorers, eval
+    metrics, objectives, reports, the command.
+
+    Parameters
+    ----------
+    *names : str
+        The name, and aliases: small letters, digits and underscores.
+    function : str, optional
+        Name of the score function of a metric of skrank itself. Default: ``<name>_score``.
+
+    Returns
+    -------
+    decorator
+        Takes a frozen dataclass of keyword parameters with defaults that derives from
+        `skrank.Metric`, and returns it.
+
+    Raises
+    ------
+    TypeError
+        If the class is no such dataclass, or does not define `tables`.
+    ValueError
+        If a name is taken by another class, or is no name. The same class, defined once more as a
+        cell of a notebook does, takes the place of the earlier one.
+
+    See Also
+    --------
+    unregister : takes it away.
+    skrank.extending : what a class is made of.
+    skrank.testing.check_metric : tests it.
+
+    Notes
+    -----
+    Metrics are found in worker processes as classes are: by the import of the module that defines
+    them. A class of a notebook or script travels with the metrics that are made of it, but its name
+    does not: there, give workers ``skrank.metric("name")`` in place of ``"name"``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import skrank
+    >>> from skrank.extending import QuadraticTables, discounts
+    >>> @skrank.register("square_rank")
+    ... @dataclass(frozen=True, kw_only=True)
+    ... class SquareRank(skrank.Metric):
+    ...     def tables(self, scale, k):
+    ...         return QuadraticTables(scale.labels, discounts(lambda r: r**-2, scale.longest, k))
+    >>> skrank.metric("square_rank@2")([0, 2, 1], [3, 2, 1])
+    0.5
+    >>> skrank.unregister("square_rank")
+    """
 
     def add(cls: _M) -> _M:
+        check.check_metric_class(cls, Metric, names[0] if names else "")
+        check.check_metric_names(names, _registry, cls)
+        for replaced in {_registry[name] for name in names if name in _registry}:
+            _remove(replaced)
         cls.names = names
         cls.function = function or f"{names[0]}_score"
         _registry.update(dict.fromkeys(names, cls))
         return cls
 
     return add
+
+
+def unregister(name: str) -> None:
+    """Take a metric class that `register` added away, with all its names.
+
+    Parameters
+    ----------
+    name : str
+        One of its names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such name, or the metric is one of skrank's own.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.unregister("gap")
+    Traceback (most recent call last):
+    ValueError: 'gap' is a metric of skrank itself, which stays.
+    """
+    if name not in _registry:
+        raise check.unknown_name("metric", name, _registry)
+    cls = _registry[name]
+    if cls.__module__.startswith("skrank.metrics."):
+        raise ValueError(f"{name!r} is a metric of skrank itself, which stays.")
+    _remove(cls)
+
+
+def _remove(cls: type[Metric]) -> None:
+    for name in cls.names:
+        _registry.pop(name, None)
+
+
+def known() -> Mapping[str, type[Metric]]:
+    """Metric classes by name, aliases included."""
+    return MappingProxyType(_registry)
 
 
 def registered() -> dict[str, type[Metric]]:

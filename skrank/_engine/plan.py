@@ -64,6 +64,7 @@ class Plan:
         longest = int(judgments.queries.sizes.max())
         self.scale = Scale(judgments.labels, top, longest, judgments)
         self.tables = metric.tables(self.scale, metric.k)
+        self.tables.fit(self.scale)
 
     @cached_property
     def empty(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +35,25 @@ class PreferenceTables(Tables):
         first is then worth nothing), or by the non-relevant documents of the list, up to `cap`.
     unjudged : int
         This code and higher ones are passed over.
+
+    Examples
+    --------
+    bpref of one query with two relevant documents and three others:
+
+    >>> from skrank.extending import PreferenceTables
+    >>> tables = PreferenceTables(
+    ...     share=[0, 1], lack=[[0, 0], [1, 0]], cap=[2], divisor=[2], divide_by="total", unjudged=2
+    ... )
+    >>> tables.relevant
+    array([False,  True])
     """
+
+    axes: ClassVar = {
+        "share": ("codes",),
+        "lack": ("codes", "codes"),
+        "cap": ("queries",),
+        "divisor": ("queries",),
+    }
 
     share: np.ndarray
     lack: np.ndarray
@@ -42,6 +61,10 @@ class PreferenceTables(Tables):
     divisor: np.ndarray
     divide_by: str
     unjudged: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.check_choice("divide_by", self.divide_by, ("total", "rank", "above", "found"))
 
     @property
     def relevant(self) -> np.ndarray:

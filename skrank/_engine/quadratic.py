@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank._engine.order import RankedCodes
-from skrank._engine.tables import LambdaKernels, Tables
+from skrank._engine.tables import LambdaKernels, Scale, Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Quadratic, QuadraticSwaps, Ranked
 
@@ -31,12 +33,28 @@ class PairWorth:
         What a document of each code brings to a pair as the upper and as the lower one; equal for
         codes of equal gain.
     join : numpy.multiply or numpy.minimum
+
+    Examples
+    --------
+    Average precision: each pair of relevant documents is worth one over the rank of the lower.
+
+    >>> import numpy as np
+    >>> from skrank.extending import PairWorth
+    >>> found = np.array([0.0, 1.0])
+    >>> PairWorth(1 / np.arange(1, 4), found, found, np.multiply).worth(np.array([0, 1]))
+    array([[0., 0.],
+           [0., 1.]])
     """
 
     weights: np.ndarray
     upper: np.ndarray
     lower: np.ndarray
     join: np.ufunc
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "upper", "lower"):
+            array = check.as_table(f"PairWorth.{name}", getattr(self, name), 1)
+            object.__setattr__(self, name, array)
 
     def worth(self, codes: np.ndarray) -> np.ndarray:
         """K between codes."""
@@ -59,13 +77,69 @@ class QuadraticTables(Tables):
     ideal : (ndarray (n_codes,), ndarray (longest,)), optional
         Worth per code and weight per rank that, without pairs, give the sum of the best list;
         needed with pairs or offsets, else gain and u.
+
+    Raises
+    ------
+    ValueError
+        If codes of equal gain differ in what they bring to pairs.
+
+    Examples
+    --------
+    DCG of three documents of the grades 0 to 2:
+
+    >>> import numpy as np
+    >>> from skrank.extending import QuadraticTables
+    >>> tables = QuadraticTables(gain=[0, 1, 3], u=1 / np.log2(np.arange(2, 5)))
+    >>> tables.relevant
+    array([False,  True,  True])
     """
+
+    axes: ClassVar = {"gain": ("codes",), "u": ("ranks",)}
 
     gain: np.ndarray
     u: np.ndarray
     pairs: PairWorth | None = None
     offset: np.ndarray | None = None
     ideal: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__
+        if self.offset is not None:
+            offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
+            object.__setattr__(self, "offset", offset)
+        if self.ideal is not None:
+            worth, weights = self.ideal
+            ideal = check.as_table(f"{name}.ideal", worth, 1), check.as_table(name, weights, 1)
+            object.__setattr__(self, "ideal", ideal)
+
+    def fit(self, scale: Scale) -> None:
+        """Refuse tables that have too few entries for the data, or classes that are none."""
+        super().fit(scale)
+        ranks = scale.longest if self.offset is None else len(self.u)
+        entries = {
+            "codes": len(scale.labels),
+            "ranks": ranks,
+            "queries": len(scale.judgments.queries),
+        }
+        if self.offset is not None:
+            name, last = "QuadraticTables.offset", self.offset + scale.judgments.queries.sizes
+            check.check_entries(name, self.offset, ("queries",), entries)
+            check.check_within(name, self.offset, 0, ranks)
+            check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
+        if self.ideal is not None:
+            for axis, array in zip(("codes", "ranks"), self.ideal, strict=True):
+                room = entries | {"ranks": scale.longest}
+                check.check_entries("QuadraticTables.ideal", array, (axis,), room)
+        if self.pairs is not None:
+            self._fit_pairs(self.pairs, scale, entries)
+
+    def _fit_pairs(self, pairs: PairWorth, scale: Scale, entries: Mapping[str, int]) -> None:
+        check.check_entries("PairWorth.weights", pairs.weights, ("ranks",), entries)
+        first, classes = self._classes
+        for name, worth in (("upper", pairs.upper), ("lower", pairs.lower)):
+            check.check_entries(f"PairWorth.{name}", worth, ("codes",), entries)
+            check.check_classes(f"PairWorth.{name}", worth, first[classes], scale.labels)
 
     @cached_property
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -134,6 +208,11 @@ class QuadraticTables(Tables):
         """The best sum of each query."""
         from skrank._kernels import quadratic
 
+        if self.ideal is None and (self.pairs is not None or self.offset is not None):
+            raise ValueError(
+                "QuadraticTables with pairs or offsets are divided by the best list only if "
+                "`ideal` says its worth per code and weight per rank."
+            )
         gain, weights = self.ideal or (self.gain, self.u)
         if judgments.counts is None:
             best = judgments.best_lists(gain)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.order import RankedCodes
-from skrank._engine.tables import Tables
+from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import run_chunks
 
 if TYPE_CHECKING:
@@ -30,13 +31,29 @@ class StrictTables(Tables):
         This code and higher ones are of documents not judged.
     needed : int64 ndarray (n_queries,)
         Relevant documents that must have been found.
+
+    Examples
+    --------
+    Interpolated precision of one query where two relevant documents must have been found:
+
+    >>> from skrank.extending import StrictTables
+    >>> StrictTables("precision at two", "interpolated", [False, True], 2, [2]).relevant
+    array([False,  True])
     """
+
+    axes: ClassVar = {"found": ("codes",), "needed": ("queries",)}
 
     name: str
     kernel: str
     found: np.ndarray
     unjudged: int
     needed: np.ndarray
+
+    def __post_init__(self) -> None:
+        check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
+        for name, dtype in (("found", np.bool_), ("needed", np.int64)):
+            array = check.as_table(f"StrictTables.{name}", getattr(self, name), 1, dtype)
+            object.__setattr__(self, name, array)
 
     @property
     def relevant(self) -> np.ndarray:
@@ -80,6 +97,11 @@ class MeanTables(Tables):
     """
 
     parts: tuple[StrictTables, ...]
+
+    def fit(self, scale: Scale) -> None:
+        """Refuse parts that have too few entries for the data."""
+        for part in self.parts:
+            part.fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 
@@ -137,7 +138,32 @@ class LambdaKernels:
 
 
 class Tables(ABC):
-    """Arrays that define a sum over a ranked list, and the kernels of their family."""
+    """Arrays that define a sum over a ranked list, and the kernels of their family.
+
+    Attributes
+    ----------
+    axes : mapping of str to tuple of {"codes", "ranks", "queries"}
+        What the arrays have an entry for, by name. Compiled loops do not look where they read, so
+        that tables are held to it before they meet data.
+    """
+
+    axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, axes in self.axes.items():
+            array = check.as_table(f"{type(self).__name__}.{name}", getattr(self, name), len(axes))
+            object.__setattr__(self, name, array)
+
+    def fit(self, scale: Scale) -> None:
+        """Refuse tables that have too few entries for the data."""
+        entries = {
+            "codes": len(scale.labels),
+            "ranks": scale.longest,
+            "queries": len(scale.judgments.queries),
+        }
+        for name, axes in self.axes.items():
+            array = getattr(self, name)
+            check.check_entries(f"{type(self).__name__}.{name}", array, axes, entries)
 
     @property
     @abstractmethod
@@ -180,7 +206,27 @@ class Tables(ABC):
 def discounts(
     weights: Callable[[np.ndarray], np.ndarray], longest: int, k: int | None
 ) -> np.ndarray:
-    """``weights(rank)`` for ranks 1..longest, 0 beyond rank `k`."""
+    """The weight of each rank.
+
+    Parameters
+    ----------
+    weights : function of an array of ranks
+    longest : int
+        Length of the longest list: `Scale.longest`.
+    k : int or None
+        Cut-off.
+
+    Returns
+    -------
+    ndarray of shape (longest,)
+        ``weights(rank)`` for ranks 1..longest, 0 beyond rank `k`.
+
+    Examples
+    --------
+    >>> from skrank.extending import discounts
+    >>> discounts(lambda rank: 1 / rank, longest=4, k=2)
+    array([1. , 0.5, 0. , 0. ])
+    """
     values = np.array(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
     if k is not None:
         values[k:] = 0.0

@@ -7,15 +7,21 @@ compiled kernel of its family reads:
 - `cascade`, a user who stops when satisfied (ERR, PFound, reciprocal rank, success);
 - `preference`, worse documents above each relevant one (bpref, rpref);
 - `strict`, what has no closed form for ties (interpolated precision, infAP).
+
+`metric_from_function` makes one of a Python function of one ranked list; `register` adds a class.
 """
 
 from skrank._engine.assessors import aggregate_judgments as aggregate_judgments
 from skrank._engine.metric import Metric as Metric
 from skrank._engine.names import metric as metric
+from skrank._engine.names import register as register
 from skrank._engine.names import registered as registered
+from skrank._engine.names import unregister as unregister
 from skrank.metrics._curves import GradedCurve as GradedCurve
 from skrank.metrics._curves import eleven_point_curve as eleven_point_curve
 from skrank.metrics._curves import graded_precision_recall_curve as graded_precision_recall_curve
+from skrank.metrics._from_function import FunctionMetric as FunctionMetric
+from skrank.metrics._from_function import metric_from_function as metric_from_function
 from skrank.metrics._functions import accuracy_at_k_score as accuracy_at_k_score
 from skrank.metrics._functions import average_precision_score as average_precision_score
 from skrank.metrics._functions import bpref_score as bpref_score

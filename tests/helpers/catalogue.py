@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import skrank
+from skrank.testing import ScoredLists, make_lists
 from tests.helpers import reference as ref
-from tests.helpers.lists import SPECIAL as SPECIAL
-from tests.helpers.lists import Lists as Lists
-from tests.helpers.lists import lists as lists
+
+Lists, lists = ScoredLists, make_lists
 
 # definitions that reference.py leaves to its caller
 # ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Values of metrics: literal definitions, ranges, ideal lists, and what changes nothing."""
+"""Values of metrics: ties, ideal lists, GAP; what holds for all is in test_properties.py."""
 
 from __future__ import annotations
 
@@ -6,45 +6,18 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import STRICT, Lists, every_point, lists, literal_values
+from tests.helpers.catalogue import STRICT, every_point, lists, literal_values
 from tests.helpers.metrics_cases import close, per_query
 
 SEEDS = (0, 1, 2)
 
 
-def permuted(data, seed=0):
-    return data.reordered(np.random.default_rng(seed).permutation(len(data.groups)))
-
-
-# ---------------------------------------------------------------------- literal definition
-
-
-@every_point
-def test_value_is_the_literal_definition(point):
-    for seed in SEEDS:
-        for data in (lists(seed), lists(seed, scattered=False, n_queries=20, longest=12)):
-            close(per_query(point.settled, data), point.expected(data))
-
-
-@every_point
-def test_stable_ties_keep_row_order(point):
-    metric = replace(point.metric, ties="stable")
-    for seed in SEEDS:
-        data = lists(seed, levels=3, longest=9)
-        close(per_query(metric, data), literal_values(ref.stable, point, data))
-
-
-@every_point
-def test_average_ties_are_the_mean_over_all_orders(point):
-    for seed in SEEDS:
-        data = lists(seed, levels=2, longest=5)
-        close(per_query(point.settled, data), point.expected(data))
+# ---------------------------------------------------------------------- ties, papers
 
 
 @pytest.mark.parametrize("name", STRICT)
@@ -58,23 +31,6 @@ def test_ties_without_a_closed_form_are_refused(name):
     assert metric([1, 0, 0, 1, 1], [2, 1, 1, 3, 3], groups=groups[2:3] * 5) > 0  # equal labels tie
 
 
-def by_label(metric, scores, labels, which):
-    """Tied documents in order of label, an unjudged one below label 0."""
-    sign = 1 if which == "worst" else -1
-    worth = [-1 if label is None else label for label in labels]
-    rows = sorted(ref.ranking(scores), key=lambda row: (-scores[row], sign * worth[row]))
-    return metric([labels[row] for row in rows], unretrieved=ref.missing(scores, labels))
-
-
-@every_point
-@pytest.mark.parametrize("ties", ["worst", "best"])
-def test_worst_and_best_ties_order_by_label(point, ties):
-    metric = replace(point.metric, ties=ties)
-    for seed in SEEDS:
-        data = lists(seed, levels=2, longest=9)
-        close(per_query(metric, data), literal_values(by_label, point, data, ties))
-
-
 @every_point
 @pytest.mark.parametrize("ties", ["worst", "best"])
 def test_worst_and_best_ties_are_bounds(point, ties):
@@ -84,17 +40,6 @@ def test_worst_and_best_ties_are_bounds(point, ties):
     how = (ties, metric.greater_is_better)
     data = lists(5, levels=2, longest=5)
     close(per_query(metric, data), literal_values(ref.tie_bound, point, data, *how))
-
-
-@every_point
-def test_every_tie_policy_agrees_without_ties(point):
-    data = lists(3, special=False)
-    values = [
-        per_query(replace(point.metric, ties=ties), data)
-        for ties in ("average", "stable", "worst", "best")
-    ]
-    for value in values[1:]:
-        assert_array_equal(value, values[0])
 
 
 def test_values_from_the_papers():
@@ -141,32 +86,6 @@ def normalised(metric):
     first_is_left_out = getattr(metric, "variant", None) == "relative"
     smoothed = metric.names[0] == "infap"
     return metric.ideal_cutoff != 0 and not (cut_by_all or first_is_left_out or smoothed)
-
-
-@every_point
-def test_range(point):
-    for seed in SEEDS:
-        values = per_query(point.settled, lists(seed, levels=4, n_queries=50))
-        values = values[~np.isnan(values)]
-        low, high = map(float, point.metric.value_range.strip("[]()").split(","))
-        assert (values >= low).all()
-        assert (values <= high + 1e-12).all()
-
-
-@every_point
-def test_precision_does_not_depend_on_the_number_of_queries(point):
-    """Prefix sums over a whole data set would lose digits."""
-    data = lists(4, levels=4, n_queries=5)
-    alone = per_query(point.settled, data)
-    many = 500
-    together = Lists(
-        np.tile(data.relevance, many),
-        np.tile(data.scores, many),
-        pd.factorize(
-            np.repeat(np.arange(many), len(data.groups)).astype(str) + np.tile(data.groups, many)
-        )[0],
-    )
-    close(per_query(point.settled, together), np.tile(alone, many))
 
 
 # ---------------------------------------------------------------------- GAP
@@ -269,28 +188,6 @@ def test_gap_with_too_many_distinct_labels_says_to_bin_them():
 # ---------------------------------------------------------------------- invariance
 
 
-@every_point
-def test_increasing_transforms_change_nothing(point):
-    data = lists(11, levels=5)
-    expected = per_query(point.settled, data)
-    for transform in (lambda s: s**3, lambda s: 5 * s - 2, lambda s: np.exp(s) * 1e-30):
-        moved = np.where(np.isfinite(data.scores), transform(data.scores), data.scores)
-        changed = Lists(data.relevance, moved, data.groups)
-        assert_array_equal(per_query(point.settled, changed), expected)
-
-
-@every_point
-def test_order_of_rows_and_queries_changes_nothing(point):
-    strict = point.name in STRICT
-    data = lists(12, levels=None if strict else 3, special=not strict)
-    expected = point.metric.per_query(data.relevance, data.scores, groups=data.groups)
-    for seed in SEEDS:
-        moved = permuted(data, seed)
-        values = point.metric.per_query(moved.relevance, moved.scores, groups=moved.groups)
-        assert list(values.index) == moved.ids
-        close(values[expected.index], expected)
-
-
 def test_scattered_rows_keep_their_order_inside_a_query():
     data = lists(13, levels=2, scattered=False)
     metric = skrank.metric("gap", ties="stable")
@@ -302,28 +199,3 @@ def test_scattered_rows_keep_their_order_inside_a_query():
     moved = data.reordered(np.argsort(places))
     values = metric.per_query(moved.relevance, moved.scores, groups=moved.groups)
     assert_array_equal(values[expected.index], expected)
-
-
-@every_point
-def test_a_query_does_not_see_the_others(point):
-    data = lists(14, levels=3)
-    metric = point.settled
-    together = per_query(metric, data)
-    if scaled(metric):
-        metric = replace(metric, max_grade=metric.max_grade or data.max_grade)
-    for query, value in zip(data.ids, together, strict=True):
-        rows = data.groups == query
-        alone = metric.per_query(data.relevance[rows], data.scores[rows])
-        close(alone.to_numpy(), [value])
-
-
-@every_point
-def test_a_constant_scorer_gains_nothing_over_random_orders(point):
-    if point.name in STRICT:
-        pytest.skip("ties are refused")
-    labels = np.array([2, 0, 1, 0, 3])
-    every = np.array(list(itertools.permutations(range(5))))
-    groups = np.repeat(np.arange(len(every)), 5)
-    metric = replace(point.metric, average="macro")
-    random = metric(np.tile(labels, len(every)), every.ravel(), groups=groups)
-    assert metric(labels, np.zeros(5)) == pytest.approx(random, abs=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -23,30 +22,6 @@ def test_lambdas_are_the_literal_double_loop(point, options):
     for seed, how in enumerate(({}, {"levels": 3}, {"scattered": False, "longest": 12})):
         data = finite(lists(seed, **how))
         close(gradient(point.metric, data, **options), literal(point, data, **options))
-
-
-@every_objective
-def test_gradients_sum_to_zero_and_curvature_is_positive(point):
-    data = finite(lists(3, levels=6, n_queries=30, longest=20))
-    for options in OPTIONS:
-        grad, hess = gradient(point.metric, data, **options)
-        frame = pd.DataFrame({"grad": grad, "size": np.abs(grad), "query": data.groups})
-        sums = frame.groupby("query").sum()
-        assert (sums["grad"].abs() <= 1e-12 * np.maximum(1, sums["size"])).all()
-        assert (hess >= 0).all()
-        assert grad.any()
-        assert ((hess > 0) == (grad != 0))[hess == 0].all()
-
-
-@every_objective
-def test_better_documents_are_pulled_up(point):
-    data = finite(lists(4, levels=3, n_queries=30, longest=12))
-    grad, _ = gradient(point.metric, data)
-    for query in data.ids:
-        rows = data.groups == query
-        labels, pull = np.nan_to_num(data.relevance[rows]), -grad[rows]
-        assert (pull[labels == labels.max()] >= -1e-15).all()
-        assert (pull[labels == labels.min()] <= 1e-15).all()
 
 
 def test_weights_scale_the_gradients_of_a_query():

@@ -258,7 +258,8 @@ NAMESPACES = [
     for name in (
         "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
         "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
-        "skrank.incompleteness", "skrank.informativeness", "skrank.plotting",
+        "skrank.incompleteness", "skrank.informativeness", "skrank.plotting", "skrank.extending",
+        "skrank.testing",
     )
     if PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()
     or (PACKAGE.joinpath(*name.split(".")[1:]) / "__init__.py").exists()

@@ -15,6 +15,16 @@ Q-measure); Jarvelin, Kekalainen 2002 (DCG); Chapelle et al. 2009 (ERR); Moffat,
 Yilmaz, Aslam 2006 (infAP); Burges 2010 (LambdaRank); trec_eval where a paper leaves a choice.
 """
 
+from skrank.testing._orders import lambdas as lambdas
+from skrank.testing._orders import logistic_of_minus as logistic_of_minus
+from skrank.testing._orders import missing as missing
+from skrank.testing._orders import ranking as ranking
+from skrank.testing._orders import stable as stable
+from skrank.testing._orders import swap_delta as swap_delta
+from skrank.testing._orders import tie_bound as tie_bound
+from skrank.testing._orders import tie_expectation as tie_expectation
+from skrank.testing._orders import tie_orders as tie_orders
+from skrank.testing._orders import tie_values as tie_values
 from tests.helpers.reference.binary import ROMIP_RULER as ROMIP_RULER
 from tests.helpers.reference.binary import TREC_RULER as TREC_RULER
 from tests.helpers.reference.binary import accuracy as accuracy
@@ -28,7 +38,6 @@ from tests.helpers.reference.binary import discount_at as discount_at
 from tests.helpers.reference.binary import eleven_points as eleven_points
 from tests.helpers.reference.binary import error as error
 from tests.helpers.reference.binary import f_beta as f_beta
-from tests.helpers.reference.binary import from_array as from_array
 from tests.helpers.reference.binary import gain_of as gain_of
 from tests.helpers.reference.binary import gap as gap
 from tests.helpers.reference.binary import gap_numerator as gap_numerator
@@ -66,19 +75,10 @@ from tests.helpers.reference.graded import rbp as rbp
 from tests.helpers.reference.graded import rpref as rpref
 from tests.helpers.reference.graded import satisfaction_probability as satisfaction_probability
 from tests.helpers.reference.graded import stop_probability as stop_probability
+from tests.helpers.reference.orders import from_array as from_array
 from tests.helpers.reference.orders import ideal_value as ideal_value
 from tests.helpers.reference.orders import label_ordered as label_ordered
-from tests.helpers.reference.orders import lambdas as lambdas
-from tests.helpers.reference.orders import logistic_of_minus as logistic_of_minus
-from tests.helpers.reference.orders import missing as missing
 from tests.helpers.reference.orders import objective as objective
-from tests.helpers.reference.orders import ranking as ranking
-from tests.helpers.reference.orders import stable as stable
-from tests.helpers.reference.orders import swap_delta as swap_delta
-from tests.helpers.reference.orders import tie_bound as tie_bound
-from tests.helpers.reference.orders import tie_expectation as tie_expectation
-from tests.helpers.reference.orders import tie_orders as tie_orders
-from tests.helpers.reference.orders import tie_values as tie_values
 from tests.helpers.reference.trec import iap as iap
 from tests.helpers.reference.trec import iap_rounded as iap_rounded
 from tests.helpers.reference.trec import iprec_rounded as iprec_rounded

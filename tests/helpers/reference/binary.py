@@ -6,11 +6,6 @@ from fractions import Fraction
 # ---------------------------------------------------------------------- helpers
 
 
-def from_array(labels):
-    """Labels of an array as a list, NaN (unjudged) as None."""
-    return [None if label != label else float(label) for label in labels]
-
-
 def condense(ranked):
     """Sakai 2007: the condensed list is the ranked list without its unjudged documents."""
     return [label for label in ranked if label is not None]

@@ -1,61 +1,11 @@
-"""Literal swaps, orders of ties and LambdaRank gradients."""
+"""Literal orders by label, and normalisers by the ideal list."""
 
-import itertools
 import math
 
-# ---------------------------------------------------------------------- swaps and ties
+from skrank.testing._lists import without_nan as from_array
+from skrank.testing._orders import missing
 
-
-def swap_delta(metric, labels, a, b):
-    """metric(list with ranks a and b exchanged) - metric(list); ranks from 1."""
-    swapped = list(labels)
-    swapped[a - 1], swapped[b - 1] = swapped[b - 1], swapped[a - 1]
-    return metric(swapped) - metric(list(labels))
-
-
-def ranking(scores):
-    """Rows in rank order: stable sort by score, descending; a score of -inf is not retrieved."""
-    retrieved = [row for row in range(len(scores)) if scores[row] != -math.inf]
-    return sorted(retrieved, key=lambda row: -scores[row])
-
-
-def missing(scores, labels):
-    """Labels of the documents that were judged but not retrieved (score -inf)."""
-    return [y for s, y in zip(scores, labels, strict=True) if s == -math.inf and y is not None]
-
-
-def tie_orders(scores, labels):
-    """Every list of labels that breaks the ties of the scores in some way, each order once."""
-    rows = ranking(scores)
-    groups = [list(group) for _, group in itertools.groupby(rows, key=lambda row: scores[row])]
-    for orders in itertools.product(*(list(itertools.permutations(group)) for group in groups)):
-        yield [labels[row] for order in orders for row in order]
-
-
-def stable(metric, scores, labels):
-    """Value with ties in row order; ``metric(ranked, unretrieved=...)``."""
-    ranked = [labels[row] for row in ranking(scores)]
-    return metric(ranked, unretrieved=missing(scores, labels))
-
-
-def tie_values(metric, scores, labels):
-    """The metric of every order of the ties (the same list may come more than once)."""
-    unretrieved = missing(scores, labels)
-    return [metric(ranked, unretrieved=unretrieved) for ranked in tie_orders(scores, labels)]
-
-
-def tie_expectation(metric, scores, labels):
-    """Mean of the metric over all permutations of tied documents, all equally likely."""
-    values = tie_values(metric, scores, labels)
-    return None if values[0] is None else math.fsum(values) / len(values)
-
-
-def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
-    """Worst or best value over all permutations of tied documents."""
-    values = tie_values(metric, scores, labels)
-    if values[0] is None:
-        return None
-    return max(values) if (which == "best") == greater_is_better else min(values)
+__all__ = ["from_array", "ideal_value", "label_ordered", "objective"]
 
 
 def label_ordered(metric, scores, labels, which="worst"):
@@ -67,9 +17,6 @@ def label_ordered(metric, scores, labels, which="worst"):
     retrieved = [row for row in range(len(scores)) if scores[row] != -math.inf]
     rows = sorted(retrieved, key=lambda row: (-scores[row], sign * (labels[row] or 0)))
     return metric([labels[row] for row in rows], unretrieved=missing(scores, labels))
-
-
-# ---------------------------------------------------------------------- LambdaRank
 
 
 def ideal_value(numerator, labels, k=None, **parameters):
@@ -92,70 +39,3 @@ def objective(numerator, labels, *, k=None, truncation_level=None, **parameters)
         return numerator(ranked, k=k, **parameters)
 
     return metric, normalizer
-
-
-def logistic_of_minus(x):
-    """1 / (1 + e^x)."""
-    return 1 / (1 + math.exp(x)) if x < 700 else 0.0
-
-
-def lambdas(
-    metric,
-    scores,
-    labels,
-    *,
-    normalizer=1.0,
-    sigma=1.0,
-    truncation_level=None,
-    score_norm=True,
-    sum_norm=True,
-    signed=False,
-):
-    """LambdaRank gradient and hessian of one query, in row order (Burges 2010; LightGBM's norms).
-
-    ``metric`` maps the labels in rank order to a float; every swap delta is its brute-force
-    difference over ``normalizer`` (see ``objective``). For each pair of ranks a <= min(T, n), a < b
-    (ranks from 1) with different labels and a delta that is not zero, "high" being the document of
-    the higher label:
-
-        delta  = |delta| / (0.01 + |s_high - s_low|)   if score_norm and best score != worst score
-        p      = 1 / (1 + exp(sigma (s_high - s_low)))
-        lambda = sigma delta p          grad[high] -= lambda, grad[low] += lambda
-        h      = sigma^2 delta p (1-p)  hess[high] += h,      hess[low] += h
-
-    With sum_norm everything is multiplied by log2(1 + S) / S, S the sum of 2 lambda over the pairs.
-    ``signed`` drops the pairs for which the exchange changes the metric in the wrong direction: the
-    better document moves up and the metric falls. Ties are in row order; a document with a score of
-    -inf takes no part.
-    """
-    grad, hess, total = [0.0] * len(scores), [0.0] * len(scores), 0.0
-    rows = ranking(scores)
-    if not rows or normalizer == 0:
-        return grad, hess
-    ranked = [labels[row] for row in rows]
-    spread = scores[rows[0]] != scores[rows[-1]]
-    last = len(rows) if truncation_level is None else min(truncation_level, len(rows))
-    for a in range(1, last + 1):
-        for b in range(a + 1, len(rows) + 1):
-            upper, lower = ranked[a - 1] or 0, ranked[b - 1] or 0
-            if upper == lower:
-                continue
-            change = swap_delta(metric, ranked, a, b) / normalizer
-            if change == 0 or (signed and (change > 0) != (lower > upper)):
-                continue
-            high, low = (rows[a - 1], rows[b - 1]) if upper > lower else (rows[b - 1], rows[a - 1])
-            distance = scores[high] - scores[low]
-            delta = abs(change)
-            if score_norm and spread:
-                delta /= 0.01 + abs(distance)
-            p = logistic_of_minus(sigma * distance)
-            grad[high] -= sigma * delta * p
-            grad[low] += sigma * delta * p
-            hess[high] += sigma**2 * delta * p * (1 - p)
-            hess[low] += sigma**2 * delta * p * (1 - p)
-            total += 2 * sigma * delta * p
-    if sum_norm and total > 0:
-        factor = math.log2(1 + total) / total
-        grad = [factor * value for value in grad]
-        hess = [factor * value for value in hess]
-    return grad, hess

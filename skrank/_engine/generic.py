@@ -1,0 +1,118 @@
+"""Metrics that are known as a Python function of one ranked list: slow, and right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.groups import show
+from skrank._engine.order import RankedCodes
+from skrank._engine.tables import Tables
+
+if TYPE_CHECKING:
+    from skrank._engine.judgments import Judgments
+
+MOST_ORDERS = 10_000  # ways to break the ties of a query that are tried
+
+
+@dataclass(frozen=True, eq=False)
+class GenericTables(Tables):
+    """The value of a function, its mean over the orders of ties by trying them.
+
+    Parameters
+    ----------
+    name : str
+        What is measured, for messages.
+    function : function of (ranked, unretrieved)
+        Labels of the first k ranks, and of the documents that are not in the list.
+    labels : ndarray (n_codes,)
+        Label of each code as the function sees it.
+    found : bool ndarray (n_codes,)
+        Whether documents of a code are relevant.
+    unjudged : int
+        This code and higher ones are of documents not judged.
+    k : int or None
+        Ranks that the function sees.
+    ids : ndarray (n_queries,)
+        Ids of the queries, for messages.
+    """
+
+    name: str
+    function: Callable[[np.ndarray, np.ndarray], object]
+    labels: np.ndarray
+    found: np.ndarray
+    unjudged: int
+    k: int | None
+    ids: np.ndarray
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes of relevant documents."""
+        return self.found
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        out = np.zeros(len(inverse))
+        for query in np.flatnonzero(inverse).tolist():
+            start, end = ranked.indptr[query : query + 2]
+            shown = start + ranked.retrieved[query]
+            left = ranked.codes[shown:end]
+            left = self.labels[left[left < self.unjudged]]
+            k = shown - start if self.k is None else min(self.k, shown - start)
+            orders = orders_of_ties(ranked.codes[start:shown], ranked.tied[start:shown], k)
+            if orders is None:
+                raise check.too_many_orders(self.name, self._query(query), MOST_ORDERS)
+            values = [self._value(self.labels[one], left, query) for one in orders.lists]
+            out[query] = inverse[query] * float(orders.chances @ values)
+        return out
+
+    def _value(self, labels: np.ndarray, left: np.ndarray, query: int) -> float:
+        value = self.function(labels, left.copy())
+        return check.list_value(value, self.name, self._query(query), labels)
+
+    def _query(self, query: int) -> str:
+        return show(self.ids[query])
+
+    def repeated(self, n_lists: int) -> GenericTables:
+        """The tables of the first query, for `n_lists` lists."""
+        return replace(self, ids=np.repeat(self.ids[:1], n_lists))
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """Nothing is known of the best list."""
+        raise TypeError(f"{self.name} is a function of one list: it has no best value.")
+
+
+class Orders(NamedTuple):
+    """Lists that ties may become, one a row, and the chance of each."""
+
+    lists: np.ndarray
+    chances: np.ndarray
+
+
+def orders_of_ties(codes: np.ndarray, tied: np.ndarray, k: int) -> Orders | None:
+    """The distinct lists of `k` codes that break ties; None if there are too many.
+
+    The next document of a block of ties is of each code that is left with a chance in proportion
+    to how many are left: lists that differ below rank `k`, or in documents of one code, are one.
+    """
+    lists, chances = np.empty((1, k), codes.dtype), np.ones(1)
+    for low, high in pairwise(np.append(np.flatnonzero(tied == 0), len(codes))):
+        kinds, counts = np.unique(codes[low:high], return_counts=True)
+        if len(kinds) == 1:
+            lists[:, low:high] = kinds[0]
+            continue
+        left = np.tile(counts, (len(lists), 1))
+        for rank in range(low, min(high, k)):
+            which, kind = np.nonzero(left)
+            if len(which) > MOST_ORDERS:
+                return None
+            chances = chances[which] * left[which, kind] / (high - rank)
+            lists, left = lists[which], left[which]
+            lists[:, rank] = kinds[kind]
+            left[np.arange(len(which)), kind] -= 1
+    return Orders(lists, chances)

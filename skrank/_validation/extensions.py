@@ -1,0 +1,183 @@
+"""Checks of what others add: classes of metrics, their names, tables, and functions of a list."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+# names and classes
+
+
+def check_metric_names(names: tuple[Any, ...], taken: Mapping[str, type], cls: type) -> None:
+    """Names that are read back, and that no other class has."""
+    if not names:
+        raise ValueError('register() has no name: write register("my_metric").')
+    for name in names:
+        check_metric_name(name)
+        other = taken.get(name)
+        if other is not None and not _same_source(other, cls):
+            raise ValueError(
+                f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
+                f"with skrank.unregister({name!r}) if that class is yours."
+            )
+
+
+def check_metric_name(name: object) -> str:
+    """A name as texts such as ``name(parameter=value)@k`` have it."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise ValueError(
+            f"{name!r} is no name for a metric: use small letters, digits and underscores, a "
+            "letter first, and no word of Python's own, such as 'my_metric'."
+        )
+    return name
+
+
+def check_metric_class(cls: object, base: type, name: str) -> None:
+    """A concrete, frozen dataclass of keyword parameters with defaults."""
+    if not (inspect.isclass(cls) and issubclass(cls, base)):
+        raise TypeError(
+            f"register({name!r}) takes a class that derives from skrank.Metric, not {cls!r}. "
+            "A function of one ranked list becomes a metric by skrank.metric_from_function."
+        )
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise TypeError(f"{cls.__name__} is no metric yet: it does not define {missing[0]}().")
+    wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
+    if "__dataclass_fields__" not in vars(cls):
+        raise TypeError(f"{cls.__name__} is no dataclass: {wanted}.")
+    if not vars(cls)["__dataclass_params__"].frozen:
+        raise TypeError(f"{cls.__name__} can be changed, and metrics are values: {wanted}.")
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if not field.kw_only:
+            raise TypeError(f"{cls.__name__}.{field.name} is not for keywords only: {wanted}.")
+        if field.default is dataclasses.MISSING:
+            raise TypeError(
+                f"{cls.__name__}.{field.name} has no default: give it one, so that the name "
+                f"{name!r} alone is a metric."
+            )
+        _refuse_unhashable(cls, field)
+
+
+def _refuse_unhashable(cls: type, field: dataclasses.Field[Any]) -> None:
+    try:
+        hash(field.default)
+    except TypeError:
+        raise TypeError(
+            f"{cls.__name__}.{field.name} has a default that can be changed, "
+            f"{field.default!r}: use a tuple."
+        ) from None
+
+
+def _same_source(one: type, other: type) -> bool:
+    """Whether a class is another, defined once more: a cell or a module that ran again."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _source(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+# tables
+
+
+def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
+    """A table as compiled loops take it: numbers in one contiguous block of one type."""
+    array: np.ndarray = np.require(np.asarray(value, dtype=dtype), requirements=["C", "W"])
+    if array.ndim != n_axes:
+        raise ValueError(f"{name} has {array.ndim} axes instead of {n_axes}.")
+    if np.isnan(array).any():
+        raise ValueError(f"{name} holds NaN: a table says what every label and rank is worth.")
+    return array
+
+
+def check_entries(
+    name: str, array: np.ndarray, axes: tuple[str, ...], entries: Mapping[str, int]
+) -> None:
+    """A table must have an entry for each label code and query, and one at least for each rank."""
+    for axis, size in zip(axes, array.shape, strict=True):
+        needed = entries[axis]
+        if size < needed or (axis != "ranks" and size > needed):
+            what = {"codes": "labels of scale.labels", "ranks": "ranks of scale.longest"}
+            raise ValueError(
+                f"{name} has {size} entries for the {needed} {what.get(axis, 'queries')}."
+            )
+
+
+def check_within(name: str, array: np.ndarray, low: float, high: float) -> None:
+    """Entries of a table between bounds."""
+    outside = array[(array < low) | (array > high)]
+    if outside.size:
+        raise ValueError(f"{name} holds {outside[0]:g}: entries are between {low:g} and {high:g}.")
+
+
+def check_falling(name: str, array: np.ndarray) -> None:
+    """Entries of a table that do not rise from rank to rank."""
+    rises = np.flatnonzero(np.diff(array) > 0)
+    if rises.size:
+        raise ValueError(f"{name} rises from rank {rises[0] + 1} to {rises[0] + 2}: it must not.")
+
+
+def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.ndarray) -> None:
+    """Codes of equal gain are one class, and bring the same to pairs."""
+    odd = np.flatnonzero(worth != worth[equals])
+    if odd.size:
+        one, other = labels[equals[odd[0]]], labels[odd[0]]
+        raise ValueError(
+            f"the labels {one:g} and {other:g} have equal gain and differ in {name}: documents of "
+            "equal gain are one class, and bring the same to pairs."
+        )
+
+
+# functions of one ranked list
+
+
+def check_list_function(function: object) -> Callable[..., Any]:
+    """A function of the labels of one ranked list."""
+    if callable(function):
+        return function
+    raise TypeError(
+        f"metric_from_function takes a function of the labels of one ranked list, not {function!r}."
+    )
+
+
+def takes_unretrieved(function: Callable[..., Any]) -> bool:
+    """Whether a function asks for the labels that its list does not contain."""
+    try:
+        return "unretrieved" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of compiled functions that do not tell
+        return False
+
+
+def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> float:
+    """What a function returned, if it is a number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        shown = ", ".join(f"{label:g}" for label in list(ranked)[:10])
+        more = ", ..." if len(ranked) > 10 else ""
+        raise ValueError(
+            f"{name} returned {value!r} for query {query}, whose list has the labels "
+            f"[{shown}{more}]: it must return a finite number for every list."
+        )
+    return number
+
+
+def too_many_orders(name: str, query: str, most: int) -> ValueError:
+    """The error for ties that break in more ways than can be tried."""
+    return ValueError(
+        f"the ties of query {query} can be broken in more than {most} ways, and {name} is known as "
+        "a function of one list only, so that each would have to be tried: break the ties of the "
+        'scores, set a cut-off, or choose ties="stable", "worst" or "best".'
+    )

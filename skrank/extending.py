@@ -1,0 +1,39 @@
+"""What metrics and objectives of one's own are made of.
+
+A metric is a frozen dataclass that derives from `skrank.Metric` and says, in `tables`, what each
+label and each rank is worth. The tables name the family whose compiled loops read them:
+
+- `QuadraticTables`: gains at ranks, and pairs of documents (`PairWorth`): DCG, AP, GAP, Q-measure;
+- `CascadeTables`: a user who reads on until satisfied: ERR, PFound, reciprocal rank;
+- `PreferenceTables`: worse documents above each relevant one: bpref, rpref;
+- `StrictTables`: what has no closed form for ties: interpolated and inferred precision;
+- `SetMetric` and `RelevantSet` are bases of ratios of two counts over the documents shown:
+  precision, recall.
+
+They stand on `Scale`, which tells the labels, ranks and queries of the data. `Line` and `Lists`
+turn sums into values, such as counts into shares; `Smooth` says that `skrank.SoftRank` may train on
+the metric. An objective derives from `skrank.Objective` and binds to `Judgments`, as a
+`BoundObjective` or, if its gradient is that of a function, as a `BoundLoss`.
+
+`skrank.register` gives a metric its name, `skrank.testing` its tests.
+"""
+
+from skrank._engine.cascade import CascadeTables as CascadeTables
+from skrank._engine.judgments import Judgments as Judgments
+from skrank._engine.preference import PreferenceTables as PreferenceTables
+from skrank._engine.quadratic import PairWorth as PairWorth
+from skrank._engine.quadratic import QuadraticTables as QuadraticTables
+from skrank._engine.queries import Queries as Queries
+from skrank._engine.sets import RelevantSet as RelevantSet
+from skrank._engine.sets import SetMetric as SetMetric
+from skrank._engine.strict import StrictTables as StrictTables
+from skrank._engine.tables import Line as Line
+from skrank._engine.tables import Lists as Lists
+from skrank._engine.tables import Scale as Scale
+from skrank._engine.tables import Smooth as Smooth
+from skrank._engine.tables import Tables as Tables
+from skrank._engine.tables import discounts as discounts
+from skrank.metrics import Metric as Metric
+from skrank.objectives.base import BoundLoss as BoundLoss
+from skrank.objectives.base import BoundObjective as BoundObjective
+from skrank.objectives.base import Objective as Objective

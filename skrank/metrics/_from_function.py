@@ -1,0 +1,157 @@
+"""Metrics that are Python functions of one ranked list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.generic import GenericTables
+from skrank._engine.metric import Metric
+from skrank._engine.names import known
+from skrank._engine.tables import Scale
+
+
+def metric_from_function(
+    function: Callable[..., float],
+    name: str | None = None,
+    *,
+    greater_is_better: bool = True,
+    needs_relevant: bool = True,
+    value_range: str = "(-inf, inf)",
+    unjudged: float = 0.0,
+    **settings: Any,
+) -> FunctionMetric:
+    """The metric of a Python function of one ranked list.
+
+    It serves wherever a metric does: called, in `skrank.evaluate`, as scorer, as eval metric of
+    boosters, for early stopping and `GroupedRanker`; but not as objective, whose gradients need a
+    metric of a family. It runs in Python once per query, and for tied scores once per order.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(ranked)`` or ``function(ranked, unretrieved)``: labels in rank order, best
+        document first and down to the cut-off, and labels of the judged documents that the list
+        does not contain, as float arrays. Returns a finite number.
+    name : str, optional
+        What reports call it. Default: the name of the function, as far as it is one for metrics.
+    greater_is_better : bool
+        Whether rankings are the better the higher their value.
+    needs_relevant : bool
+        Whether it is not defined for queries without a document whose label is above 0, so that
+        `empty` says what becomes of them and `function` does not see them.
+    value_range : str
+        Range of the values, as in "[0, 1]", for tables and tests.
+    unjudged : float
+        Label under which `function` sees documents without a label; NaN to tell them apart.
+    **settings
+        `k`, `condensed`, `empty`, `ties` and `average`: see `skrank.Metric`. With
+        ``ties="average"`` the value is the exact mean over the orders of tied documents, found by
+        trying all that differ within the first k ranks.
+
+    Returns
+    -------
+    FunctionMetric
+        ``metric @ 10`` cuts it. It is picklable if `function` is; it is not registered, so that
+        its name alone stands for nothing.
+
+    Raises
+    ------
+    TypeError
+        If `function` is not callable.
+    ValueError
+        If the name is none, or is that of a metric of skrank's. When it measures: if the ties of a
+        query break in more than 10,000 ways, or `function` returns no finite number.
+
+    See Also
+    --------
+    register : metrics of a family, which are fast and can be trained on.
+
+    Examples
+    --------
+    >>> import numpy as np, skrank
+    >>> def first_relevant(ranked):
+    ...     return 1 / (1 + np.argmax(ranked > 0)) if (ranked > 0).any() else 0.0
+    >>> metric = skrank.metric_from_function(first_relevant, value_range="[0, 1]")
+    >>> metric([0, 1, 2], [3, 2, 1])
+    0.5
+    >>> metric([0, 1, 2], [1, 1, 1]) == skrank.metric("rr")([0, 1, 2], [1, 1, 1])
+    True
+    >>> skrank.evaluate([0, 1, 2], [3, 2, 1], groups=[1, 1, 1], metrics=[metric @ 2]).mean
+    first_relevant@2    0.5
+    Name: mean, dtype: float64
+    """
+    function = check.check_list_function(function)
+    return FunctionMetric(
+        function=function,
+        name=getattr(function, "__name__", "") if name is None else name,
+        greater_is_better=greater_is_better,
+        needs_relevant=needs_relevant,
+        value_range=value_range,
+        unjudged=unjudged,
+        **settings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionMetric(Metric):
+    """A Python function of one ranked list as a metric: `metric_from_function` makes it.
+
+    Attributes
+    ----------
+    function, name, greater_is_better, needs_relevant, value_range, unjudged
+        As given to `metric_from_function`.
+    k, condensed, empty, ties, average
+        See `Metric`.
+    """
+
+    names = ("function",)  # for messages: each has its own
+    unnamed: ClassVar[tuple[str, ...]] = (
+        "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
+    )  # fmt: skip
+
+    function: Callable[..., float] = None  # type: ignore[assignment,misc]
+    name: str = ""
+    greater_is_better: bool = True  # type: ignore[misc]
+    needs_relevant: bool = True  # type: ignore[misc]
+    value_range: str = "(-inf, inf)"  # type: ignore[misc]
+    unjudged: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.check_list_function(self.function)
+        check.check_metric_names((self.name,), known(), type(self))
+        self._set(
+            names=(self.name,),
+            greater_is_better=check.check_flag("greater_is_better", self.greater_is_better),
+            needs_relevant=check.check_flag("needs_relevant", self.needs_relevant),
+            unjudged=float(self.unjudged),
+        )
+
+    @property
+    def untrainable(self) -> str | None:
+        """Nothing is known but values of lists."""
+        return (
+            "it is a Python function of one list. Train on a metric of a family, and stop early "
+            "or search on this one; or write it as a class: see skrank.register."
+        )
+
+    def tables(self, scale: Scale, k: int | None) -> GenericTables:
+        """Read by trying every order."""
+        labels = scale.labels.copy()
+        labels[scale.unjudged :] = self.unjudged
+        function, found = self.function, scale.labels > 0
+        if not check.takes_unretrieved(function):
+            function = partial(_of_ranked, function)
+        ids = scale.judgments.queries.ids
+        return GenericTables(str(self), function, labels, found, scale.unjudged, k, ids)
+
+
+def _of_ranked(function: Callable[..., float], ranked: np.ndarray, _: np.ndarray) -> float:
+    """Without the documents that the list does not contain."""
+    return function(ranked)

@@ -1,0 +1,164 @@
+"""Lists to rank: random ragged queries, and queries that are easily forgotten."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank.testing._orders import Labels, tie_orders
+
+NAN, INF = math.nan, math.inf
+SPECIAL: dict[
+    str, tuple[list[float], list[float]]
+] = {  # labels and scores of queries that are easily forgotten
+    "one": ([3], [0.5]),
+    "one zero": ([0], [0.5]),
+    "one unjudged": ([NAN], [0.5]),
+    "tied": ([0, 1, 3, 0], [2, 2, 2, 2]),
+    "irrelevant": ([0, 0, 0], [3, 1, 2]),
+    "nothing retrieved": ([2, 0, 1], [-INF] * 3),
+    "no relevant retrieved": ([2, 0, NAN], [-INF, 1, 2]),
+    "unjudged first": ([NAN, NAN, 1, 2], [4, 3, 2, 1]),
+    "unjudged tied": ([NAN, 2, NAN, 0], [1, 1, 1, 0]),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredLists:
+    """Labels, scores and query of each row.
+
+    Attributes
+    ----------
+    relevance, scores, groups : ndarrays of shape (n_rows,)
+        As metrics take them: NaN = not judged, -inf = judged but not retrieved.
+    """
+
+    relevance: np.ndarray
+    scores: np.ndarray
+    groups: np.ndarray
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.relevance, self.scores, self.groups))
+
+    @property
+    def relevance_and_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """What a metric is called with, but for the groups."""
+        return self.relevance, self.scores
+
+    @property
+    def max_grade(self) -> int:
+        """Highest label, rounded up, at least 1."""
+        return max(1, math.ceil(np.nanmax(self.relevance, initial=0)))
+
+    @property
+    def ids(self) -> list:
+        """Queries in the order of their first row."""
+        return list(dict.fromkeys(self.groups.tolist()))
+
+    def queries(self) -> Iterator[tuple[list[float], Labels]]:
+        """Scores and labels (None = not judged) of each query in row order."""
+        for query in self.ids:
+            rows = self.groups == query
+            yield self.scores[rows].tolist(), without_nan(self.relevance[rows])
+
+    def reordered(self, rows: np.ndarray) -> ScoredLists:
+        """These rows, in this order."""
+        return ScoredLists(self.relevance[rows], self.scores[rows], self.groups[rows])
+
+    def with_scores(self, scores: np.ndarray) -> ScoredLists:
+        """The same documents with other scores."""
+        return ScoredLists(self.relevance, scores, self.groups)
+
+    def retrieved(self) -> ScoredLists:
+        """The same documents, each with a finite score."""
+        rng = np.random.default_rng(len(self.scores))
+        low = ~np.isfinite(self.scores)
+        return self.with_scores(np.where(low, rng.normal(size=len(low)) - 3, self.scores))
+
+    def every_order(self) -> tuple[ScoredLists, np.ndarray]:
+        """Lists without ties, one query for each order of the ties of each query; whose it is."""
+        rows, places, owners = [], [], []
+        for number, query in enumerate(self.ids):
+            mine = np.flatnonzero(self.groups == query)
+            scores = self.scores[mine]
+            lost = mine[scores == -INF]
+            for order in tie_orders(scores.tolist(), mine.tolist()):
+                rows.append(np.concatenate([order, lost]).astype(int))
+                falling = -np.arange(float(len(order)))
+                places.append(np.concatenate([falling, np.full(len(lost), -INF)]))
+                owners.append(number)
+        groups = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+        labels = self.relevance[np.concatenate(rows)]
+        return ScoredLists(labels, np.concatenate(places), groups), np.array(owners)
+
+
+def without_nan(labels: np.ndarray) -> Labels:
+    """Labels of an array as a list, NaN (unjudged) as None."""
+    return [None if label != label else float(label) for label in labels]
+
+
+def make_lists(
+    random_state: int,
+    *,
+    n_queries: int = 8,
+    longest: int = 6,
+    grades: int = 3,
+    unjudged: float = 0.15,
+    missing: float = 0.15,
+    levels: int | None = None,
+    special: bool = True,
+    scattered: bool = True,
+) -> ScoredLists:
+    """Random ragged queries, and some that are easily forgotten.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed.
+    n_queries : int
+        Random queries, beside the special ones.
+    longest : int
+        Most documents of a query.
+    grades : int
+        Highest grade; it occurs.
+    unjudged, missing : float
+        Share of the documents without a label, and of those that are not retrieved.
+    levels : int, optional
+        Scores take so many values, so that many are tied. Default: none are.
+    special : bool
+        Add queries of one document, without a relevant one, with nothing retrieved, all tied, ...
+    scattered : bool
+        Shuffle the rows, so that queries are not contiguous.
+
+    Returns
+    -------
+    ScoredLists
+        ``relevance, scores, groups``.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.testing import make_lists
+    >>> relevance, scores, groups = make_lists(0, n_queries=5)
+    >>> 0 < skrank.metric("gap")(relevance, scores, groups=groups) < 1
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    sizes = rng.integers(1, longest + 1, n_queries)
+    n = int(sizes.sum())
+    relevance = rng.integers(0, grades + 1, n).astype(float)
+    relevance[0] = grades
+    relevance[1:][rng.random(n - 1) < unjudged] = np.nan
+    scores = rng.normal(size=n) if levels is None else rng.integers(0, levels, n).astype(float)
+    scores[rng.random(n) < missing] = -np.inf
+    groups = np.repeat([f"q{i}" for i in range(n_queries)], sizes).astype(object)
+    if special:
+        relevance = np.concatenate([relevance, *(labels for labels, _ in SPECIAL.values())])
+        scores = np.concatenate([scores, *(values for _, values in SPECIAL.values())])
+        names = [np.full(len(labels), name, object) for name, (labels, _) in SPECIAL.items()]
+        groups = np.concatenate([groups, *names])
+    made = ScoredLists(relevance, scores, groups)
+    return made.reordered(rng.permutation(len(groups))) if scattered else made

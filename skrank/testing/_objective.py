@@ -1,0 +1,197 @@
+"""All properties of an objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skrank._engine.judgments import judge
+from skrank.metrics import Metric
+from skrank.objectives import Objective, as_objective
+from skrank.testing._case import Inapplicable, close, hold, run
+from skrank.testing._lists import ScoredLists, make_lists
+from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveCase:
+    """An objective, with what is known of it."""
+
+    objective: Objective
+    shift_invariant: bool
+    random: bool
+
+    @cached_property
+    def data(self) -> ScoredLists:
+        """Untied lists, documents without a label among them."""
+        return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
+
+    def gradient(self, data: ScoredLists, **more: object) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature of a call."""
+        objective = self.objective.on_scale(self.data.max_grade)
+        return objective(data.relevance, data.scores, groups=data.groups, **more)
+
+    def bound(self, data: ScoredLists, dtype: type = np.float64, rounds: int = 1) -> np.ndarray:
+        """Gradient and curvature as boosters ask for them."""
+        judgments = judge(data.relevance, data.groups)
+        bound = self.objective.on_scale(data.max_grade).bind(judgments)
+        scores = judgments.queries.gather(data.scores)
+        out: np.ndarray = np.full((2, len(scores)), np.nan, dtype)
+        for _ in range(rounds):
+            bound.gradient(scores, *out)
+        return np.stack([judgments.queries.scatter(one) for one in out])
+
+
+def gradients_are_numbers(case: ObjectiveCase) -> None:
+    """Gradients are finite, curvatures at least 0, and there are some."""
+    for data in (case.data, make_lists(32, levels=2).retrieved()):
+        grad, hess = case.gradient(data)
+        hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is no number")
+        hold((hess >= 0).all(), "a curvature is below 0")
+        hold(grad.any() and hess.any(), "there is nothing to learn")
+
+
+def gradients_balance(case: ObjectiveCase) -> None:
+    """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
+    if not case.shift_invariant:
+        raise Inapplicable("scores have a place, too")
+    data = case.data
+    grad, hess = case.gradient(data)
+    for query in data.ids:
+        mine = grad[data.groups == query]
+        assert_allclose(mine.sum(), 0, atol=1e-9 * max(1, np.abs(mine).sum()))
+    close(case.gradient(data.with_scores(data.scores + 64)), (grad, hess), 1e-7)
+
+
+def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
+    """A query does not see the others, but for the scale of grades; its rows come in any order."""
+    if case.random or case.objective.takes_positions:
+        raise Inapplicable("draws and positions go by rows")
+    together = np.stack(case.gradient(case.data))
+    for query in case.data.ids:
+        rows = case.data.groups == query
+        close(case.gradient(case.data.reordered(rows)), together[:, rows], 1e-9)
+    moved = np.random.default_rng(0).permutation(len(case.data.groups))
+    close(case.gradient(case.data.reordered(moved)), together[:, moved], 1e-9)
+
+
+def weights_scale_gradients(case: ObjectiveCase) -> None:
+    """The gradients of a query are multiplied by its weight."""
+    data = case.data
+    weight_of = {query: (0, 0.5, 1, 3)[number % 4] for number, query in enumerate(data.ids)}
+    weights = np.array([weight_of[query] for query in data.groups], float)
+    plain = np.stack(case.gradient(data))
+    close(case.gradient(data, sample_weight=weights), weights * plain, 1e-9)
+
+
+def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
+    """Gradients are the slopes of `losses`, by finite differences."""
+    if not case.objective.is_function:
+        raise Inapplicable("its gradient is that of no function")
+    data = judged_lists(33, n_queries=4, longest=6)
+    judgments = judge(data.relevance, data.groups)
+    objective = case.objective.on_scale(data.max_grade)
+
+    def loss(scores: np.ndarray) -> float:
+        grad, hess = np.empty(len(scores)), np.empty(len(scores))
+        return float(objective.bind(judgments).losses(scores, grad, hess).sum())  # type: ignore[attr-defined]
+
+    grad = case.bound(data)[0]
+    for row in range(len(grad)):
+        step = np.zeros(len(grad))
+        step[row] = 1e-5
+        slope = (loss(data.scores + step) - loss(data.scores - step)) / 2e-5
+        assert_allclose(grad[row], slope, rtol=1e-5, atol=1e-7)
+
+
+def single_precision_is_close(case: ObjectiveCase) -> None:
+    """Boosters take float32; what they get is close to a call, which is in float64."""
+    single, double = case.bound(case.data, np.float32), case.bound(case.data)
+    assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
+    assert_array_equal(double, np.stack(case.gradient(case.data)))
+
+
+def rounds_repeat(case: ObjectiveCase) -> None:
+    """The same rounds on the same data give the same bits."""
+    assert_array_equal(case.bound(case.data, rounds=3), case.bound(case.data, rounds=3))
+
+
+def scores_that_are_none_are_refused(case: ObjectiveCase) -> None:
+    """NaN and infinite scores are errors, not gradients."""
+    for odd in (np.nan, np.inf, -np.inf):
+        scores = case.data.scores.copy()
+        scores[3] = odd
+        try:
+            case.gradient(case.data.with_scores(scores))
+        except ValueError:
+            continue
+        raise AssertionError(f"a score of {odd} gives gradients")
+
+
+def copies_are_equal(case: ObjectiveCase) -> None:
+    """Pickled, copied and cloned objectives are equal, with equal hashes."""
+    copies_of(case.objective)
+
+
+def boosters_take_it(case: ObjectiveCase) -> None:
+    """The callables of both boosters give its gradients."""
+    if case.objective.takes_positions:
+        raise Inapplicable("it learns from round to round")
+    boosters_train_on_it(case.objective.on_scale(3))
+
+
+OBJECTIVE = [
+    ("gradients are numbers", gradients_are_numbers),
+    ("gradients balance", gradients_balance),
+    ("queries are trained on alone", queries_are_trained_on_alone),
+    ("weights scale gradients", weights_scale_gradients),
+    ("gradients are those of the loss", gradients_are_those_of_the_loss),
+    ("single precision is close", single_precision_is_close),
+    ("rounds repeat", rounds_repeat),
+    ("scores that are none are refused", scores_that_are_none_are_refused),
+    ("copies are equal", copies_are_equal),
+    ("boosters train on it", boosters_take_it),
+]
+
+
+def check_objective(
+    objective: str | Metric | Objective, *, shift_invariant: bool = True, random: bool = False
+) -> list[str]:
+    """Test everything that holds for every objective of skrank.
+
+    Gradients are finite and curvatures at least 0; those of a query depend on it alone, sum to 0,
+    scale with its weight, and are those of its loss, if it has one, by finite differences; single
+    precision is close to double; bad scores are refused; rounds repeat; copies are equal; both
+    boosters get the same gradients, as far as they are installed.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective
+    shift_invariant : bool
+        Whether only differences of scores matter, so that gradients of a query sum to 0. So it is
+        with ranking; not with regression.
+    random : bool
+        Whether it draws, so that gradients depend on the order of rows.
+
+    Returns
+    -------
+    list of str
+        The properties that were tested. Those that do not apply are left out.
+
+    Raises
+    ------
+    AssertionError
+        For the first property that does not hold, which the message names.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.testing import check_objective
+    >>> "gradients are those of the loss" in check_objective(skrank.Softmax())
+    True
+    """
+    chosen = as_objective(objective)
+    return run(chosen, OBJECTIVE, ObjectiveCase(chosen, shift_invariant, random))

@@ -1,0 +1,128 @@
+"""Properties of a metric that training rests on: swaps, and the gradients of LambdaRank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from skrank._engine.judgments import judge
+from skrank.metrics import Metric, Mixture
+from skrank.objectives import LambdaRank
+from skrank.testing._case import SEEDS, Case, Inapplicable, close, hold, worth_of_lists
+from skrank.testing._lists import make_lists, without_nan
+from skrank.testing._orders import lambdas, swap_delta
+from skrank.testing._use import boosters_train_on_it
+
+
+def trainable(metric: Metric) -> bool:
+    """Whether LambdaRank takes it."""
+    try:
+        LambdaRank(metric)
+    except ValueError:
+        return False
+    return True
+
+
+def _objective(case: Case) -> LambdaRank:
+    if not trainable(case.metric):
+        raise Inapplicable("it is not trained on")
+    return LambdaRank(case.metric, tie_order="stable")
+
+
+def _refuse_mixture(metric: Metric) -> None:
+    if isinstance(metric, Mixture):
+        raise Inapplicable("its parts change, each by its own")
+
+
+def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
+    """Change of the value of one list for every swap of ranks a < b, by the family's tables."""
+    plan = metric.bind(judge(labels))
+    return plan.tables.deltas(plan.judgments.codes) * plan.inverse[0] * plan.slope()[0]
+
+
+def deltas_are_those_of_swaps(case: Case) -> None:
+    """The change that a swap brings is that of the value."""
+    _refuse_mixture(case.metric)
+    rng = np.random.default_rng(0)
+    metric = case.metric.on_scale(3)
+    unjudged = 0 if metric.condensed else np.nan
+    worth = worth_of_lists(metric)
+    for n in (1, 2, 5, 8):
+        for grades in ([0, 1, 2, 3, unjudged], [0, 0, 0, 3], [0, 2]):
+            labels = rng.choice(np.array(grades, float), n)
+            labels[rng.integers(n)] = 3
+            found, ranked = swap_deltas(metric, labels), without_nan(labels)
+            for a in range(n):
+                for b in range(a + 1, n):
+                    close(found[a, b], swap_delta(worth, ranked, a + 1, b + 1), 1e-10)
+
+
+def better_documents_gain_upwards(case: Case) -> None:
+    """No swap that moves a better document up makes the list worse."""
+    _refuse_mixture(case.metric)
+    if not case.monotone:
+        raise Inapplicable("a better document further up may be worth less")
+    sign = 1 if case.metric.greater_is_better else -1
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        labels = rng.integers(0, 4, 10)
+        labels[0] = 3
+        falls = sign * swap_deltas(case.metric, labels)[np.triu(np.greater.outer(labels, labels))]
+        hold((falls <= 1e-15).all(), f"a swap of {labels.tolist()} changes it by {falls.max()}")
+
+
+def gradients_are_the_double_loop(case: Case) -> None:
+    """LambdaRank pulls every pair as hard as its swap changes the metric."""
+    plain = _objective(case)
+    _refuse_mixture(case.metric)
+    for objective in (plain, replace(plain, norm=False, truncation_level=3)):
+        data = make_lists(5, levels=4, longest=7).retrieved()
+        metric = case.metric.on_scale(data.max_grade)
+        worth = worth_of_lists(metric)
+        grad, hess = objective(data.relevance, data.scores, groups=data.groups)
+        for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
+            rows = data.groups == query
+            plan = metric.bind(judge(data.relevance[rows]))
+            best = plan.inverse_ideal(objective.ideal_cutoff)[0]
+            norm = objective.norm
+            expected = lambdas(
+                worth, scores, labels,
+                normalizer=plan.inverse[0] / best if best else 0.0, signed=True,
+                truncation_level=objective.truncation_level, score_norm=norm, sum_norm=norm,
+            )  # fmt: skip
+            close([grad[rows], hess[rows]], expected, 1e-9)
+
+
+def gradients_balance(case: Case) -> None:
+    """Gradients of a query sum to 0, curvatures are positive, and there are some."""
+    objective = _objective(case)
+    found = 0.0
+    for seed in SEEDS:
+        data = make_lists(seed, levels=6, n_queries=30, longest=20).retrieved()
+        grad, hess = objective(data.relevance, data.scores, groups=data.groups)
+        hold((hess >= 0).all(), "a curvature is below 0")
+        for query in data.ids:
+            rows = data.groups == query
+            assert_allclose(grad[rows].sum(), 0, atol=1e-12 * max(1, np.abs(grad[rows]).sum()))
+            labels = np.nan_to_num(data.relevance[rows])
+            best, worst = grad[rows][labels == labels.max()], grad[rows][labels == labels.min()]
+            hold((best <= 1e-15).all(), "the best documents are pulled down")
+            hold((worst >= -1e-15).all(), "the worst documents are pulled up")
+        found += np.abs(grad).sum()
+    hold(found, "no document is pulled")
+
+
+def it_serves_boosters(case: Case) -> None:
+    """Both boosters train on it."""
+    boosters_train_on_it(_objective(case).on_scale(3))
+
+
+TRAINING = [
+    ("swaps change it as its tables say", deltas_are_those_of_swaps),
+    ("better documents gain by going up", better_documents_gain_upwards),
+    ("gradients are the double loop over pairs", gradients_are_the_double_loop),
+    ("gradients balance", gradients_balance),
+    ("boosters train on it", it_serves_boosters),
+]

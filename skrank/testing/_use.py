@@ -1,0 +1,172 @@
+"""Properties of a metric or objective as other tools meet it: by name, copied, in a scorer."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import cross_validate
+
+from skrank._engine.groups import with_groups
+from skrank.metrics import Metric, metric
+from skrank.model_selection import QueryKFold
+from skrank.objectives import Objective
+from skrank.scoring import scorer
+from skrank.testing._case import Case, Inapplicable, close, hold
+from skrank.testing._lists import ScoredLists, make_lists
+
+
+class Given(BaseEstimator):
+    """A model whose scores are its first feature."""
+
+    def __init__(self, metric: Metric | Objective | None = None) -> None:
+        self.metric = metric
+
+    def fit(self, X: Any, y: Any) -> Given:
+        """Learn nothing."""
+        self.fitted_ = True
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The first feature."""
+        return X[:, 0]
+
+
+def judged_lists(seed: int, **how: Any) -> ScoredLists:
+    """Contiguous queries whose documents are all judged and retrieved, without ties."""
+    how = {"n_queries": 12, "longest": 9} | how
+    return make_lists(seed, unjudged=0, missing=0, special=False, scattered=False, **how)
+
+
+def name_parses_back(case: Case) -> None:
+    """``skrank.metric(str(metric))`` is the metric."""
+    if not case.registered:
+        raise Inapplicable("it has no registered name")
+    hold(metric(str(case.metric)) == case.metric, f"{case.metric} is read as another metric")
+
+
+def copies_are_equal(case: Case) -> None:
+    """Pickled, copied and cloned metrics are equal, with equal hashes and values."""
+    copies_of(case.metric)
+    data = judged_lists(21)
+    copied = copy.deepcopy(case.settled)
+    value = case.settled(data.relevance, data.scores, groups=data.groups)
+    hold(copied(data.relevance, data.scores, groups=data.groups) == value, "copies differ")
+
+
+def copies_of(thing: Metric | Objective) -> None:
+    """Pickled, copied and cloned things are equal, with equal hashes."""
+    copies = [copy.copy(thing), copy.deepcopy(thing), clone(Given(thing)).metric]
+    try:
+        copies.append(pickle.loads(pickle.dumps(thing)))
+    except (AttributeError, pickle.PicklingError) as error:
+        # a class or function that no module has travels by cloudpickle, as joblib's workers get it
+        if "local object" not in str(error) and "attribute lookup" not in str(error):
+            raise
+    for one in copies:
+        hold(one == thing and hash(one) == hash(thing), "a copy is not equal")
+
+
+def scorers_measure_it(case: Case) -> None:
+    """Scorers of scikit-learn give its value on each fold, on the scale of all labels."""
+    data = judged_lists(22)
+    labels, scores, groups = data
+    chosen = scorer(case.settled)
+    y = with_groups(labels, groups)
+    cv = QueryKFold(3)
+    found = cross_validate(Given(), scores[:, None], y, scoring=chosen, cv=cv)["test_score"]
+    on = case.settled.on_scale(data.max_grade)
+    sign = 1 if on.greater_is_better else -1
+    expected = [
+        sign * on(labels[test], scores[test], groups=groups[test])
+        for _, test in cv.split(scores[:, None], y)
+    ]
+    close(found, expected)
+
+
+def eval_metrics_of_lightgbm_measure_it(case: Case) -> None:
+    """LightGBM's eval metric gives its value."""
+    data, sizes, _ = _for_boosters("lightgbm")
+    from skrank.lightgbm import eval_metric
+
+    on = case.settled.on_scale(data.max_grade)
+    dataset = _dataset(data, sizes)
+    name, value, better = eval_metric(on)(data.scores, dataset)
+    close(value, on(*data.relevance_and_scores, groups=data.groups))
+    hold((name, better) == (str(on), on.greater_is_better), f"it is called {name}")
+
+
+def eval_metrics_of_xgboost_measure_it(case: Case) -> None:
+    """XGBoost's eval metric gives its value."""
+    data, _, numbers = _for_boosters("xgboost")
+    from skrank.xgboost import eval_metric
+
+    on = case.settled.on_scale(data.max_grade)
+    _, value = eval_metric(on)(data.scores, _matrix(data, numbers))
+    close(value, on(*data.relevance_and_scores, groups=data.groups))
+
+
+def _for_boosters(name: str) -> tuple[ScoredLists, np.ndarray, np.ndarray]:
+    """Lists as boosters take them: sizes and numbers of queries."""
+    if find_spec(name) is None:
+        raise Inapplicable(f"{name} is not installed")
+    data = judged_lists(23)
+    numbers = np.unique(data.groups, return_inverse=True)[1]
+    numbers = np.cumsum(np.diff(numbers, prepend=numbers[0]) != 0)
+    return data, np.bincount(numbers), numbers
+
+
+def boosters_train_on_it(objective: Objective) -> None:
+    """The callables of both boosters give the gradients of a call, in single precision."""
+    tried = 0
+    for name, factor in (("lightgbm", 1), ("xgboost", 2)):
+        try:
+            data, sizes, numbers = _for_boosters(name)
+        except Inapplicable:
+            continue
+        tried += 1
+        found = _gradients_in(name, objective, data, sizes, numbers)
+        grad, hess = objective(*data.relevance_and_scores, groups=data.groups)
+        for one, expected in zip(found, (grad, factor * hess), strict=True):
+            assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+    if not tried:
+        raise Inapplicable("no booster is installed")
+
+
+def _gradients_in(
+    name: str, objective: Objective, data: ScoredLists, sizes: np.ndarray, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    if name == "lightgbm":
+        import skrank.lightgbm
+
+        return skrank.lightgbm.objective(objective)(data.scores, _dataset(data, sizes))
+    import skrank.xgboost
+
+    return skrank.xgboost.objective(objective)(data.scores, _matrix(data, numbers))
+
+
+def _dataset(data: ScoredLists, sizes: np.ndarray) -> Any:
+    import lightgbm
+
+    nothing, quiet = np.zeros((len(data.scores), 1)), {"verbose": -1}
+    return lightgbm.Dataset(nothing, data.relevance, group=sizes, params=quiet).construct()
+
+
+def _matrix(data: ScoredLists, numbers: np.ndarray) -> Any:
+    import xgboost
+
+    return xgboost.DMatrix(np.zeros((len(data.scores), 1)), data.relevance, qid=numbers)
+
+
+USE = [
+    ("its name parses back", name_parses_back),
+    ("copies are equal", copies_are_equal),
+    ("scorers measure it", scorers_measure_it),
+    ("eval metrics of LightGBM measure it", eval_metrics_of_lightgbm_measure_it),
+    ("eval metrics of XGBoost measure it", eval_metrics_of_xgboost_measure_it),
+]

@@ -1,0 +1,176 @@
+"""Metrics that are Python functions of one ranked list: values, ties, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_validate
+
+import skrank
+from skrank._engine.generic import MOST_ORDERS, orders_of_ties
+from skrank._engine.judgments import judge
+from skrank.testing import check_metric, make_lists, make_ranking
+from tests.helpers.metrics_cases import close, per_query
+
+NAN = float("nan")
+
+
+def my_dcg(ranked):
+    return float(((2**ranked - 1) / np.log2(np.arange(2, len(ranked) + 2))).sum())
+
+
+def first(ranked):
+    found = np.flatnonzero(ranked > 0)
+    return 1 / (1 + found[0]) if len(found) else 0.0
+
+
+def found_share(ranked, unretrieved):
+    relevant = (ranked > 0).sum() + (unretrieved > 0).sum()
+    return float((ranked > 0).sum() / relevant)
+
+
+PAIRS = [(my_dcg, "dcg"), (first, "rr"), (found_share, "recall")]
+
+
+@pytest.mark.parametrize(("function", "name"), PAIRS)
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_values_are_those_of_the_compiled_metric(function, name, k):
+    ours = skrank.metric_from_function(function, k=k)
+    theirs = skrank.metric(name, k=k)
+    if k is not None and name == "recall":  # which needs the documents below the cut-off
+        return
+    for ties in ("average", "stable", "worst", "best"):
+        for condensed in (False, True):
+            changes = {"ties": ties, "condensed": condensed}
+            for seed in range(3):
+                data = make_lists(seed, levels=3, longest=7)
+                close(
+                    per_query(skrank.metric(ours, **changes), data),
+                    per_query(skrank.metric(theirs, **changes), data),
+                )
+
+
+@pytest.mark.parametrize(("function", "name"), PAIRS)
+def test_it_has_the_properties_of_metrics(function, name):
+    high = "[0, inf)" if name == "dcg" else "[0, 1]"
+    held = check_metric(skrank.metric_from_function(function, value_range=high))
+    assert "ties count as the mean over their orders" in held
+    assert "eval metrics of XGBoost measure it" in held
+    assert "gradients balance" not in held
+
+
+def test_it_is_a_scorer_and_stops_early():
+    lightgbm = pytest.importorskip("lightgbm")
+    data = make_ranking(n_queries=40, n_docs=8, random_state=0)
+    y = skrank.with_groups(data.relevance, data.qid)
+    metric = skrank.metric_from_function(first) @ 5
+    found = cross_validate(
+        skrank.GroupedRanker(Ridge()), data.X, y, cv=skrank.QueryKFold(2),
+        scoring=skrank.scorer(metric, "rr@5"), n_jobs=2,
+    )  # fmt: skip
+    assert_array_equal(found["test_first@5"], found["test_rr@5"])
+    ranker = skrank.GroupedRanker(
+        lightgbm.LGBMRanker(n_estimators=20, verbosity=-1), objective="gap", eval_metric=metric,
+        validation_fraction=0.3, early_stopping_rounds=3, scoring=metric,
+    ).fit(data.X, y)  # fmt: skip
+    assert ranker.score(data.X, y) == metric(y, ranker.predict(data.X))
+
+
+def test_the_labels_that_it_sees():
+    seen = []
+
+    def spy(ranked, unretrieved):
+        seen.append((ranked.tolist(), unretrieved.tolist()))
+        return 1.0
+
+    labels, scores = [NAN, 2, 0, 1, NAN], [5, 4, 3, -np.inf, -np.inf]
+    skrank.metric_from_function(spy)(labels, scores)
+    skrank.metric_from_function(spy, k=2)(labels, scores)
+    skrank.metric_from_function(spy, condensed=True)(labels, scores)
+    assert seen == [([0, 2, 0], [1]), ([0, 2], [1]), ([2, 0], [1])]
+    seen.clear()
+    skrank.metric_from_function(spy, unjudged=NAN)(labels, scores)
+    assert str(seen) == "[([nan, 2.0, 0.0], [1.0])]"
+
+
+def test_queries_without_relevant_documents():
+    calls = []
+
+    def length(ranked):
+        calls.append(len(ranked))
+        return float(len(ranked))
+
+    given = ([0, 0, 1], [3, 2, 1]), {"groups": ["a", "a", "b"]}
+    skipping = skrank.metric_from_function(length)
+    assert skipping(*given[0], **given[1]) == 1
+    assert calls == [1]
+    every = skrank.metric_from_function(length, needs_relevant=False)
+    assert every(*given[0], **given[1]) == 1.5
+
+
+def test_orders_of_ties():
+    codes, tied = np.array([1, 0, 0, 2, 2], np.uint8), np.array([0, 1, 1, 0, 1], np.uint8)
+    lists, chances = orders_of_ties(codes, tied, 5)
+    assert sorted(map(tuple, lists.tolist())) == [(0, 0, 1, 2, 2), (0, 1, 0, 2, 2), (1, 0, 0, 2, 2)]
+    assert_array_equal(chances, np.full(3, 1 / 3))
+    lists, chances = orders_of_ties(codes, tied, 1)
+    assert dict(zip(lists[:, 0].tolist(), chances.tolist(), strict=True)) == {0: 2 / 3, 1: 1 / 3}
+    lists, chances = orders_of_ties(codes[:0], tied[:0], 0)
+    assert lists.shape == (1, 0)
+    assert chances == [1]
+
+
+def test_ties_that_cannot_be_tried():
+    """Thousands of documents of two labels, as a model that has learned nothing ranks them."""
+    labels = np.arange(3000) % 2
+    metric = skrank.metric_from_function(first)
+    with pytest.raises(ValueError, match=f"more than {MOST_ORDERS} ways.*set a cut-off, or choose"):
+        metric(labels, np.zeros(3000), groups=["q"] * 3000)
+    few = metric @ 10
+    compiled = skrank.metric("rr@10")(labels, np.zeros(3000))
+    assert few(labels, np.zeros(3000)) == pytest.approx(compiled)
+    assert metric(np.ones(3000), np.zeros(3000)) == 1  # equal labels: one order
+    assert skrank.metric(metric, ties="stable")(labels, np.zeros(3000)) == 0.5
+
+
+@pytest.mark.parametrize("value", [NAN, np.inf, None, "much", [1, 2]])
+def test_values_that_are_none(value):
+    metric = skrank.metric_from_function(lambda ranked: value, "odd")
+    with pytest.raises(ValueError, match=r"odd returned .* for query 'q'.*labels \[1, 0\].*finite"):
+        metric([1, 0], [2, 1], groups=["q", "q"])
+
+
+def test_names():
+    assert str(skrank.metric_from_function(first, k=5, empty=0)) == "first(empty=0)@5"
+    with pytest.raises(ValueError, match="'<lambda>' is no name"):
+        skrank.metric_from_function(lambda ranked: 1.0)
+    with pytest.raises(ValueError, match=r"'gap' is taken by skrank\.metrics\.gap"):
+        skrank.metric_from_function(first, "gap")
+    with pytest.raises(TypeError, match="takes a function"):
+        skrank.metric_from_function("gap")
+
+
+def test_it_is_not_trained_on_and_says_what_is():
+    metric = skrank.metric_from_function(first)
+    with pytest.raises(ValueError, match=r"Python function of one list.*skrank\.register"):
+        skrank.LambdaRank(metric)
+    with pytest.raises(TypeError, match="no best value"):
+        metric.bind(judge([1, 0])).tables.ideals(judge([1, 0]))
+
+
+def test_it_travels_by_its_function():
+    metric = skrank.metric_from_function(first, greater_is_better=False)
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    assert hash(metric) == hash(skrank.metric_from_function(first, greater_is_better=False))
+    assert not metric.greater_is_better
+    y = skrank.with_groups([0, 1], ["a", "a"])
+    assert skrank.scorer(metric)(Zero(), [[0.0]] * 2, y) == -0.75
+
+
+class Zero:
+    def predict(self, X):
+        return np.zeros(len(X))

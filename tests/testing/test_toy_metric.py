@@ -1,0 +1,198 @@
+"""A metric of one's own, in ten lines, is one like any other; and its tests notice mistakes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+
+import skrank
+from skrank.extending import CascadeTables, Line, QuadraticTables, discounts
+from skrank.testing import check_metric, make_ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquareRank(skrank.Metric):
+    """Labels over the squares of their ranks, of the best possible."""
+
+    @property
+    def ideal_cutoff(self):
+        return self.k
+
+    def tables(self, scale, k):
+        return QuadraticTables(scale.labels, discounts(lambda r: r**-2, scale.longest, k))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered():
+    """Here rather than by a decorator: other tests go through all names that there are."""
+    skrank.register("square_rank", "sqr")(SquareRank)
+    yield
+    skrank.unregister("sqr")
+    with pytest.raises(ValueError, match="unknown metric 'square_rank'"):
+        skrank.metric("square_rank")
+
+
+def definition(ranked, unretrieved=(), k=None):
+    def total(labels):
+        shown = labels if k is None else labels[:k]
+        return sum((label or 0) / rank**2 for rank, label in enumerate(shown, start=1))
+
+    best = total(sorted((label or 0 for label in [*ranked, *unretrieved]), reverse=True))
+    return total(ranked) / best if best else None
+
+
+def test_it_has_all_properties():
+    held = check_metric("square_rank", definition)
+    assert len(held) == 21
+    assert held == check_metric("sqr@2", lambda ranked, unretrieved=(): definition(
+        ranked, unretrieved, k=2
+    ))  # fmt: skip
+
+
+def test_it_serves_every_tool():
+    data = make_ranking(n_queries=40, n_docs=8, random_state=0)
+    y = skrank.with_groups(data.relevance, data.qid)
+    search = GridSearchCV(
+        skrank.GroupedRanker(Ridge()), {"estimator__alpha": [0.1, 1e6]},
+        scoring=skrank.scorer("square_rank@5"), cv=skrank.QueryKFold(2),
+    ).fit(data.X, y)  # fmt: skip
+    assert 0.3 < search.best_score_ < 1
+    report = skrank.evaluate(
+        y, search.predict(data.X), metrics=["sqr@5", "0.5*sqr+0.5*gap", "ndcg"]
+    )
+    assert list(report.mean.index) == ["square_rank@5", "0.5*square_rank+0.5*gap", "ndcg"]
+    assert "square_rank" in skrank.get_scorer_names()
+    linear = skrank.LinearRanker("square_rank").fit(data.X, y)
+    untrained = skrank.evaluate(y, np.zeros(len(y)), metrics="sqr").mean["square_rank"]
+    assert skrank.metric("sqr")(y, linear.predict(data.X)) > untrained + 0.1
+
+
+MODULE = """
+import importlib
+import sys
+from dataclasses import dataclass
+import skrank
+from skrank.extending import QuadraticTables, discounts
+
+@skrank.register("cube_rank")
+@dataclass(frozen=True, kw_only=True)
+class CubeRank(skrank.Metric):
+    def tables(self, scale, k):
+        return QuadraticTables(scale.labels, discounts(lambda r: r**-3, scale.longest, k))
+
+def measured(metric):
+    return metric([0, 2, 1], [3, 2, 1]), str(metric), skrank.metric("cube_rank") == metric @ None
+"""
+
+
+def test_workers_import_its_module_and_know_its_name(tmp_path, monkeypatch):
+    (tmp_path / "cubes_of_ranks.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    measured = importlib.import_module("cubes_of_ranks").measured
+    metric = skrank.metric("cube_rank@2")
+    try:
+        there = joblib.Parallel(2, backend="loky")(
+            joblib.delayed(measured)(metric) for _ in range(2)
+        )
+        assert there == [measured(metric)] * 2 == [(0.25, "cube_rank@2", True)] * 2
+    finally:
+        skrank.unregister("cube_rank")
+        del sys.modules["cubes_of_ranks"]
+
+
+def broken(**changes):
+    """The toy with something wrong."""
+    cls = type("Broken", (SquareRank,), {"__module__": __name__, **changes})
+    return dataclass(frozen=True, kw_only=True)(cls)()
+
+
+def not_normalised(self):
+    return 0
+
+
+def sees_rows(self, scale, k):
+    """Weights by the number of rows of the data: a query sees the others."""
+    return QuadraticTables(scale.labels, np.full(scale.longest, 1 / len(scale.judgments.codes)))
+
+
+def dips(self, scale, k):
+    return QuadraticTables(scale.labels, discounts(lambda r: 1 / r + (r == 3), scale.longest, k))
+
+
+PLAIN = {"ideal_cutoff": property(not_normalised), "value_range": "[0, inf)"}
+
+
+def forgets_k(self, scale, k):
+    return QuadraticTables(scale.labels, discounts(lambda r: r**-3, scale.longest, None))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tables": forgets_k}, "its values are those of its definition"),
+        ({"ideal_cutoff": property(not_normalised)}, "its values are those of its definition"),
+        ({"line": lambda self, lists: Line(shift=1.0)}, "its values are those of its definition"),
+    ],
+)
+def test_a_definition_finds_mistakes(changes, message):
+    with pytest.raises(AssertionError, match=f"square_rank does not hold: {message}"):
+        check_metric(broken(**changes), definition)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ideal_cutoff": property(not_normalised)}, "its values are in its range"),
+        ({"tables": dips, **PLAIN}, "no list is worth more than the ideal one"),
+        ({"tables": sees_rows, **PLAIN}, "ties count as the mean over their orders"),
+        ({"value_range": "[0.5, 1]"}, "its values are in its range"),
+        ({"__eq__": lambda self, other: self is other}, "copies are equal"),
+    ],
+)
+def test_mistakes_are_found_without_a_definition(changes, message):
+    with pytest.raises(AssertionError, match=f"does not hold: {message}"):
+        check_metric(broken(**changes))
+
+
+def test_a_metric_that_is_not_monotone_says_so():
+    held = check_metric(broken(tables=dips, **PLAIN), monotone=False)
+    assert "no list is worth more than the ideal one" not in held
+    assert "gradients are the double loop over pairs" in held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Short(skrank.Metric):
+    """Tables that do not fit are refused before compiled loops read beyond their end."""
+
+    names: ClassVar = ("short",)
+    gain: tuple = (0.0, 1.0, 2.0)
+    phi: tuple | None = None
+
+    def tables(self, scale, k):
+        if self.phi is not None:
+            return CascadeTables(self.gain, self.phi)
+        return QuadraticTables(self.gain, discounts(np.ones_like, scale.longest - 1, k))
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (Short(), r"QuadraticTables.u has 2 entries for the 3 ranks of scale.longest"),
+        (Short(gain=(0, 1)), r"QuadraticTables.gain has 2 entries for the 3 labels"),
+        (Short(gain=(0, np.nan, 1)), "QuadraticTables.gain holds NaN"),
+        (Short(gain=((0, 1), (1, 1))), "QuadraticTables.gain has 2 axes instead of 1"),
+        (Short(phi=(1, 1, 1)), r"CascadeTables.stop holds 2: entries are between 0 and 1"),
+        (Short(gain=(0, 0.5, 1), phi=(1, 0, 1)), "CascadeTables.phi rises from rank 2 to 3"),
+    ],
+)
+def test_tables_are_held_to_the_data(metric, message):
+    with pytest.raises(ValueError, match=message):
+        metric([0, 1, 2], [3, 2, 1])
