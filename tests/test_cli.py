@@ -78,6 +78,14 @@ def test_options_reach_the_metrics(capsys, files):
     assert value("-m", "err") > value("-m", "err", "--max-grade", "4")
 
 
+def test_files_larger_than_memory(capsys, files):
+    expected = run(capsys, *files, "--per-query")
+    assert run(capsys, *files, "-q", "--chunksize", "2", "--no-progress") == expected
+    status, _, err = run(capsys, *files, "--chunksize", "0")
+    assert status == 1
+    assert "chunksize=0 must be at least 1" in err
+
+
 def test_intervals(capsys, files):
     options = ["-m", "ap", "-m", "rr", "--missing", "skip", "--intervals", "--format", "csv"]
     _, out, _ = run(capsys, *files, *options)

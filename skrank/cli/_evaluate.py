@@ -27,6 +27,7 @@ examples:
   skrank evaluate qrels.txt run.txt --names trec_eval -m official -m ndcg_cut.10 --format trec_eval
   skrank compare qrels.txt new.txt old.txt -m gap -m err@20
   skrank evaluate qrels.txt new.txt old.txt --format html --output report.html
+  skrank evaluate qrels.txt huge.parquet --chunksize 1000000
 
 Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
 or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
@@ -54,6 +55,7 @@ def add_command(
     if name != "curve":
         _add_metrics(parser)
     _add_conventions(parser)
+    _add_work(parser)
     if name == "evaluate":
         _add_views(parser)
     parser.set_defaults(
@@ -118,6 +120,23 @@ def _add_conventions(parser: argparse.ArgumentParser) -> None:
         "--pool-judged",
         action="store_true",
         help="documents with labels below 0 are judged not relevant, as for the web tracks",
+    )
+
+
+def _add_work(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--chunksize",
+        metavar="N",
+        type=int,
+        help="read runs some N rows at a time, for files larger than memory, sorted by query",
+    )
+    add(
+        "--no-progress",
+        action="store_const",
+        const=False,
+        dest="progress",
+        help="no bar on standard error, even if that is a terminal",
     )
 
 
@@ -210,6 +229,8 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
         judged_only=arguments.judged_only,
         pool_judged=arguments.pool_judged,
         precision="double" if arguments.names == "trec_eval10" else "single",
+        chunksize=arguments.chunksize,
+        progress=arguments.progress,
     )
 
 

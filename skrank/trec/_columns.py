@@ -116,30 +116,38 @@ def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]], form: Form) -> Columns:
         qid.extend(repeat(query, len(documents)))
         docid.extend(documents)
         number.extend(documents.values())
-    return _checked(Columns(qid, docid, number), form)
+    return checked(Columns(qid, docid, number), form)
 
 
 def of_table(table: Mapping[str, list[Any]], form: Form) -> Columns:
     """Columns found by name."""
-    by_name = {name.lower(): column for name, column in table.items()}
-
-    def column(names: tuple[str, ...], what: str) -> list[Any]:
-        for name in names:
-            if name in by_name:
-                return by_name[name]
-        raise ValueError(
-            f"the {form.kind} have no column of {what}: name one of the columns "
-            f"({', '.join(table)}) {' or '.join(map(repr, names[:3]))}."
-        )
-
-    run = next((by_name[name] for name in RUN if name in by_name), None)
+    names = list(table)
+    run = run_column(names)
     found = Columns(
-        column(QUERY, "queries"),
-        column(DOCUMENT, "documents"),
-        column(form.number, f"{form.number[0]}s"),
-        run if form is RUNS else None,
+        table[column_name(names, QUERY, form, "queries")],
+        table[column_name(names, DOCUMENT, form, "documents")],
+        table[column_name(names, form.number, form, f"{form.number[0]}s")],
+        table[run] if form is RUNS and run is not None else None,
     )
-    return _checked(found, form)
+    return checked(found, form)
+
+
+def run_column(columns: list[str]) -> str | None:
+    """The column that says which run a row belongs to, if there is one."""
+    by_name = {name.lower(): name for name in columns}
+    return next((by_name[name] for name in RUN if name in by_name), None)
+
+
+def column_name(columns: list[str], known: tuple[str, ...], form: Form, what: str) -> str:
+    """The column that has the first of the known names that there is."""
+    by_name = {name.lower(): name for name in columns}
+    for name in known:
+        if name in by_name:
+            return by_name[name]
+    raise ValueError(
+        f"the {form.kind} have no column of {what}: name one of the columns "
+        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}."
+    )
 
 
 def _of_records(rows: list[Any], form: Form) -> Columns:
@@ -151,7 +159,7 @@ def _of_records(rows: list[Any], form: Form) -> Columns:
         number = next((name for name in form.number if hasattr(first, name)), None)
         if number is None:
             raise ValueError(f"records of {form.kind} have no {' or '.join(form.number[:2])}.")
-        return _checked(
+        return checked(
             Columns(
                 [row.query_id for row in rows],
                 [row.doc_id for row in rows],
@@ -166,10 +174,10 @@ def _of_records(rows: list[Any], form: Form) -> Columns:
                 f"record {place} of the {form.kind} is {row!r}, and the first has "
                 f"{len(first)} fields: a record is {form.example()}."
             )
-    return _checked(Columns(*([row[place] for row in rows] for place in places)), form)
+    return checked(Columns(*([row[place] for row in rows] for place in places)), form)
 
 
-def _checked(columns: Columns, form: Form) -> Columns:
+def checked(columns: Columns, form: Form) -> Columns:
     """Columns with rows, whose ids are texts or whole numbers, all of one kind."""
     if not len(columns.qid):
         raise ValueError(f"the {form.kind} hold no document.")

@@ -293,7 +293,7 @@ def read_qrels(source: Source) -> Qrels:
     """
     content = opened(source, _columns.QRELS)
     if isinstance(content, Columns):
-        with _named(source):
+        with named(source):
             return Qrels.from_arrays(content.qid, content.docid, content.number)
     return Qrels._of(read_table(content, QRELS)[0])
 
@@ -313,7 +313,7 @@ def as_qrels(qrels: Any) -> Qrels:
 
 
 @contextmanager
-def _named(source: Source) -> Iterator[None]:
+def named(source: Source) -> Iterator[None]:
     """Say of which file an error speaks."""
     try:
         yield
@@ -368,8 +368,8 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
                 "...): select the rows of one."
             )
         tag = next(iter(parts), "run")
-        with _named(source):
-            return _run_of(content, tag if name is None else name, precision)
+        with named(source):
+            return run_of_columns(content, tag if name is None else name, precision)
     table, tag = read_table(content, RUN)
     return Run._of(table, tag if name is None else name, precision)
 
@@ -381,10 +381,11 @@ def as_run(run: Any, name: str = "run", precision: str = "single") -> Run:
     columns = run if isinstance(run, Columns) else columns_of(run, _columns.RUNS)
     if columns is None:
         return read_run(run, precision=precision)
-    return _run_of(columns, name, precision)
+    return run_of_columns(columns, name, precision)
 
 
-def _run_of(columns: Columns, name: str, precision: str) -> Run:
+def run_of_columns(columns: Columns, name: str, precision: str) -> Run:
+    """A run of columns in memory."""
     scores = check.as_vector("score", columns.number)
     wrong = np.flatnonzero(~np.isfinite(scores))
     if len(wrong):

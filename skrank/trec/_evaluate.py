@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skrank import _progress
 from skrank import _validation as check
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels
 from skrank.trec._join import CodedQrels
-from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
+from skrank.trec._large import Job
+from skrank.trec._measure import (
+    MISSING_CHOICES,
+    AnyRuns,
+    Measured,
+    Runs,
+    measure_all,
+    together,
+    warn_missing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,6 +158,8 @@ def evaluate(
     judged_only: bool = False,
     pool_judged: bool = False,
     precision: str = "single",
+    chunksize: int | None = None,
+    progress: bool | None = None,
 ) -> TrecReport:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
 
@@ -190,6 +202,13 @@ def evaluate(
         for the web tracks.
     precision : {"single", "double"}
         In which scores are compared, see `read_run`.
+    chunksize : int, optional
+        Read files of runs about so many rows at a time, for runs larger than memory: lines of TREC,
+        CSV, TSV, JSON Lines, packed or not, and Parquet. The rows of a query must be neighbours.
+        Values are the same bits; the judgments are in memory. Default: read each run as a whole.
+    progress : bool, optional
+        Show a bar on standard error, by tqdm. Default: for work that lasts, if that is a terminal
+        and tqdm is installed.
 
     Returns
     -------
@@ -199,7 +218,8 @@ def evaluate(
     ------
     ValueError
         If a file cannot be read (with the number of the line), a run has no query of the qrels,
-        two runs have one name, or ``missing="raise"`` and a query is missing.
+        two runs have one name, or ``missing="raise"`` and a query is missing; with `chunksize`, if
+        the rows of a query are no neighbours (with the number of the line).
 
     Examples
     --------
@@ -224,7 +244,15 @@ def evaluate(
     judgments = as_qrels(qrels)
     pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     sources = Runs.of(runs, depth, precision)
-    found = measure_all(pool, sources.parts(pool, missing), chosen.values(), missing, top)
+    if chunksize is None:
+        with _progress.progress(progress, len(sources.sources), "runs") as bar:
+            parts = sources.parts(pool, missing, bar)
+            found = measure_all(pool, parts, chosen.values(), missing, top)
+    else:
+        rows = check.check_count("chunksize", chunksize, "the rows that are read at once")
+        with _progress.progress(progress, None, "rows") as bar:
+            job = Job(pool, list(chosen.values()), missing, top, rows, bar)
+            found = together(job.measure(sources))
     warn_missing(found.lacks)
     return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
 

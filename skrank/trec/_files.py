@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import os
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import IO
@@ -15,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries
+from skrank.trec._packed import is_packed, unpacked
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 _WORD, _NEWLINE, _COMMENT = 8, 10, 35
-_GZIP, _XZ, _BOM = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\xef\xbb\xbf"
-_DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +48,32 @@ class LineForm:
 
 RUN = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, np.inf, more=True)
 QRELS = LineForm("qrels", ("query", "iteration", "document", "label"), 3, check.MOST_LABEL)
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A file, or some lines of it, as the kernels read it.
+
+    Attributes
+    ----------
+    array : uint8 ndarray
+        Padded.
+    name : str
+        Of the file.
+    before : int
+        Lines of the file before these.
+    """
+
+    array: np.ndarray
+    name: str
+    before: int = 0
+
+    def line(self, place: int) -> tuple[int, str]:
+        """Number and content of the line that holds a place of the array."""
+        before = self.array[:place].tobytes()
+        line = self.array[before.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
+        number = self.before + before.count(b"\n") + 1
+        return number, line.decode(errors="replace").strip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +135,7 @@ class Table:
     queries: Queries
     documents: Documents
     numbers: np.ndarray
-    file: str | None = None
+    text: Text | None = None
 
     @classmethod
     def of_arrays(cls, qid: ArrayLike, docid: ArrayLike, numbers: np.ndarray) -> Table:
@@ -142,10 +165,10 @@ class Table:
         query = int(np.searchsorted(self.queries.indptr, rows[0], side="right")) - 1
         document = self.documents.take(np.array(rows))
         what = f"document {document.names()[0]!r} occurs twice in query {self.queries.name(query)}"
-        if self.file is None:
+        if self.text is None:
             return ValueError(f"{what}: keep one of them.")
-        lines = sorted(_line(document.text, int(start))[0] for start in document.start)
-        return ValueError(f"{self.file}, line {lines[1]}: {what}, first in line {lines[0]}.")
+        lines = sorted(self.text.line(int(start))[0] for start in document.start)
+        return ValueError(f"{self.text.name}, line {lines[1]}: {what}, first in line {lines[0]}.")
 
 
 def _strings(name: str, values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
@@ -154,7 +177,7 @@ def _strings(name: str, values: ArrayLike, n_rows: int, what: str) -> np.ndarray
     return np.array(texts, dtype=object)
 
 
-def padded(data: bytes) -> np.ndarray:
+def padded(data: bytes | memoryview) -> np.ndarray:
     """Bytes as the kernels read them: newlines up to a whole word, and a word more."""
     text = np.empty(_padded_size(len(data)), np.uint8)
     text[: len(data)] = np.frombuffer(data, np.uint8)
@@ -184,14 +207,18 @@ def read_table(source: Source, form: LineForm) -> tuple[Table, str]:
         With the name of the file and the number of the line.
     """
     name = source_name(source)
-    text = _read(source, name)
-    text, tokens = _split(text, name, form)
-    numbers = _numbers(text, tokens, name, form)
-    queries = _queries(text, tokens)
+    return table_of(Text(_read(source, name), name), form)
+
+
+def table_of(text: Text, form: LineForm) -> tuple[Table, str]:
+    """What a text says, and the last column of its first line; raises as `read_table`."""
+    text, tokens = _split(text, form)
+    numbers = _numbers(text, tokens, form)
+    queries = _queries(text.array, tokens)
     places = tokens[:, 2] if queries.order is None else tokens[queries.order, 2]
-    documents = Documents.of(text, places)
-    table = Table(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers), name)
-    return table, decode(text, *tokens[:1, -1].T)[0]
+    documents = Documents.of(text.array, places)
+    table = Table(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers), text)
+    return table, decode(text.array, *tokens[:1, -1].T)[0]
 
 
 def source_name(source: Source) -> str:
@@ -204,16 +231,10 @@ def source_name(source: Source) -> str:
 def _read(source: Source, name: str) -> np.ndarray:
     """The padded text of a file, unpacked if it is packed."""
     text, size = _contents(source)
-    head = text[:_WORD].tobytes()
-    try:
-        if head.startswith(_GZIP):
-            text = padded(gzip.decompress(text[:size].tobytes()))
-        elif head.startswith(_XZ):
-            text = padded(lzma.decompress(text[:size].tobytes()))
-    except _DAMAGED as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}.") from None
-    if text[: len(_BOM)].tobytes() == _BOM:
-        text[: len(_BOM)] = ord(" ")
+    if is_packed(text[:_WORD].tobytes()):
+        text = padded(unpacked(text[:size].tobytes(), name))
+    if text[: len(BOM)].tobytes() == BOM:
+        text[: len(BOM)] = ord(" ")
     return text
 
 
@@ -234,19 +255,19 @@ def _contents(source: Source) -> tuple[np.ndarray, int]:
     return text, size
 
 
-def _split(text: np.ndarray, name: str, form: LineForm) -> tuple[np.ndarray, np.ndarray]:
+def _split(text: Text, form: LineForm) -> tuple[Text, np.ndarray]:
     """The text, and where each column of each line starts and stops: (n_rows, n_columns, 2)."""
-    tokens, wrong = _tokens(text, len(form.columns))
+    tokens, wrong = _tokens(text.array, len(form.columns))
     if wrong >= 0:
-        text = _tidy(text, form)
-        tokens, wrong = _tokens(text, len(form.columns))
+        text = replace(text, array=_tidy(text.array, form))
+        tokens, wrong = _tokens(text.array, len(form.columns))
     if len(tokens) == 0:
-        raise ValueError(f"{name} is empty: a line of {form.kind} is {form}.")
+        raise ValueError(f"{text.name} is empty: a line of {form.kind} is {form}.")
     if wrong >= 0:
-        number, line = _line(text, int(tokens[wrong, 0, 0]))
+        number, line = text.line(int(tokens[wrong, 0, 0]))
         raise ValueError(
-            f"{name}, line {number}: {len(line.split())} columns instead of {len(form.columns)} "
-            f"in {_short(line)}: a line of {form.kind} is {form}."
+            f"{text.name}, line {number}: {len(line.split())} columns instead of "
+            f"{len(form.columns)} in {_short(line)}: a line of {form.kind} is {form}."
         )
     return text, tokens
 
@@ -278,28 +299,20 @@ def _tidy(text: np.ndarray, form: LineForm) -> np.ndarray:
     )
 
 
-def _line(text: np.ndarray, place: int) -> tuple[int, str]:
-    """Number and content of the line that holds a place of the text."""
-    before = text[:place].tobytes()
-    number = before.count(b"\n")
-    line = text[before.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
-    return number + 1, line.decode(errors="replace").strip()
-
-
 def _short(line: str) -> str:
     return repr(line if len(line) <= 60 else line[:57] + "...")
 
 
-def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: LineForm) -> np.ndarray:
+def _numbers(text: Text, tokens: np.ndarray, form: LineForm) -> np.ndarray:
     """The column of numbers, each the nearest double; all must be finite."""
     from skrank._kernels import trec
 
     numbers = np.empty(len(tokens))
-    trec.numbers(text, tokens, form.number, numbers)
+    trec.numbers(text.array, tokens, form.number, numbers)
     left = np.flatnonzero(~(numbers <= form.most))  # NaN: not read by the compiled loop
     if len(left) == 0:
         return numbers
-    words = decode(text, *tokens[left, form.number].T)
+    words = decode(text.array, *tokens[left, form.number].T)
     for row, word in zip(left.tolist(), words, strict=True):
         try:
             numbers[row] = float(word) if "_" not in word else np.nan
@@ -307,10 +320,10 @@ def _numbers(text: np.ndarray, tokens: np.ndarray, name: str, form: LineForm) ->
             numbers[row] = np.nan
         finite = np.isfinite(numbers[row])
         if not finite or numbers[row] > form.most:
-            line, _ = _line(text, int(tokens[row, 0, 0]))
+            line, _ = text.line(int(tokens[row, 0, 0]))
             wrong = f"above {form.most:g}" if finite else "not a finite number"
             raise ValueError(
-                f"{name}, line {line}: {form.columns[form.number]} {word!r} is {wrong}."
+                f"{text.name}, line {line}: {form.columns[form.number]} {word!r} is {wrong}."
             )
     return numbers
 

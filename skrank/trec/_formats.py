@@ -14,7 +14,7 @@ from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Form, columns_
 from skrank.trec._files import Source, source_name
 from skrank.trec._packed import SUFFIXES, is_packed, unpacked
 
-_HEAD = 65536  # bytes that tell the format
+HEAD = 65536  # bytes that tell the format
 _LINES = 2  # of them that do
 _PARQUET = b"PAR1"
 _KINDS = {
@@ -44,20 +44,18 @@ def opened(source: Source, form: Form) -> Source | Columns:
     name = source_name(source)
     data: bytes | None = None
     if isinstance(source, (str, os.PathLike)):
-        suffixes = [one.lower() for one in Path(name).suffixes if one.lower() not in SUFFIXES]
-        kind = _KINDS.get(suffixes[-1] if suffixes else "", "")
         if not os.path.isfile(source):  # a pipe is read once, and what is missing told of later
             return source
         with open(source, "rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(HEAD)
         if is_packed(head):
             data = unpacked(Path(source).read_bytes(), name)
-            head = data[:_HEAD]
+            head = data[:HEAD]
     else:
         content = source.read()
         data = unpacked(content.encode() if isinstance(content, str) else content, name)
-        head, kind = data[:_HEAD], ""
-    kind = kind or _kind(head, form)
+        head = data[:HEAD]
+    kind = kind_of(name if isinstance(source, (str, os.PathLike)) else "", head, form)
     if kind == "trec":
         return source if data is None else _named(data, name)
     if data is None:
@@ -79,8 +77,11 @@ def _first_lines(head: bytes) -> list[bytes]:
     return list(islice((one for one in lines if one and one[:1] != b"#"), _LINES)) or [b""]
 
 
-def _kind(head: bytes, form: Form) -> str:
-    """The format of a file that begins so."""
+def kind_of(path: str, head: bytes, form: Form) -> str:
+    """The format of a file of that path, or none, which begins so: what its suffix says, or it."""
+    suffixes = [one.lower() for one in Path(path).suffixes if one.lower() not in SUFFIXES]
+    if suffixes and suffixes[-1] in _KINDS:
+        return _KINDS[suffixes[-1]]
     if head.startswith(_PARQUET):
         return "parquet"
     lines = _first_lines(head)
@@ -143,7 +144,7 @@ def _lines(data: bytes) -> list[Any]:
 def _csv(data: bytes) -> dict[str, list[Any]]:
     """Columns of a table with a header, as texts but for numbers that are asked for as such."""
     text = data.decode("utf-8-sig")
-    tab = b"\t" in _first_lines(data[:_HEAD])[0]
+    tab = b"\t" in _first_lines(data[:HEAD])[0]
     rows = list(csv.reader(io.StringIO(text), delimiter="\t" if tab else ","))
     header, rows = rows[0], rows[1:]
     for number, row in enumerate(rows, start=2):
@@ -156,7 +157,7 @@ def _parquet(data: bytes) -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise ValueError("reading Parquet needs pyarrow: pip install pyarrow.") from None
+        raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
     return pyarrow.parquet.read_table(io.BytesIO(data))
 
 

@@ -31,6 +31,19 @@ class CodedQrels:
         labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
         return cls(qrels, judged.codes, labels, unjudged)
 
+    def only(self, queries: np.ndarray) -> CodedQrels:
+        """The judgments of some queries, with the codes of all."""
+        some = self.qrels.queries
+        sizes = some.sizes[queries]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        rows = np.arange(indptr[-1]) + np.repeat(some.indptr[queries] - indptr[:-1], sizes)
+        qrels = Qrels(
+            Queries(some.ids[queries], indptr),
+            self.qrels.documents.take(rows),
+            self.qrels.labels[rows],
+        )
+        return replace(self, qrels=qrels, codes=self.codes[rows])
+
     def numbered(self) -> CodedQrels:
         """Numbers of rows for codes: runs joined with them can be given codes of any reduction."""
         n_rows = len(self.codes)
@@ -49,22 +62,38 @@ class Joined:
     Attributes
     ----------
     name : str
+    ids : ndarray of shape (n_queries,)
+        The judged queries.
     codes : ndarray of shape (n_rows,)
         Of the retrieved documents, best first, and of those that were not, query by query.
     sizes, retrieved : int64 ndarrays of shape (n_queries,)
         Rows of each query, and how many of them were retrieved.
     present : bool ndarray of shape (n_queries,)
         Whether the run has the query.
-    facts : dict
-        A row of ``TrecReport.runs``.
+    n_ignored, n_judged : int
+        Queries of the run that are not judged, and judged documents among those retrieved.
     """
 
     name: str
+    ids: np.ndarray
     codes: np.ndarray
     sizes: np.ndarray
     retrieved: np.ndarray
     present: np.ndarray
-    facts: dict[str, float]
+    n_ignored: int
+    n_judged: int
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """A row of ``TrecReport.runs``."""
+        n_retrieved = int(self.retrieved.sum())
+        return {
+            "queries": int(self.present.sum()),
+            "missing": len(self.present) - int(self.present.sum()),
+            "ignored": self.n_ignored,
+            "documents": n_retrieved,
+            "judged": self.n_judged / n_retrieved,
+        }
 
     def coded(self, pool: CodedQrels) -> Joined:
         """With the codes of `pool`, if it was joined with the numbers of its rows."""
@@ -73,24 +102,13 @@ class Joined:
 
 
 def join(pool: CodedQrels, run: Run) -> Joined:
-    """Find the codes of a run's documents, and append the documents that it did not retrieve.
-
-    Raises
-    ------
-    ValueError
-        If the run has no query of the judgments.
-    """
+    """Find the codes of a run's documents, and append the documents that it did not retrieve."""
     from skrank._kernels import trec
 
     judged = pool.qrels.queries
     place = {qid: q for q, qid in enumerate(run.queries.ids)}
     query_of = np.array([place.get(qid, -1) for qid in judged.ids])
     present = query_of >= 0
-    if not present.any():
-        raise ValueError(
-            f"run {run.name!r} has no query of the qrels: its first is {run.queries.name(0)}, "
-            f"and that of the qrels {judged.name(0)}."
-        )
     retrieved = np.where(present, run.queries.sizes[query_of], 0)
     codes = np.empty(retrieved.sum() + len(pool.codes), pool.codes.dtype)
     indptr = np.empty(len(judged) + 1, np.int64)
@@ -98,14 +116,19 @@ def join(pool: CodedQrels, run: Run) -> Joined:
         run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
         judged.indptr, pool.qrels.documents.arrays, pool.codes, pool.unjudged, codes, indptr,
     )  # fmt: skip
-    facts = {
-        "queries": int(present.sum()),
-        "missing": len(present) - int(present.sum()),
-        "ignored": len(run.queries) - int(present.sum()),
-        "documents": int(retrieved.sum()),
-        "judged": n_matched / int(retrieved.sum()),
-    }
-    return Joined(run.name, codes[: indptr[-1]], np.diff(indptr), retrieved, present, facts)
+    n_ignored = len(run.queries) - int(present.sum())
+    return Joined(
+        run.name, judged.ids, codes[: indptr[-1]], np.diff(indptr), retrieved, present, n_ignored,
+        n_matched,
+    )  # fmt: skip
+
+
+def no_query_of(qrels: Qrels, name: str, first: str) -> ValueError:
+    """The error for a run without a query of the judgments."""
+    return ValueError(
+        f"run {name!r} has no query of the qrels: its first is {first}, and that of the qrels "
+        f"{qrels.queries.name(0)}."
+    )
 
 
 class JoinedJudgments(Judgments):
@@ -113,7 +136,7 @@ class JoinedJudgments(Judgments):
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
         sizes = np.concatenate([one.sizes for one in joined])
-        ids = np.tile(pool.qrels.queries.ids, len(joined))
+        ids = np.concatenate([one.ids for one in joined])
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
         self.queries = Queries(ids, self.indptr)
         self.codes = np.concatenate([one.codes for one in joined])

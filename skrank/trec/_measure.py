@@ -12,12 +12,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from skrank._engine.plan import average
 from skrank._engine.threads import limit_threads, thread_count
+from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._columns import RUNS, columns_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
 from skrank.trec._files import source_name
-from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking, join
+from skrank.trec._join import (
+    CodedQrels,
+    Joined,
+    JoinedJudgments,
+    JoinedRanking,
+    join,
+    no_query_of,
+)
 
 MISSING_CHOICES = ("zero", "skip", "raise")
 _ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
@@ -61,22 +70,32 @@ class Runs:
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
         return cls(sources, given, depth, precision)
 
-    def parts(self, pool: CodedQrels, missing: str) -> Iterator[list[Joined]]:
+    def parts(
+        self, pool: CodedQrels, missing: str, bar: Bar | None = None
+    ) -> Iterator[list[Joined]]:
         """The joined runs in order, in lists of bounded size; they are read and let go."""
         part: list[Joined] = []
-        for one in _ahead(lambda source: join(pool, self._read(source)), self.sources):
+        for one in ahead(lambda source: self._joined(pool, source), self.sources):
             if missing == "raise" and not one.present.all():
-                lacks = _lacks(one.name, pool.qrels.queries.ids[~one.present])
-                raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
+                raise missing_error(one.name, one.ids[~one.present])
             part.append(one)
+            if bar is not None:
+                bar.update(1)
             if sum(len(other.codes) for other in part) >= _ROWS_AT_ONCE:
                 yield part
                 part = []
         if part:
             yield part
 
-    def _read(self, source: AnyRun) -> Run:
-        run = as_run(source, precision=self.precision)
+    def _joined(self, pool: CodedQrels, source: AnyRun) -> Joined:
+        run = self.cut(as_run(source, precision=self.precision))
+        joined = join(pool, run)
+        if not joined.present.any():
+            raise no_query_of(pool.qrels, run.name, run.queries.name(0))
+        return joined
+
+    def cut(self, run: Run) -> Run:
+        """The documents of a run that count."""
         return run if self.depth is None else run.top(self.depth)
 
     def names(self, tags: list[str]) -> list[str]:
@@ -85,7 +104,7 @@ class Runs:
             return self.given
         count = Counter(tags)
         names = [
-            tag if count[tag] == 1 or not _is_file(source) else source_name(source)
+            tag if count[tag] == 1 or not is_file(source) else source_name(source)
             for tag, source in zip(tags, self.sources, strict=True)
         ]
         name, times = Counter(names).most_common(1)[0]
@@ -94,7 +113,8 @@ class Runs:
         return names
 
 
-def _is_file(source: object) -> bool:
+def is_file(source: object) -> bool:
+    """Whether a run is to be read from a file."""
     return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
@@ -108,9 +128,11 @@ def _is_one(runs: object) -> bool:
     )
 
 
-def _ahead(work: Callable[[_T], _R], items: Sequence[_T]) -> Iterator[_R]:
+def ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
     """``work(item)`` of each item in order, some items ahead in threads."""
-    n_threads = min(thread_count(), len(items))
+    n_threads = thread_count()
+    if isinstance(items, Sequence):
+        n_threads = min(n_threads, len(items))
     if n_threads == 1:
         yield from map(work, items)
         return
@@ -129,7 +151,13 @@ def _ahead(work: Callable[[_T], _R], items: Sequence[_T]) -> Iterator[_R]:
             yield waiting.popleft().result()
 
 
-def _lacks(name: str, queries: np.ndarray) -> str:
+def missing_error(name: str, queries: np.ndarray) -> ValueError:
+    """The error for a run without some queries of the judgments."""
+    return ValueError(f"{lacks_of(name, queries)}: choose missing='zero' or 'skip'.")
+
+
+def lacks_of(name: str, queries: np.ndarray) -> str:
+    """What a run lacks, as a sentence."""
     some = ", ".join(queries[:3]) + ", ..." * (len(queries) > 3)
     return f"run {name!r} has no documents for {len(queries)} queries of the qrels ({some})"
 
@@ -159,37 +187,51 @@ class Measured:
     lacks: list[str]
 
 
-def measure(
+def values_of(
     pool: CodedQrels,
     part: list[Joined],
     metrics: Iterable[Metric],
     missing: str,
     max_grade: int | None,
-) -> Measured:
-    """All metrics of some runs."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All metrics of runs with the same queries: `values`, `weights`, `empty` of `Measured`."""
     judgments = JoinedJudgments(pool, part)
     ranking = JoinedRanking(judgments, part)
     present = np.stack([one.present for one in part])
-    n_runs, n_queries = present.shape
+    n_queries = present.shape[1]
     counted = present if missing == "skip" else np.ones_like(present)
-    values, weights, means, empty = [], [], [], []
+    values, weights, empty = [], [], []
     for one in metrics:
         plan = one.bind(judgments, max_grade=max_grade)
-        found = plan.values(ranking).reshape(n_runs, n_queries)
-        mass = plan.mass(ranking).reshape(n_runs, n_queries) * counted
-        means.append([plan.average(*run) for run in zip(found, mass, strict=True)])
+        found = plan.values(ranking).reshape(present.shape)
         values.append(np.where(counted, found, np.nan))
-        weights.append(mass)
-        empty.append(int(plan.empty[:n_queries].sum()))
+        weights.append(plan.mass(ranking).reshape(present.shape) * counted)
+        empty.append(plan.empty[:n_queries].sum())
+    return np.stack(values, axis=-1), np.stack(weights, axis=-1), np.array(empty)
+
+
+def _measured(
+    pool: CodedQrels,
+    part: list[Joined],
+    metrics: list[Metric],
+    missing: str,
+    max_grade: int | None,
+) -> Measured:
+    """All metrics of some runs."""
+    values, weights, empty = values_of(pool, part, metrics, missing, max_grade)
+    means = np.empty((len(part), len(metrics)))
+    for i, one in enumerate(metrics):
+        for run in range(len(part)):
+            means[run, i] = average(one, values[run, :, i], weights[run, :, i], stacklevel=5)
     return Measured(
         [one.name for one in part],
-        np.stack(values, axis=-1),
-        np.stack(weights, axis=-1),
-        np.transpose(means),
-        np.array(empty),
+        values,
+        weights,
+        means,
+        empty,
         [one.facts for one in part],
         [
-            _lacks(one.name, pool.qrels.queries.ids[~one.present])
+            lacks_of(one.name, one.ids[~one.present])
             for one in part
             if not one.present.all() and missing == "zero"
         ],
@@ -205,7 +247,11 @@ def measure_all(
 ) -> Measured:
     """All metrics of all runs."""
     chosen = list(metrics)
-    found = [measure(pool, part, chosen, missing, max_grade) for part in parts]
+    return together([_measured(pool, part, chosen, missing, max_grade) for part in parts])
+
+
+def together(found: Sequence[Measured]) -> Measured:
+    """What was measured of some runs and of others."""
     return Measured(
         [tag for one in found for tag in one.tags],
         np.concatenate([one.values for one in found]),

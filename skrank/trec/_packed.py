@@ -5,40 +5,43 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib
+import io
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
-def _unpack_zstandard(data: bytes) -> bytes:
+def _zstandard(file: BinaryIO) -> Any:
     for name in ("compression.zstd", "zstandard", "pyarrow"):  # the first from Python 3.14 on
         try:
             module = importlib.import_module(name)
         except ImportError:
             continue
         if name == "compression.zstd":
-            return module.decompress(data)
+            return module.ZstdFile(file)
         if name == "zstandard":
-            return module.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
-        return module.CompressedInputStream(module.BufferReader(data), "zstd").read()
+            return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return module.CompressedInputStream(file, "zstd")
     raise ValueError("it is packed with Zstandard: install zstandard or pyarrow to read it")
 
 
-_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"\xfd7zXZ\x00": lzma.decompress,
-    b"BZh": bz2.decompress,
-    _ZSTANDARD: _unpack_zstandard,
+_OPEN: dict[bytes, Callable[[BinaryIO], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": _zstandard,
 }
+_HEAD = 6  # bytes that tell
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def is_packed(head: bytes) -> bool:
     """Whether a file that begins so is packed."""
-    return head.startswith(tuple(_UNPACK))
+    return head.startswith(tuple(_OPEN))
 
 
 def unpacked(data: bytes, name: str) -> bytes:
@@ -49,12 +52,23 @@ def unpacked(data: bytes, name: str) -> bytes:
     ValueError
         With the name of the file, if it is damaged.
     """
-    for magic, unpack in _UNPACK.items():
-        if data.startswith(magic):
-            try:
-                return unpack(data)
-            except _DAMAGED as error:
-                raise ValueError(f"{name} cannot be unpacked: {error}.") from None
-            except ValueError as error:
-                raise ValueError(f"{name} cannot be unpacked: {error}") from None
-    return data
+    if not is_packed(data[:_HEAD]):
+        return data
+    with unpacking(name):
+        return opened(io.BytesIO(data), data[:_HEAD]).read()
+
+
+def opened(file: BinaryIO, head: bytes) -> Any:
+    """The content of a packed file that begins so, to be read in pieces."""
+    return next(call for magic, call in _OPEN.items() if head.startswith(magic))(file)
+
+
+@contextmanager
+def unpacking(name: str) -> Iterator[None]:
+    """Say which file is damaged."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise ValueError(f"{name} cannot be unpacked: {error}.") from None
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be unpacked: {error}") from None

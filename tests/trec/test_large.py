@@ -1,0 +1,231 @@
+"""Runs that are read in pieces: the values are those of the whole, to the bit."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skrank import trec
+
+METRICS = [
+    "ap", "ndcg(gain=linear)@10", "bpref", "rpref", "infap", "err@20", "gap", "num_ret", "judged@5",
+    "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5",
+]  # fmt: skip
+
+
+def collection():
+    """Qrels of 40 queries, and rows of a run that lacks some of them and has others, with ties."""
+    rng = np.random.default_rng(0)
+    pool = [f"{'dé '[i % 3]}{i:03d}".replace(" ", "_") for i in range(90)]
+    qrels = {
+        f"{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 30, replace=False).tolist()}
+        for q in range(40)
+    }
+    rows = []
+    for q in rng.permutation(45)[:38].tolist():
+        for d in rng.choice(pool, rng.integers(1, 40), replace=False).tolist():
+            rows.append((f"{q}", d, float(rng.integers(0, 9)) / 7))
+    return qrels, rows
+
+
+QRELS, ROWS = collection()
+
+
+def lines(rows=ROWS, end="\n", tag="bm25"):
+    return "".join(f"{q} Q0 {d} 0 {score!r} {tag}{end}" for q, d, score in rows)
+
+
+@pytest.fixture
+def run(tmp_path):
+    path = tmp_path / "run"
+    path.write_text(lines())
+    return path
+
+
+def evaluate(run, **how):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "run .* has no documents for")
+        return trec.evaluate(QRELS, run, METRICS, **how)
+
+
+def assert_same(found, expected):
+    for name in ("per_query", "mean", "weights", "runs"):
+        one, other = getattr(found, name), getattr(expected, name)
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    pd.testing.assert_series_equal(found.empty, expected.empty)
+
+
+@pytest.mark.parametrize("chunksize", [1, 10, 100, 10**6])
+def test_pieces_of_any_size(run, chunksize):
+    assert_same(evaluate(run, chunksize=chunksize), evaluate(run))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"missing": "skip"},
+        {"depth": 3},
+        {"judged_only": True, "pool_judged": True},
+        {"rel": 2, "empty": 0},
+        {"precision": "double", "max_grade": 4},
+    ],
+    ids=str,
+)
+def test_all_options(run, how):
+    assert_same(evaluate(run, chunksize=50, **how), evaluate(run, **how))
+
+
+def test_several_runs_of_files_and_memory(run, tmp_path):
+    other = tmp_path / "other"
+    other.write_text(lines([(q, d, -score) for q, d, score in ROWS], tag="reverse"))
+    frame = pd.DataFrame(ROWS, columns=["qid", "docid", "score"])
+    runs = {"a": run, "b": other, "c": frame, "d": trec.read_run(run)}
+    assert_same(evaluate(runs, chunksize=50), evaluate(runs))
+    assert_same(evaluate([run, other], chunksize=50), evaluate([run, other]))
+
+
+def zstandard(data):
+    pyarrow = pytest.importorskip("pyarrow")
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard])
+def test_packed_files_and_streams(run, tmp_path, packing):
+    data = packing(run.read_bytes())
+    path = tmp_path / "packed"
+    path.write_bytes(data)
+    expected = evaluate(run)
+    assert_same(evaluate(path, chunksize=50), expected)
+    assert_same(evaluate(io.BytesIO(data), chunksize=50), expected)
+
+
+def test_text_streams(run):
+    assert_same(evaluate(io.StringIO(lines()), chunksize=50), evaluate(run))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines(end="\r\n"),
+        lines().rstrip("\n"),
+        "\ufeff# a comment\n\n" + lines(end="\n# another\n\n") + "\n\n",
+        lines(end=" more columns\n"),
+    ],
+    ids=["ends of Windows", "no end", "comments", "more columns"],
+)
+def test_odd_lines(run, tmp_path, text):
+    path = tmp_path / "odd"
+    path.write_bytes(text.encode())
+    for chunksize in (1, 60):
+        assert_same(evaluate(path, chunksize=chunksize), evaluate(run))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".csv.gz"])
+def test_tables(run, tmp_path, suffix):
+    path = tmp_path / f"run{suffix}"
+    frame = pd.DataFrame(ROWS, columns=["qid", "docid", "score"])
+    if suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n\n" for row in frame.to_dict("records")))
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    found = evaluate({"bm25": path}, chunksize=50)
+    assert_same(found, evaluate({"bm25": path}))
+    assert_same(found, evaluate(run))
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "category", "int64"])
+def test_parquet(run, tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    frame = pd.DataFrame(ROWS, columns=["query_id", "docno", "score"])
+    table = pa.table({name: frame[name].tolist() for name in frame})
+    if kind == "category":
+        table = table.set_column(0, "query_id", table["query_id"].dictionary_encode())
+        table = table.set_column(1, "docno", table["docno"].dictionary_encode())
+    elif kind == "int64":
+        table = table.set_column(0, "query_id", table["query_id"].cast("int64"))
+    else:
+        table = table.set_column(1, "docno", table["docno"].cast(kind))
+    path = tmp_path / "run.parquet"
+    parquet.write_table(table, path, row_group_size=70)
+    for chunksize in (1, 50, 10**6):
+        assert_same(evaluate({"bm25": path}, chunksize=chunksize), evaluate(run))
+
+
+def test_rows_of_a_query_must_be_neighbours(tmp_path):
+    rows = [("1", "a", 3.0), ("1", "b", 2.0), ("2", "a", 1.0), ("2", "b", 0.5), ("1", "c", 1.0)]
+    named = pd.DataFrame(rows, columns=["qid", "docid", "score"])
+    (tmp_path / "run").write_text("# torn\n" + lines(rows))
+    named.to_csv(tmp_path / "run.csv", index=False)
+    named.to_json(tmp_path / "run.jsonl", orient="records", lines=True)
+    places = {"run": "line 6", "run.csv": "row 4", "run.jsonl": "row 4"}
+    if pytest.importorskip("pyarrow"):
+        named.to_parquet(tmp_path / "run.parquet")
+        places["run.parquet"] = "row 4"
+    qrels = {"1": {"a": 1}, "2": {"b": 1}}
+    for judged in (qrels, {"2": {"b": 1}}):  # also of queries that are not judged
+        for name, place in places.items():
+            for chunksize in (1, 2, 100):
+                message = rf"{name}, {place}: query '1' comes again.*sort the file by query"
+                with pytest.raises(ValueError, match=message):
+                    trec.evaluate(judged, tmp_path / name, "ap", chunksize=chunksize)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 b 2 x t\n", "run, line 3: score 'x' is not a"),
+        ("run", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 b 2\n", "run, line 3: 4 columns instead of 6"),
+        ("run", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 a 2 1 t\n", "run, line 3: document 'a' occurs"),
+        ("run", "", "run is empty"),
+        ("run", "9 Q0 a 1 3 t\n", "run 't' has no query of the qrels: its first is '9'"),
+        ("run.json", '{"1": {"a": 1}}', "JSON is one object.*write JSON Lines"),
+        ("run.csv", "qid,docid,score\n1,a\n", "run.csv: line 2: 2 columns instead of 3"),
+        ("run.csv", "qid,docid,score\n1,a,1\n1,b,x\n", "run.csv: .*must be numbers"),
+        ("run.csv", "qid,docid\n1,a\n", "run.csv: the run have no column of scores"),
+        ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "of several runs"),
+        ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\nx\n', "line 2: no JSON"),
+        ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\n{}\n', "line 2: no record with"),
+        ("run.gz", gzip.compress(lines().encode())[:60], "run.gz cannot be unpacked"),
+    ],
+)
+def test_mistakes(tmp_path, name, text, message):
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    for chunksize in (1, 100):
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, tmp_path / name, chunksize=chunksize)
+
+
+def test_what_a_run_lacks(run):
+    with pytest.warns(UserWarning, match=r"run 'bm25' has no documents for \d+ queries"):
+        trec.evaluate(QRELS, run, "ap", chunksize=50)
+    with pytest.raises(ValueError, match=r"lacks|has no documents.*choose missing"):
+        trec.evaluate(QRELS, run, "ap", chunksize=50, missing="raise")
+    with pytest.raises(ValueError, match="chunksize=0 must be at least 1"):
+        trec.evaluate(QRELS, run, "ap", chunksize=0)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        trec.evaluate(QRELS, tmp_path / "none", "ap", chunksize=50)
+
+
+def test_a_bar_on_standard_error(run, capsys):
+    pytest.importorskip("tqdm")
+    evaluate(run, chunksize=50)
+    assert capsys.readouterr().err == ""  # no terminal
+    for how, unit in (({"chunksize": 50}, "rows"), ({}, "runs")):
+        evaluate([run], progress=True, **how)
+        shown = capsys.readouterr()
+        assert unit in shown.err
+        assert shown.out == ""
