@@ -31,7 +31,8 @@ def batches(path: str, choose: Callable[[list[str]], list[str]], size: int) -> I
     """
     pa, parquet = imported()
     try:
-        with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
+        # with its buffer of its own accord, the reader would hold the whole file in the end
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
             names = choose(file.schema_arrow.names)
             for batch in file.iter_batches(size, columns=names):
                 if len(batch):
