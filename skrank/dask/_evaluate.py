@@ -90,7 +90,7 @@ def evaluate(
             "sample_weight": sample_weight,
         }
     )
-    parts = [Piece(number, *piece) for number, piece in enumerate(pieces)]
+    parts = [DaskPiece(number, *piece) for number, piece in enumerate(pieces)]
     whole, measured = measured_pieces(parts, chosen, max_grade)
     if whole.n_queries == whole.n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(whole.n_rows, np.int64)))
@@ -98,7 +98,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class DaskPiece:
     """One partition of each collection: delayed, and on a worker in memory."""
 
     number: int
@@ -136,7 +136,7 @@ class Whole:
 
 
 def measured_pieces(
-    pieces: Sequence[Piece], metrics: Mapping[str, Metric], max_grade: int | None
+    pieces: Sequence[DaskPiece], metrics: Mapping[str, Metric], max_grade: int | None
 ) -> tuple[Whole, list[MeasuredQueries]]:
     """What all partitions have in common, and the values of those that are not empty."""
     whole, filled = _whole(pieces)
@@ -146,7 +146,7 @@ def measured_pieces(
     return whole, [measured for measured, _ in found]
 
 
-def _computed(work: Any, pieces: Sequence[Piece]) -> list[Any]:
+def _computed(work: Any, pieces: Sequence[DaskPiece]) -> list[Any]:
     """``work(piece)`` of each piece, by the scheduler of Dask that is at work."""
     try:
         import dask
@@ -163,9 +163,9 @@ def _computed(work: Any, pieces: Sequence[Piece]) -> list[Any]:
     )
 
 
-def _whole(pieces: Sequence[Piece]) -> tuple[Whole, list[int]]:
+def _whole(pieces: Sequence[DaskPiece]) -> tuple[Whole, list[int]]:
     """What partitions have in common, and the numbers of those with rows."""
-    labels_only = [Piece(one.number, one.relevance, None, one.groups, None) for one in pieces]
+    labels_only = [DaskPiece(one.number, one.relevance, None, one.groups, None) for one in pieces]
     summaries = _computed(_summary, labels_only)
     check_whole([ids for ids, *_ in summaries])
     n_rows = [rows for _, rows, _ in summaries]
@@ -181,7 +181,7 @@ def _whole(pieces: Sequence[Piece]) -> tuple[Whole, list[int]]:
 
 def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
     """Queries, number of rows and different labels of a partition."""
-    one = Piece(*piece)
+    one = DaskPiece(*piece)
     with of_partition(one.number):
         judgments = one.judged()
     if judgments is None:
@@ -197,7 +197,7 @@ def _measured(
     *piece: Any, metrics: Mapping[str, Metric], whole: Whole, max_grade: int | None
 ) -> tuple[MeasuredQueries, float]:
     """The values of a partition, and the highest weight of its queries, on its worker."""
-    one = Piece(*piece)
+    one = DaskPiece(*piece)
     with of_partition(one.number):
         check.check_same_index(
             {

@@ -7,7 +7,7 @@ from typing import Any
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank.dask._collections import aligned_pieces
-from skrank.dask._evaluate import Piece, measured_pieces
+from skrank.dask._evaluate import DaskPiece, measured_pieces
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, score_name
@@ -107,7 +107,7 @@ class DaskScorer:
         }
         return values if len(values) > 1 else next(iter(values.values()))
 
-    def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[Piece]:
+    def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[DaskPiece]:
         own = predicts_collections(estimator)
         scores = estimator.predict(X) if own else X
         named = {"X": scores, "y": y, "groups": groups, "sample_weight": weights}
@@ -120,7 +120,7 @@ class DaskScorer:
             method = self._alone.response_method
             rows = [(predict(model, one, method), *rest) for one, *rest in rows]
         return [
-            Piece(number, labels, one, ids, weight)
+            DaskPiece(number, labels, one, ids, weight)
             for number, (one, labels, ids, weight) in enumerate(rows)
         ]
 
