@@ -1,0 +1,79 @@
+"""An objective of one's own: squared hinges of pairs, in one file, with all property tests.
+
+python examples/own_objective.py
+"""
+
+# objective
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+import skrank
+from skrank.extending import Judgments
+from skrank.testing import check_objective, make_ranking
+
+
+@dataclass(frozen=True)
+class PairHinge(skrank.Objective):
+    """Better documents should score more than worse ones by a margin; squares of what lacks."""
+
+    margin: float = 1.0
+
+    @property
+    def is_function(self) -> bool:
+        """Its gradient is that of the loss, so that `losses` can be tested."""
+        return True
+
+    def bind(self, judgments: Judgments, weights=None, *, max_grade=None):
+        """What depends on labels only is computed once per data set."""
+        return BoundPairHinge(self.margin, judgments, weights)
+
+
+class BoundPairHinge:
+    """The objective on one data set."""
+
+    def __init__(self, margin: float, judgments: Judgments, weights) -> None:
+        self.margin = margin
+        labels = judgments.labels[judgments.codes]
+        self.queries = [slice(a, b) for a, b in pairwise(judgments.indptr)]  # their rows
+        self.better = [np.greater.outer(labels[rows], labels[rows]) for rows in self.queries]
+        self.weight = np.ones(len(self.queries)) if weights is None else weights
+        self.round = 0
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query; fills gradient and curvature of each row."""
+        if not np.isfinite(scores).all():
+            raise ValueError("PairHinge needs finite scores: lower the learning rate.")
+        self.round += 1
+        losses = np.zeros(len(self.queries))
+        for number, rows in enumerate(self.queries):
+            lack = self.margin - np.subtract.outer(scores[rows], scores[rows])
+            lack = np.where(self.better[number], np.maximum(lack, 0), 0)
+            n_lacking = (lack > 0).sum(axis=0) + (lack > 0).sum(axis=1)
+            weight = self.weight[number]
+            losses[number] = weight * (lack**2).sum() / 2
+            grad[rows] = weight * (lack.sum(axis=0) - lack.sum(axis=1))
+            hess[rows] = weight * n_lacking
+        return losses
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """What boosters call."""
+        self.losses(scores, grad, hess)
+
+
+# use
+if __name__ == "__main__":
+    for name in check_objective(PairHinge()):
+        print("holds:", name)
+
+    import lightgbm
+
+    data = make_ranking(n_queries=200, n_docs=12, random_state=0)
+    y = skrank.with_groups(data.relevance, data.qid)
+    X_train, X_test, y_train, y_test = skrank.query_train_test_split(data.X, y, random_state=0)
+    mixed = 0.5 * PairHinge() + 0.5 * skrank.LambdaRank("gap")
+    for name, objective in {"hinges": PairHinge(), "hinges and GAP": mixed, "GAP": "gap"}.items():
+        model = lightgbm.LGBMRanker(n_estimators=50, verbosity=-1)
+        ranker = skrank.GroupedRanker(model, objective=objective).fit(X_train, y_train)
+        print(f"{ranker.score(X_test, y_test):.3f} nDCG@10 on new queries, trained on {name}")

@@ -1,0 +1,43 @@
+"""The pages on extending include shipped code as it is, and their snippets run."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from skrank.metrics import registered
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = ("extending_metrics.md", "extending_objectives.md")
+
+
+def test_included_code_is_current():
+    pages = runpy.run_path(str(DOCS / "includes.py"))["pages"]()
+    assert {path.name for path in pages} >= set(PAGES)
+    for path, text in pages.items():
+        assert path.read_text(encoding="utf-8") == text, "run python docs/includes.py"
+
+
+def test_other_code_would_be_noticed():
+    filled = runpy.run_path(str(DOCS / "includes.py"))["filled"]
+    marker = "<!-- included from examples/own_metric.py: definition -->\n```python\n"
+    assert "def definition(ranked" in filled(f"{marker}x = 1\n```")
+    with pytest.raises(KeyError):
+        filled(f"{marker.replace('definition', 'nothing')}```")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets_run_in_their_order(page):
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("xgboost")
+    before = registered()
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec", dont_inherit=True), names)
+    assert registered() == before

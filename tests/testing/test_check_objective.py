@@ -1,0 +1,124 @@
+"""What holds for every objective; and what is wrong with some is found."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skrank import (
+    AdditivePositionBias,
+    LambdaLoss,
+    LambdaRank,
+    Softmax,
+    SoftRank,
+    SquaredError,
+    UnbiasedLambdaRank,
+)
+from skrank.objectives import Objective
+from skrank.testing import check_objective
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PLAIN = [
+    LambdaRank("gap"),
+    LambdaRank("err@5", truncation_level=3, norm=False),
+    LambdaRank("ndcg", pairs="adjacent"),
+    LambdaRank("0.5*gap+0.5*ndcg@3"),
+    LambdaLoss("ndcg"),
+    SoftRank("gap"),
+    SoftRank("ndcg@3", form="distribution"),
+    SoftRank("ap", relative=True),
+    Softmax(),
+    SquaredError(centered=True),
+    UnbiasedLambdaRank("ndcg"),
+    AdditivePositionBias("ndcg"),
+    0.5 * Softmax() + 0.5 * SoftRank("gap"),
+]
+OTHER = [
+    (SquaredError(), {"shift_invariant": False}),
+    (0.5 * SquaredError() + 0.5 * LambdaRank("gap"), {"shift_invariant": False}),
+    (LambdaRank("gap", perturbations=3), {"random": True}),
+    (Softmax(random_gains=True), {"random": True}),
+]
+
+
+@pytest.mark.parametrize(
+    ("objective", "how"), [*((one, {}) for one in PLAIN), *OTHER], ids=lambda x: str(x)[:40]
+)
+def test_every_property(objective, how):
+    held = check_objective(objective, **how)
+    assert {"gradients are numbers", "weights scale gradients", "copies are equal"} <= set(held)
+    assert ("gradients are those of the loss" in held) == objective.is_function
+    assert ("gradients balance" in held) == how.get("shift_invariant", True)
+
+
+def test_a_name_is_lambdarank_on_its_metric():
+    assert check_objective("ndcg@3") == check_objective(LambdaRank("ndcg@3"))
+
+
+PairHinge = runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
+
+
+@dataclass(frozen=True)
+class Wrong(Objective):
+    """The hinges of the example, with a mistake."""
+
+    mistake: str
+
+    @property
+    def is_function(self):
+        return True
+
+    def bind(self, judgments, weights=None, *, max_grade=None):
+        return BoundWrong(PairHinge().bind(judgments, weights, max_grade=max_grade), self.mistake)
+
+
+class BoundWrong:
+    def __init__(self, right, mistake):
+        self.right, self.mistake, self.round = right, mistake, 0
+        if mistake == "weights":
+            right.weight = np.ones(len(right.weight))
+
+    def losses(self, scores, grad, hess):
+        if self.mistake == "scores":
+            scores = np.nan_to_num(scores, posinf=9, neginf=-9)
+        losses = self.right.losses(scores, grad, hess)
+        self.round += 1
+        if self.mistake == "slope":
+            grad *= 2
+        if self.mistake == "curvature":
+            hess -= 1
+        if self.mistake == "balance":
+            grad += 0.1
+        if self.mistake == "others":
+            grad *= len(losses)
+        if self.mistake == "nothing":
+            grad *= 0
+        return losses
+
+    def gradient(self, scores, grad, hess):
+        self.losses(scores, grad, hess)
+
+
+def test_the_right_one_has_all_properties():
+    assert len(check_objective(Wrong(""))) == 10
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("slope", "gradients are those of the loss"),
+        ("curvature", "gradients are numbers"),
+        ("nothing", "gradients are numbers"),
+        ("balance", "gradients balance"),
+        ("others", "queries are trained on alone"),
+        ("weights", "weights scale gradients"),
+        ("scores", "scores that are none are refused"),
+    ],
+)
+def test_mistakes_are_found(mistake, message):
+    with pytest.raises(AssertionError, match=f"does not hold: {message}"):
+        check_objective(Wrong(mistake))
