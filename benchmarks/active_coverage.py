@@ -1,9 +1,11 @@
 """Do the intervals of active campaigns hold what they promise?
 
 Usage: python benchmarks/active_coverage.py [--campaigns 2000] [--tables intervals,sequences,...]
+                                            [--pool 0]
 
-A pool of 600 synthetic queries, skewed costs, label models from right to wrong, budgets of 5 to 40
-average queries, and a share of the queries that counts (has a relevant document) of 1 to 0.1.
+A random pool (of that seed) of 600 synthetic queries, skewed costs, label models from right to
+wrong, budgets of 5 to 40 average queries, and a share of the queries that counts (has a relevant
+document) of 1 to 0.1.
 """
 
 import argparse
@@ -17,7 +19,8 @@ from skrank.active._anytime import repeated_game, single_game, wealth
 from skrank.active._decision import decide
 from skrank.active._draws import Draws, first_draws
 from skrank.active._estimate import FEW
-from skrank.active._weighing import Known, certainty, repeated_mean, t_interval
+from skrank.active._intervals import bootstrap_interval, certainty
+from skrank.active._weighing import Known, repeated_mean
 from skrank.datasets import make_ranking
 
 N_QUERIES = 600
@@ -26,7 +29,7 @@ SHARES = (1.0, 0.5, 0.25, 0.1)
 MODELS = ("uniform", "right", "noisy", "wrong")
 
 
-def pool(share, seed=0):
+def pool(share, seed):
     """Labels, scores of two rankers, queries and costs; only a share of the queries counts."""
     data = make_ranking(N_QUERIES, n_docs=(5, 60), random_state=seed)
     random = np.random.default_rng(seed)
@@ -39,7 +42,7 @@ def pool(share, seed=0):
     return relevance, scores, data.qid, costs / costs.mean()
 
 
-def beliefs(name, relevance, seed=0):
+def beliefs(name, relevance, seed):
     random = np.random.default_rng(seed)
     truth = np.eye(5)[relevance]
     return {
@@ -50,53 +53,67 @@ def beliefs(name, relevance, seed=0):
     }[name]
 
 
-def world(task, metric, share, model):
+def world(task, metric, share, model, seed):
     """Values per query, moments, costs."""
-    relevance, scores, qid, costs = pool(share)
+    relevance, scores, qid, costs = pool(share, seed)
     measure = skrank.metric(metric)
     other = scores[1] if task == "compare" else None
-    moments = label_moments(
-        measure, scores[0], qid, other=other, label_model=beliefs(model, relevance), n_draws=60
-    )
+    believed = beliefs(model, relevance, seed)
+    moments = label_moments(measure, scores[0], qid, other=other, label_model=believed, n_draws=60)
     values = [measure.per_query(relevance, s, groups=qid).to_numpy() for s in scores]
     value = values[0] if other is None else values[0] - values[1]
     return value, moments, costs
 
 
-def cell(runs):
-    """Coverage and share of the intervals with bounds, and of those without a caution."""
+def cells(runs):
+    """Coverage of the intervals with bounds and the share of campaigns that state one, by budget;
+    then of those without a caution."""
     low, high = np.moveaxis(runs.intervals(), 2, 0)
     holds = (low <= runs.truth) & (runs.truth <= high)
-    out = ""
     for told in (np.isfinite(low), np.isfinite(low) & (runs.n_distinct >= FEW)):
         for held, stated in zip(holds.T, told.T, strict=True):
-            share = f"{held[stated].mean():.3f}" if stated.mean() > 0.02 else "-"
-            out += f"{share:>6} ({stated.mean():.2f})"
-        out += "  "
-    return out
+            share = stated.mean()
+            yield held[stated].mean() if share > 0.02 else np.nan, share
 
 
-def intervals(n_campaigns):
+def intervals(n_campaigns, seed):
     print("Coverage of 95 % intervals with bounds, and in brackets the share of campaigns that")
     print(f"state one; then the same of intervals without a caution ({FEW} queries and more count)")
     heads = "".join(f"{budget:>13.0f}" for budget in BUDGETS)
     print(f"{'budget in average queries':<40}{heads}  {heads}")
     tasks = ("evaluate", "ndcg@10"), ("compare", "ndcg@10"), ("evaluate", "dcg(empty=0)@10")
+    certain = []
     for task, metric in tasks:
         for model in MODELS:
             for share in SHARES if "empty" not in metric else (1.0,):
-                value, moments, costs = world(task, metric, share, model)
+                value, moments, costs = world(task, metric, share, model, seed)
                 q = sampling_distribution(moments, costs=costs)
                 runs = simulate(value, q, BUDGETS, costs=costs, n_campaigns=n_campaigns)
                 name = f"{task} {metric}, {model}, {share:.0%} count".replace("(empty=0)", "")
-                print(f"{name:<40}{cell(runs)}", flush=True)
+                found = list(cells(runs))
+                texts = [
+                    f"{'-' if np.isnan(covers) else f'{covers:.3f}':>6} ({told:.2f})"
+                    for covers, told in found
+                ]
+                n = len(BUDGETS)
+                print(f"{name:<40}{''.join(texts[:n])}  {''.join(texts[n:])}", flush=True)
+                certain += [one for one in found[n:] if one[1] >= 0.1]
+    covers, told = np.transpose(certain)
+    error = np.sqrt(covers * (1 - covers) / (told * n_campaigns))
+    far = (covers < 0.93 - 2 * error) | (covers > 0.97 + 2 * error)
+    within = np.sum((covers >= 0.93) & (covers <= 0.97))
+    print(
+        "Of cells in which a tenth of the campaigns and more state an interval without a caution,"
+    )
+    print(f"{within} of {len(covers)} cover .93 to .97, the least {covers.min():.3f}, the most")
+    print(f"{covers.max():.3f}; {far.sum()} are further off than two standard errors.")
 
 
-def estimators(n_campaigns):
+def estimators(n_campaigns, seed):
     print("Estimators, 'noisy' label model: root mean square error (of the paper's = 1), coverage")
     print(f"{'':46}" + "".join(f"{f'budget {b:.0f}':>15}" for b in BUDGETS))
     for task in ("evaluate", "compare"):
-        value, moments, costs = world(task, "dcg(empty=0)@10", 1.0, "noisy")
+        value, moments, costs = world(task, "dcg(empty=0)@10", 1.0, "noisy", seed)
         q = sampling_distribution(moments, costs=costs)
         errors = {}
         for estimator in ("importance", "assisted", "lure"):
@@ -110,22 +127,22 @@ def estimators(n_campaigns):
             print(f"{task + ', ' + estimator:<46}" + "".join(f"{c:>15}" for c in cells), flush=True)
 
 
-def sequences(n_campaigns):
+def sequences(n_campaigns, seed):
     print("Optional stopping: share of campaigns that exclude the truth at some time, 95 %")
-    print(f"{'':34}{'t, watched':>14}{'sequence':>12}{'without repl.':>15}")
+    print(f"{'':34}{'watched':>14}{'sequence':>12}{'without repl.':>15}")
     looks = np.unique(np.geomspace(3, 200, 25).astype(int))
     for model in MODELS:
         for share in (1.0, 0.25):
-            value, moments, costs = world("compare", "ndcg@10", share, model)
+            value, moments, costs = world("compare", "ndcg@10", share, model, seed)
             q = sampling_distribution(moments, costs=costs)
             p = np.full(N_QUERIES, 1 / N_QUERIES)
             bounds = np.full(N_QUERIES, -1.0), np.ones(N_QUERIES)
             truth, misled = np.nanmean(value), np.zeros(3)
-            for seed in range(n_campaigns):
-                draws = Draws(q, seed).first(200)
+            for campaign in range(n_campaigns):
+                draws = Draws(q, campaign).first(200)
                 for look in looks:
                     mean = repeated_mean(value[draws[:look]], (p / q)[draws[:look]])
-                    low, high = t_interval(mean, 0.95)
+                    low, high = bootstrap_interval(mean, 0.95)
                     if not low <= truth <= high:
                         misled[0] += 1
                         break
@@ -143,10 +160,10 @@ def sequences(n_campaigns):
             )
 
 
-def budgets(n_campaigns):
+def budgets(n_campaigns, seed):
     print("Small budgets, in draws of average cost: campaigns that end before the first label,")
     print("and bias of the others in standard deviations of one campaign")
-    value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, "noisy")
+    value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, "noisy", seed)
     for name, q in (
         ("active", sampling_distribution(moments, costs=costs)),
         ("passive", np.full(N_QUERIES, 1 / N_QUERIES)),
@@ -162,9 +179,9 @@ def budgets(n_campaigns):
             )
 
 
-def winners(n_campaigns):
+def winners(n_campaigns, seed):
     print("Best of m, 95 %: share of campaigns of 40 draws that name a wrong winner")
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     for m in (2, 3, 5):
         for gap, name in ((0.0, "all tie"), (0.2, "two tie, the others are behind")):
             wrong = 0
@@ -195,10 +212,11 @@ TABLES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--campaigns", type=int, default=2000)
+    parser.add_argument("--pool", type=int, default=0)
     parser.add_argument("--tables", default=",".join(TABLES))
     options = parser.parse_args()
     for name in options.tables.split(","):
-        TABLES[name](options.campaigns)
+        TABLES[name](options.campaigns, options.pool)
         print()
 
 

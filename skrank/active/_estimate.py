@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank.active._forms import settle_empty
-from skrank.active._weighing import Mean, repeated_mean, t_interval
+from skrank.active._intervals import bootstrap_interval
+from skrank.active._weighing import Mean, repeated_mean
 from skrank.metrics import Metric
 from skrank.metrics import metric as metric_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = 10  # queries, below which the t interval of values with a long tail covers too little
+FEW = 20  # queries, below which intervals of values with a long tail cover too little
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Estimate:
         Of `value`; NaN unless two draws count, 0 when the whole pool is labelled.
     interval : (float, float)
         Confidence interval. Without bounds where nothing can be said: a single draw counts, or the
-        values of all are alike. `caution` says why.
+        values of all are alike. `caution` says why, and where the coverage cannot be told.
     confidence : float
         Its coverage.
     n_draws : int
@@ -95,7 +96,7 @@ class Estimate:
         if math.isinf(self.interval[0]):
             return "the values of all draws are alike, which says nothing of the error"
         if self.n_distinct < FEW:
-            return f"only {self.n_distinct} queries count: a long tail of the values may be unseen"
+            return f"only {self.n_distinct} queries count: too few to tell how long the tails are"
         return None
 
     def __str__(self) -> str:
@@ -123,8 +124,8 @@ def estimate(
     .. math:: \hat R = \frac{\sum_j w_j L_j}{\sum_j w_j}, \quad
               \widehat{se}^2 = \frac k{k-1} \frac{\sum_j w_j^2 (L_j - \hat R)^2}{(\sum_j w_j)^2}
 
-    Both sums run over the k draws whose query counts. The interval has k - 1 degrees of freedom,
-    and makes room where one draw carries much of the weight, or the values have a long tail.
+    Both sums run over the k draws whose query counts. The interval is that of the bootstrap of
+    Student's t, with the draws resampled: it follows weights that vary and values of long tails.
 
     Parameters
     ----------
@@ -156,21 +157,21 @@ def estimate(
     References
     ----------
     C. Sawade et al., Active evaluation of ranking functions based on graded relevance, Machine
-    Learning 92, 2013, equation 6 and lemma 1.
+    Learning 92, 2013, equation 6 and lemma 1. P. Hall, The Bootstrap and Edgeworth Expansion, 1992.
 
     Examples
     --------
     >>> from skrank.active import estimate
     >>> found = estimate([0.2, 0.4, 0.9], weights=[1, 2, 1])
     >>> print(found)
-    0.4750 ± 0.1617, 95% interval [-0.1737, 3.0949] from 3 draws of 3 queries (only 3 queries ...
+    0.4750 ± 0.1617, 95% interval [-0.3270, 1.2770] from 3 draws of 3 queries (only 3 queries ...
     """
     confidence = check.check_share("confidence", confidence)
     if metric is not None:
         losses = _losses(losses, metric, scores, groups)
     values, w, queries = _match(losses, weights)
     mean = repeated_mean(values, w)
-    interval = t_interval(mean, confidence)
+    interval = bootstrap_interval(mean, confidence)
     return to_estimate(mean, queries, ~np.isnan(values), confidence, interval)
 
 

@@ -11,15 +11,9 @@ from skrank._engine.cached import cached_property
 from skrank.active._anytime import certainty_so_far, repeated_game, sequence, single_game
 from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._estimate import Estimate, passive_variance, to_estimate
+from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._setup import Setup
-from skrank.active._weighing import (
-    Mean,
-    certainty,
-    chances,
-    repeated_mean,
-    single_mean,
-    t_interval,
-)
+from skrank.active._weighing import Mean, chances, repeated_mean, single_mean
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
         game = make(values, draws, d.p, d.q, of.bounds, may_not_count, of.setup.known_of(values))
         interval, sure = sequence(game, way.confidence), certainty_so_far(game)
     else:
-        interval, sure = t_interval(mean, way.confidence), certainty(mean)
+        interval, sure = bootstrap_interval(mean, way.confidence), certainty(mean)
     found = to_estimate(mean, draws, ~np.isnan(values[draws]), way.confidence, interval)
     passive = _passive_cost(of, draws, mean)
     return replace(found, anytime=way.anytime, passive_cost=passive), sure

@@ -9,16 +9,10 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.active._draws import Draws, first_draws, fits, running_cost
+from skrank.active._intervals import bootstrap_interval
 from skrank.active._moments import Moments
 from skrank.active._setup import seed_of
-from skrank.active._weighing import (
-    ESTIMATORS,
-    Mean,
-    chances,
-    repeated_mean,
-    single_mean,
-    t_interval,
-)
+from skrank.active._weighing import ESTIMATORS, Mean, chances, repeated_mean, single_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +46,7 @@ class Simulation:
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); infinite without bounds."""
         confidence = check.check_share("confidence", confidence)
-        found = [[t_interval(mean, confidence) for mean in row] for row in self.means]
+        found = [[bootstrap_interval(mean, confidence) for mean in row] for row in self.means]
         ends = np.array(found, dtype=np.float64)
         exact = self.standard_errors == 0  # the whole pool
         ends[exact] = self.values[exact][:, None]

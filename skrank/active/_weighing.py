@@ -1,25 +1,25 @@
-r"""Weighted means of drawn queries, and how sure they are: plain arrays in, numbers out.
+r"""Weighted means of drawn queries: plain arrays in, numbers out.
 
 With draws repeated, as in Sawade et al. 2013, a draw has the weight w = p / q. With every query
 drawn once, as successive draws from what is left, the weights are those of Farquhar, Gal and
-Rainforth (LURE). Either way the mean is a ratio, and a draw pulls it by its *influence*
+Rainforth (LURE). Either way the mean is a ratio of two sums over draws, and the zero of
 
-.. math:: u_j = \frac{a_j}{1 - a_j} (L_j - \hat R), \quad a_j = w_j / \sum_i w_i
+.. math:: \sum_j (u_j - \delta v_j), \quad u_j = a_j (L_j - \hat R), \quad
+          v_j = a_j = w_j / \sum_i w_i
 
-which is how far the mean moves when the draw is left out. The t interval rests on these, not on the
-plain residuals: where a single draw carries much of the weight, it hides its own error.
+where :math:`\delta` is how far it is from the mean that was found: the *pull* u of a draw falls by
+its *share* v as the mean rises. What errors and intervals need to know is in these.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 ESTIMATORS = ("importance", "assisted", "lure")
-_ALIKE = 1e-10  # influences below this part of the mean are rounding: all values are alike
+_ALIKE = 1e-10  # pulls below this part of the mean are rounding: all values are alike
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Known:
     deviation: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mean:
     """A weighted mean over draws.
 
@@ -52,26 +52,30 @@ class Mean:
         NaN if no draw counts.
     standard_error : float
         NaN unless two draws count.
-    spread : float
-        Standard error of the interval, by leaving out each draw in turn; NaN unless two draws
-        count and their values differ: then nothing is known of the error.
-    skewness : float
-        Of the error of the value.
     n_counted : int
         Draws whose query counts.
     effective_sample_size : float
         Equally weighted draws of the same worth.
-    degrees : int
-        Degrees of freedom of the spread.
+    pull, share : ndarray of shape (n_pulling,)
+        By how much each draw that matters raises the mean, and by how much less it would for each
+        unit by which the mean were higher. Empty where nothing is known of the error: unless two
+        draws count and their values differ.
     """
 
     value: float
-    standard_error: float
-    spread: float
-    skewness: float
-    n_counted: int
-    effective_sample_size: float
-    degrees: int = 0
+    standard_error: float = math.nan
+    n_counted: int = 0
+    effective_sample_size: float = 0.0
+    pull: np.ndarray = field(default_factory=lambda: np.empty(0))
+    share: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def spread(self) -> float:
+        """Standard error of the interval; NaN where nothing is known of it."""
+        if len(self.pull) == 0:
+            return math.nan
+        k = self.n_counted
+        return math.sqrt(k / (k - 1) * float(self.pull @ self.pull))
 
 
 def repeated_mean(
@@ -87,27 +91,28 @@ def repeated_mean(
     it is taken off, times how well it told the values: the regression estimator of surveys.
     """
     if len(values) == 0:
-        return _nothing()
+        return _NOTHING
     known = known or Known()
     counts = ~np.isnan(values)
     filled = np.where(counts, values, 0.0)
     even = weights / weights.sum()
-    share = (1 - known.share) * even
-    mass = known.mass + share @ counts
+    drawn = (1 - known.share) * even
+    mass = known.mass + drawn @ counts
     if not mass > 0:
-        return _nothing()
-    value = float((known.total + share @ filled) / mass)
-    residual = np.where(counts, filled - value, 0.0)
-    if known.share:  # that of known queries is exact, and the rest varies around what makes up
-        residual = residual - even @ residual
-    share = share / mass
+        return _NOTHING
+    value = float((known.total + drawn @ filled) / mass)
+    # All draws tell how much there is of what is not known, those that count what it is worth.
+    left = known.total - value * known.mass
+    pull = (even * left + drawn * np.where(counts, filled - value, 0.0)) / mass
+    share = (even * known.mass + drawn * counts) / mass
+    size = _effective(weights[counts])
     if deviation is None or np.count_nonzero(counts) <= 3:
-        return _mean(value, share, residual, counts, share[counts])
-    surplus = known.deviation / mass + share @ deviation
-    apart = deviation - even @ deviation
-    trust, fitted = _fit(share * apart, share * residual)
+        return _mean(value, pull, share, counts, size)
+    surplus = known.deviation / mass + (drawn / mass) @ deviation
+    apart = drawn / mass * (deviation - even @ deviation)
+    trust, fitted = _fit(apart, pull)
     value -= trust * float(surplus)
-    return _mean(value, share, residual - trust * apart, counts, share[counts], fitted)
+    return _mean(value, pull - trust * apart, share, counts, size, fitted)
 
 
 def _fit(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -128,18 +133,24 @@ def single_mean(
     mean with weights that put more on the later ones, which have less left to guess.
     """
     if len(values) == 0:
-        return _nothing()
+        return _NOTHING
     known = known or Known()
     counts = ~np.isnan(values)
     filled = np.where(counts, values, 0.0)
-    part, weights = parts(len(values), n_pool), p * lure(chance, n_pool)
+    weights = p * lure(chance, n_pool)
     mass = known.mass + weights @ counts
     if not mass > 0:
-        return _nothing()
+        return _NOTHING
     value = float((known.total + weights @ filled) / mass)
-    residual = np.where(counts, filled - value, 0.0) * p
-    before = known.total - value * known.mass + np.cumsum(residual) - residual
-    return _mean(value, part, (before + residual / chance) / mass, counts, weights[counts])
+
+    def guesses(known_sum: float, summands: np.ndarray) -> np.ndarray:
+        """What each draw says of a sum over the pool, times its part in the mean of all."""
+        before = known_sum + np.cumsum(summands) - summands
+        return parts(len(values), n_pool) * (before + summands / chance) / mass
+
+    pull = guesses(known.total - value * known.mass, p * np.where(counts, filled - value, 0.0))
+    share = guesses(known.mass, p * counts)
+    return _mean(value, pull, share, counts, _effective(weights[counts]))
 
 
 def chances(q: np.ndarray) -> np.ndarray:
@@ -161,76 +172,32 @@ def lure(chance: np.ndarray, n_pool: int) -> np.ndarray:
     return part / chance + (np.cumsum(part[::-1])[::-1] - part)
 
 
-def _nothing() -> Mean:
-    return Mean(math.nan, math.nan, math.nan, 0.0, 0, 0.0)
+_NOTHING = Mean(math.nan)
+
+
+def _effective(weights: np.ndarray) -> float:
+    """Kish's number of equally weighted draws of the same worth."""
+    return float(weights.sum() ** 2 / (weights @ weights)) if len(weights) else 0.0
 
 
 def _mean(
     value: float,
+    pull: np.ndarray,
     share: np.ndarray,
-    residual: np.ndarray,
     counts: np.ndarray,
-    weights: np.ndarray,
+    size: float,
     fitted: np.ndarray | None = None,
 ) -> Mean:
-    """The mean from the share and the residual of each draw, less what was fitted to them."""
-    size = float(weights.sum() ** 2 / (weights @ weights))
+    """The mean, and its error from what each draw pulls; `fitted` is the part that was fitted."""
     k = int(np.count_nonzero(counts))
     if k < 2:
-        return Mean(value, math.nan, math.nan, 0.0, k, size)
-    pull = share * residual
+        return Mean(value, n_counted=k, effective_sample_size=size)
     degrees = k - 1 if fitted is None else k - 2
-    error = float(np.sqrt(k / degrees * (pull @ pull)))
-    influence = pull / np.maximum(1 - share, 1e-9)
-    if fitted is not None:
-        influence = influence / np.maximum(1 - fitted, 1e-9)
-    square = float(influence @ influence)
-    if np.abs(influence).max() <= _ALIKE * abs(value):
-        return Mean(value, error, math.nan, 0.0, k, size)
-    skewness = float(np.sum(influence**3)) / square**1.5
-    spread = math.sqrt((k - 1) / k * square)
-    return Mean(value, error, spread, skewness, k, size, degrees)
-
-
-def t_interval(mean: Mean, confidence: float) -> tuple[float, float]:
-    """The confidence interval; without bounds where the error is not known.
-
-    The wider, on either side, of Student's interval and that of Hall's transformation, which makes
-    room on the side of a long tail. From few draws neither alone covers what it should.
-
-    References
-    ----------
-    P. Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society
-    B 54, 1992.
-    """
-    if math.isnan(mean.spread):
-        return -math.inf, math.inf
-    t = float(stdtrit(mean.degrees, (1 + confidence) / 2))
-    low, high = (_untransformed(x, mean.skewness) for x in (t, -t))
-    return mean.value - max(t, low) * mean.spread, mean.value - min(-t, high) * mean.spread
-
-
-def certainty(mean: Mean) -> float:
-    """The highest confidence at which `t_interval` leaves out 0."""
-    if math.isnan(mean.spread):
-        return 0.0
-    ratio = mean.value / mean.spread
-    transformed = _transformed(ratio, mean.skewness)
-    if ratio * transformed <= 0:
-        return 0.0
-    least = min(abs(ratio), abs(transformed))
-    return float(1 - 2 * stdtr(mean.degrees, -least))
-
-
-def _transformed(ratio: float, skewness: float) -> float:
-    """A t ratio without the skewness of its error: Hall's transformation, which is monotone."""
-    if abs(skewness) < 1e-6:
-        return ratio
-    return ((1 + skewness / 3 * ratio) ** 3 - 1) / skewness + skewness / 6
-
-
-def _untransformed(ratio: float, skewness: float) -> float:
-    """The inverse of `_transformed`."""
-    if abs(skewness) < 1e-6:
-        return ratio
-    return 3 / skewness * (float(np.cbrt(1 + skewness * (ratio - skewness / 6))) - 1)
+    error = math.sqrt(k / degrees * float(pull @ pull))
+    if fitted is not None:  # what was fitted to a draw hides a part of its error
+        pull = pull / np.maximum(1 - fitted, 1e-9)
+        pull = pull - share * pull.sum()
+    if np.abs(pull).max() <= _ALIKE * abs(value):
+        return Mean(value, error, k, size)
+    matters = share > 0
+    return Mean(value, error, k, size, pull[matters], share[matters])

@@ -14,7 +14,8 @@ import skrank
 from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, simulate
 from skrank.active._decision import decide
 from skrank.active._estimate import estimate
-from skrank.active._weighing import certainty, repeated_mean
+from skrank.active._intervals import certainty
+from skrank.active._weighing import repeated_mean
 from skrank.plotting import CampaignDisplay
 
 THREE = SCORES | {"truth": data.relevance + 0.0}

@@ -4,20 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from skrank.active import estimate, simulate
-from skrank.active._weighing import (
-    Known,
-    Mean,
-    certainty,
-    chances,
-    lure,
-    parts,
-    repeated_mean,
-    single_mean,
-    t_interval,
-)
+from skrank.active._intervals import certainty
+from skrank.active._weighing import Known, chances, lure, parts, repeated_mean, single_mean
 
 RANDOM = np.random.default_rng(0)
 
@@ -77,18 +67,30 @@ def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool():
     np.testing.assert_allclose(np.mean(values), loss.mean(), atol=4 * classical / np.sqrt(2000))
 
 
-def test_the_spread_is_that_of_leaving_out_each_draw():
+@pytest.mark.parametrize("known", [Known(), Known(share=0.4, mass=0.3, total=0.2)])
+def test_pulls_and_shares_tell_the_mean_of_any_draws(known):
+    """Of draws that come as often as one likes, without computing it anew."""
     loss, w = RANDOM.random(9), RANDOM.random(9) + 0.05
     loss[[2, 5]] = np.nan
-    found = repeated_mean(loss, w)
-    kept = ~np.isnan(loss)
-    x, v = loss[kept], w[kept]
-    left_out = [np.average(np.delete(x, j), weights=np.delete(v, j)) for j in range(7)]
-    assert found.value == pytest.approx(np.average(x, weights=v))
-    assert found.spread == pytest.approx(
-        np.sqrt(6 / 7 * np.sum((np.array(left_out) - found.value) ** 2))
-    )
-    assert found.n_counted == 7
+    found = repeated_mean(loss, w, known)
+    matter = np.arange(9) if known.share else np.flatnonzero(~np.isnan(loss))
+    assert (found.n_counted, len(found.pull)) == (7, len(matter))
+    assert found.pull.sum() == pytest.approx(0, abs=1e-15)
+    assert found.share.sum() == pytest.approx(1)
+    for _ in range(20):
+        times = RANDOM.multinomial(len(matter), np.full(len(matter), 1 / len(matter)))
+        again = repeated_mean(np.repeat(loss[matter], times), np.repeat(w[matter], times), known)
+        shift = (times @ found.pull) / (times @ found.share)
+        assert again.value == pytest.approx(found.value + shift)
+
+
+def test_pulls_without_replacement_are_those_of_the_mean():
+    loss, p, q = RANDOM.random(6), RANDOM.dirichlet(np.ones(9))[:6], RANDOM.dirichlet(np.ones(9))
+    found = single_mean(loss, p, chances(q[:6]), 9)
+    assert found.pull.sum() == pytest.approx(0, abs=1e-15)
+    assert found.share.sum() == pytest.approx(1)
+    moved = single_mean(loss - 0.3, p, chances(q[:6]), 9)
+    np.testing.assert_allclose(moved.pull, found.pull, atol=1e-15)
 
 
 def test_draws_that_do_not_count_change_nothing():
@@ -112,21 +114,7 @@ def test_two_equal_values_say_nothing():
 
 def test_few_draws_are_said_to_be_few():
     assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
-    assert estimate(RANDOM.random(10)).caution is None
-
-
-@pytest.mark.parametrize("skewness", [-1.5, -0.2, 0.0, 1e-9, 0.4, 2.0])
-@pytest.mark.parametrize("value", [-0.3, 0.1, 0.8])
-def test_certainty_is_where_the_interval_reaches_zero(skewness, value):
-    mean = Mean(value, 0.2, 0.25, skewness, 8, 8.0, 7)
-    sure = certainty(mean)
-    if sure > 0:
-        low, high = t_interval(mean, sure)
-        assert min(abs(low), abs(high)) < 1e-9
-        assert t_interval(mean, sure * 0.999)[value < 0] * value > 0
-    symmetric = certainty(Mean(value, 0.2, 0.25, 0.0, 8, 8.0, 7))
-    assert symmetric == pytest.approx(1 - 2 * stats.t.sf(abs(value) / 0.25, 7))
-    assert sure <= symmetric + 1e-12
+    assert estimate(RANDOM.random(20)).caution is None
 
 
 # queries that are known
