@@ -1,17 +1,45 @@
-"""Write the page of metrics from the registry, and the other pages; a test keeps them current."""
+"""Write the page of metrics from the registry, and the other pages; a test keeps them current.
+
+python docs/build.py
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import runpy
 from pathlib import Path
 
+import skrank
 from skrank._engine.metric import format_value
+from skrank._engine.peer_names import IR_MEASURES, RANX, TREC_EVAL, Here
 from skrank.metrics import Metric, registered
 
-PAGE = Path(__file__).parent / "reference" / "metrics.md"
+HERE = Path(__file__).parent
+PAGE = HERE / "reference" / "metrics.md"
+OTHER_PAGES = ("objective_tables.py", "scikit_learn.py", "peer_names.py")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
+PEERS = {"trec_eval": TREC_EVAL, "ir_measures": IR_MEASURES, "ranx": RANX}
+BOOSTERS = {  # metrics of libraries whose names are not read: theirs, and what it is here
+    "ap": {
+        "scikit-learn `average_precision_score`, one list without ties": "ap",
+        "LightGBM `map@5`": "ap(normalize=ideal,ties=stable,empty=1)@5",
+        "CatBoost `MAP:top=5`": "ap(normalize=ideal,ties=worst)@5",
+    },
+    "dcg": {
+        "scikit-learn `dcg_score`": "dcg(gain=linear)",
+        "CatBoost `DCG:type=Exp`": "dcg(ties=worst)",
+    },
+    "ndcg": {
+        "scikit-learn `ndcg_score`": "ndcg(gain=linear,empty=0)",
+        "LightGBM `ndcg@5`": "ndcg(ties=stable,empty=1)@5",
+        "XGBoost `ndcg@5-`": "ndcg(ties=stable,empty=0)@5",
+        "CatBoost `NDCG:top=5;type=Exp`": "ndcg(ties=worst)@5",
+    },
+    "pfound": {"CatBoost `PFound`": "pfound(p_rel=raw)"},
+    "rr": {"CatBoost `MRR:top=3;border=0.5`": "rr(ties=worst)@3"},
+}
 HEAD = """# Metrics
 
 Made from the registry by `python docs/build.py`.
@@ -23,13 +51,15 @@ there is one), `condensed`, `empty`, `ties` and `average`. All are the exact mea
 tied documents but those marked "strict", which have no closed form and refuse ties on which their
 value depends.
 
-Weighted sums of metrics are metrics: `skrank.metric("0.7*gap+0.3*ndcg@10")`, see
-[mixtures.md](../user_guide/mixtures.md).
+"Gradient" says whether `LambdaRank` trains on a metric. Parameters are described with the classes,
+in the reference of `skrank.metrics`. Weighted sums of metrics are metrics:
+`skrank.metric("0.7*gap+0.3*ndcg@10")`, see [mixtures](../user_guide/mixtures.md). Which one when:
+[a guide](../user_guide/which_metric.md).
 
 The 11-point matrix that ROMIP lists as its own, beside TREC's, is defined in none of its editions.
 There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TREC's.
 
-| name | class | function | parameters | range | gradient |
+| name | class | range | ties | gradient | also in |
 |---|---|---|---|---|---|
 """
 
@@ -50,27 +80,78 @@ def gradient(cls: type[Metric]) -> str:
         return "no"
 
 
-def row(cls: type[Metric]) -> str:
+def value_range(cls: type[Metric]) -> str:
+    return cls.value_range + ("" if cls.greater_is_better else ", lower is better")
+
+
+def formula(doc: str) -> str:
+    """The first formula of a docstring."""
+    found = re.search(r"^\.\. math:: ?(.*?)(?=\n\n)", doc, re.DOTALL | re.MULTILINE)
+    return inspect.cleandoc(found[1]) if found else ""
+
+
+def section(doc: str, title: str) -> str:
+    """A section of a docstring, as one paragraph of Markdown."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w+\n-+|\Z)", doc, re.DOTALL | re.MULTILINE)
+    return " ".join(found[1].replace("``", "`").split()) if found else ""
+
+
+def parity() -> dict[type[Metric], dict[str, list[str]]]:
+    """For each class the tools that have it: their name, and what it is here."""
+    found: dict[type[Metric], dict[str, list[str]]] = {cls: {} for cls in registered().values()}
+    shown = runpy.run_path(str(HERE / "peer_names.py"))["shown"]
+    for peer, names in PEERS.items():
+        for name, one in names.items():
+            if isinstance(one, Here):
+                theirs, ours = shown(peer, name, one)
+                lines = found[type(skrank.metric(ours))].setdefault(peer, [])
+                lines.append(f"`{theirs}` is `{ours}`")
+    for name, theirs in BOOSTERS.items():
+        for text, ours in theirs.items():
+            peer, _, rest = text.partition(" ")
+            line = f"{rest} is `{skrank.metric(ours)}`"
+            found[registered()[name]].setdefault(peer, []).append(line)
+    return found
+
+
+def row(cls: type[Metric], peers: dict[str, list[str]]) -> str:
     """One line of the table."""
-    names = ", ".join(f"`{name}`" for name in cls.names) + (" (strict)" if cls.strict else "")
-    direction = "" if cls.greater_is_better else ", lower is better"
-    shown = f"`{parameters(cls)}`" if parameters(cls) else ""
-    cells = (names, cls.__name__, f"`{cls.function}`", shown, cls.value_range + direction)
-    return f"| {' | '.join(cells)} | {gradient(cls)} |\n"
+    names = ", ".join(f"`{name}`" for name in cls.names)
+    link = f"[{cls.__name__}](#{cls.__name__.lower()})"
+    ties = "strict" if cls.strict else "exact mean"
+    cells = (names, link, value_range(cls), ties, gradient(cls), ", ".join(peers))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def described(cls: type[Metric], peers: dict[str, list[str]]) -> str:
+    """What the page says of a metric."""
+    doc = inspect.getdoc(cls) or ""
+    text = f"\n## {cls.__name__}\n\n{' '.join(doc.partition(chr(10) * 2)[0].split())}\n\n"
+    if formula(doc):
+        text += f"```math\n{formula(doc)}\n```\n\n"
+    own = f"`{parameters(cls)}`" if parameters(cls) else "none of its own"
+    lines = [
+        f"names: {', '.join(f'`{name}`' for name in cls.names)}; function `{cls.function}`",
+        f"parameters: {own}",
+        f"range: {value_range(cls)}",
+        "ties: " + ("refused where the value depends on them" if cls.strict else "exact mean"),
+        f"gradient: {gradient(cls)}",
+        f"source: {section(doc, 'References')}",
+        *(f"{peer}: {', '.join(names)}" for peer, names in peers.items()),
+    ]
+    return text + "".join(f"* {line}\n" for line in lines)
 
 
 def page() -> str:
     """The text of the page."""
-    rows = [row(cls) for _, cls in sorted(registered().items())]
-    pages = [
-        f"\n## {cls.__name__}\n\n```text\n{inspect.getdoc(cls)}\n```\n"
-        for _, cls in sorted(registered().items())
-    ]
-    return HEAD + "".join(rows) + "".join(pages)
+    peers = parity()
+    classes = [cls for _, cls in sorted(registered().items())]
+    rows = [row(cls, peers[cls]) for cls in classes]
+    return HEAD + "".join(rows) + "".join(described(cls, peers[cls]) for cls in classes)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(), encoding="utf-8")
     print(f"wrote {PAGE}")
-    runpy.run_path(str(Path(__file__).with_name("scikit_learn.py")), run_name="__main__")
-    runpy.run_path(str(Path(__file__).with_name("peer_names.py")), run_name="__main__")
+    for script in OTHER_PAGES:
+        runpy.run_path(str(HERE / script), run_name="__main__")

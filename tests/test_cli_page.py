@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,8 +10,8 @@ import pytest
 
 from skrank import trec
 from skrank.cli import main
+from tests.helpers.browser import CHROMIUM, WITHOUT, opened, strangers
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 NASTY = "</script><b>x&"
 
 
@@ -110,34 +108,16 @@ def test_one_run_has_no_comparison(collection, capsys):
     assert "<h2>Means</h2>" in out
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here: bash .ci/site installs it")
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
 def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
-    shown, messages, asked = opened(page.as_uri(), tmp_path / "page")
-    assert "CONSOLE" not in messages
+    found = opened(page.as_uri(), tmp_path / "page")
+    assert "CONSOLE" not in found.messages
     dom = Elements()
-    dom.feed(shown)
+    dom.feed(found.document)
     bars = [attrs for tag, attrs in dom.tags if tag == "rect"]
     assert len(bars) == 25
     assert "a is better on" in "".join(dom.texts)
     buttons = [tag for tag, _ in dom.tags].count("button")
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
-    _, _, by_itself = opened("about:blank", tmp_path / "blank")
-    hosts = {url.split("/")[2] for url in asked - by_itself}
-    assert not {host for host in hosts if not re.search(r"(google|googleapis|gvt1)\.com$", host)}
-
-
-def opened(url, folder):
-    """What the browser makes of a page, what it says, and what it asks the network for."""
-    folder.mkdir()
-    log = folder / "net.json"
-    done = subprocess.run(
-        [
-            *[CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"],
-            *["--disable-background-networking", "--disable-component-update", "--no-first-run"],
-            *["--enable-logging=stderr", f"--log-net-log={log}"],
-            *[f"--user-data-dir={folder / 'user'}", url],
-        ],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return done.stdout, done.stderr, set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text()))
+    assert not strangers(found, opened("about:blank", tmp_path / "blank"))

@@ -34,8 +34,8 @@ class LambdaRank(PairObjective):
     norm : bool
         Both normalisations below, as in LightGBM and by default in XGBoost, or neither.
     score_norm : bool, optional
-        Divide the delta of a pair by 0.01 + |s_i - s_j|, in queries whose scores differ. Default:
-        as `norm`.
+        Divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores differ.
+        Default: as `norm`.
     sum_norm : bool, optional
         Scale the gradients of a query from their sum S, twice that of its pairs, to log2(1 + S).
         Default: as `norm`.

@@ -109,12 +109,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         scale.
     classes_ : ndarray of shape (n_classes,)
         Of `estimator_`, if it is a classifier.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Of `estimator_`, if it has them.
     coef_ : ndarray
         Of `estimator_`, if it is linear.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         If `X` has names that are all strings.
 
     Notes

@@ -78,7 +78,7 @@ class LinearRanker(Ranker):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features_in_,)
+    coef_ : ndarray of shape (n_features,)
         Weights, in the units of `X`; 0 for a feature that is constant.
     alpha_ : float
         The penalty of `coef_`.
@@ -91,7 +91,7 @@ class LinearRanker(Ranker):
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         If `X` has names that are all strings.
 
     See Also

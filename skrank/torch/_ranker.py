@@ -93,7 +93,7 @@ class NeuralRanker(Ranker):
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         If `X` has names that are all strings.
 
     See Also

@@ -11,10 +11,19 @@ from skrank.metrics import registered
 BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
 
 
-@pytest.mark.parametrize("name", ["build.py", "scikit_learn.py", "peer_names.py"])
+@pytest.mark.parametrize(
+    "name", ["build.py", "objective_tables.py", "scikit_learn.py", "peer_names.py"]
+)
 def test_pages_are_current(name):
     built = runpy.run_path(str(BUILD.with_name(name)))
     assert built["PAGE"].read_text() == built["page"](), "run python docs/build.py"
+
+
+def test_the_picture_of_the_gain_is_current():
+    built = runpy.run_path(str(BUILD.with_name("figures.py")))
+    assert str(built["shown"]()).encode() in built["PICTURE"].read_bytes(), (
+        "the contest has other numbers than its picture: run python docs/figures.py"
+    )
 
 
 def test_each_metric_has_a_function_and_a_range():

@@ -1,0 +1,103 @@
+"""The pages of the reference: one for each public module, made before a build from what it exports.
+
+A name that `skrank` itself exports is described under that name, and listed in its module.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from sphinx.application import Sphinx
+
+import skrank
+
+NOT_LISTED = {"cli": "the command is described in the user guide"}
+NEEDS = {"torch": "torch"}
+
+
+def public_modules() -> list[str]:
+    """Names of the public modules that can be imported here, `skrank` first."""
+    found = [
+        f"skrank.{module.name}"
+        for module in pkgutil.iter_modules(skrank.__path__)
+        if not module.name.startswith("_")
+        and module.name not in NOT_LISTED
+        and find_spec(NEEDS.get(module.name, "skrank"))
+    ]
+    return ["skrank", *found, "skrank.active.models"]
+
+
+def exported(module: ModuleType) -> list[str]:
+    """Names of classes and functions that a module defines, or imports to hand them on."""
+    if module is skrank:
+        names = [name for name in skrank.__all__ if not find_spec(f"skrank.{name}")]
+    else:
+        tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+        names = [
+            alias.name
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.name == alias.asname
+        ]
+        names += [
+            node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        ]
+    things = {name: getattr(module, name) for name in names if not name.startswith("_")}
+    return sorted(
+        name
+        for name, thing in things.items()
+        if inspect.isclass(thing) or inspect.isfunction(thing)
+    )
+
+
+def listing(title: str, names: list[str], *, pages: bool) -> str:
+    """A table of names; `pages` says whether each gets a page of its own."""
+    if not names:
+        return ""
+    options = "   :toctree: generated\n   :nosignatures:\n" if pages else "   :nosignatures:\n"
+    lines = "".join(f"   {name}\n" for name in names)
+    return f".. rubric:: {title}\n\n.. autosummary::\n{options}\n{lines}\n"
+
+
+def page(name: str, places: dict[int, str]) -> str:
+    """The text of the page of a module; `places` has where each thing stands, by `id`."""
+    module = importlib.import_module(name)
+    text = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n\n.. currentmodule:: {name}\n\n"
+    things = {one: getattr(module, one) for one in exported(module)}
+    found = {one: places.setdefault(id(thing), f"{name}.{one}") for one, thing in things.items()}
+    own = [one for one, place in found.items() if place == f"{name}.{one}"]
+    classes = [one for one in own if inspect.isclass(things[one])]
+    text += listing("Classes", classes, pages=True)
+    text += listing("Functions", [one for one in own if one not in classes], pages=True)
+    others = {one: place for one, place in found.items() if one not in own}
+    elsewhere = [  # a second name in the same module has no prefix
+        one if place.rpartition(".")[0] == name else f"~{place}" for one, place in others.items()
+    ]
+    return text + listing("Also here", elsewhere, pages=False)
+
+
+def write_pages(app: Sphinx, config: object) -> None:
+    """Write what has changed."""
+    folder = Path(app.srcdir) / "reference" / "api"
+    folder.mkdir(exist_ok=True)
+    modules = public_modules()
+    places: dict[int, str] = {}
+    texts = {f"{name}.rst": page(name, places) for name in modules}
+    entries = "".join(f"   {name}\n" for name in modules)
+    texts["index.rst"] = f"API\n===\n\n.. toctree::\n   :maxdepth: 1\n\n{entries}"
+    for file, text in texts.items():
+        path = folder / file
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("config-inited", write_pages)  # before the pages are looked for
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,91 @@
+"""The site: ``python -m sphinx -W --keep-going -b html docs docs/_build`` makes it.
+
+``-D plot_gallery=0`` leaves out running the gallery, which takes most of the time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
+os.environ["SKRANK_QUIET"] = "1"  # no word of compilation among the outputs of examples
+
+import skrank  # noqa: E402
+
+project = "skrank"
+author = "skrank developers"
+copyright = "skrank developers"
+version = release = skrank.__version__
+language = "en"
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+    "api_pages",
+]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["_build", "_templates", "_extensions", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+nitpicky = False
+suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
+
+# docstrings
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections say it in words
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_score_request, set_split_request, set_predict_request"
+}
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# pages
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+myst_fence_as_directive = ["math"]  # as GitHub writes formulas
+
+# gallery
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples" / "gallery")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "reference/backreferences",
+    "doc_module": ("skrank",),
+    "reference_url": {"skrank": None},
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+}
+
+# look
+html_theme = "pydata_sphinx_theme"
+html_title = "skrank"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "skrank"},
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "show_nav_level": 1,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "quickstart": [], "faq": [], "citing": []}

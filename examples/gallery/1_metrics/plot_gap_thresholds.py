@@ -1,0 +1,43 @@
+"""
+GAP, and what its thresholds mean
+=================================
+
+Graded average precision imagines users who differ in what they call relevant. With probability
+g_i a user is content with grade i and better. GAP is the average precision that such users see,
+in expectation.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import skrank
+
+# %%
+# Two lists of the same documents: the first has the best document on top and the fair ones last,
+# the second the fair ones first. Which is better depends on the users.
+
+best_first = [2, 0, 0, 0, 1, 1, 1]
+fair_first = [1, 1, 1, 0, 2, 0, 0]
+scores = -np.arange(7)
+
+g1 = np.linspace(0, 1, 21)
+for name, labels in {"best first": best_first, "fair ones first": fair_first}.items():
+    values = [skrank.metric("gap", thresholds=[g, 1 - g])(labels, scores) for g in g1]
+    plt.plot(g1, values, marker=".", label=name)
+plt.xlabel("share of users who are content with grade 1")
+plt.ylabel("GAP")
+plt.legend()
+plt.show()
+
+# %%
+# At the right end all users are content with grade 1: GAP is average precision. At the left end it
+# is average precision of grade 2 alone.
+
+print(
+    skrank.metric("gap", thresholds=[1, 0])(best_first, scores),
+    skrank.metric("ap")(best_first, scores),
+)
+print(
+    skrank.metric("gap", thresholds=[0, 1])(best_first, scores),
+    skrank.metric("ap", rel=2)(best_first, scores),
+)

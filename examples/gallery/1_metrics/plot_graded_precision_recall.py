@@ -1,0 +1,34 @@
+"""
+Graded precision and recall
+===========================
+
+Average precision is the area under precision over recall. GAP is the area under *graded*
+precision over graded recall, which count each document by the share of users who find it
+relevant.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.linear_model import Ridge
+
+from skrank.datasets import make_ranking
+from skrank.plotting import GradedPrecisionRecallDisplay
+
+data = make_ranking(n_queries=100, n_docs=(10, 40), random_state=0)
+train = data.qid < 50
+X, y, qid = data.X[~train], data.relevance[~train], data.qid[~train]
+model = Ridge().fit(data.X[train], data.relevance[train])
+
+fig, ax = plt.subplots()
+for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
+    GradedPrecisionRecallDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
+plt.show()
+
+# %%
+# TREC's picture is the interpolated precision at eleven levels of recall, which knows no grades.
+
+from skrank.plotting import ElevenPointDisplay
+
+fig, ax = plt.subplots()
+for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
+    ElevenPointDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
+plt.show()

@@ -1,0 +1,49 @@
+"""
+Training on clicks
+==================
+
+People look at the first documents of a list and rarely at the others. A ranker that is trained on
+clicks as if they were grades learns to repeat the ranker that made the lists. Both position
+biases of skrank learn what positions do while the ranker learns.
+"""
+
+import lightgbm as lgb
+import matplotlib.pyplot as plt
+import numpy as np
+
+import skrank
+import skrank.lightgbm
+
+# %%
+# Lists of ten, ordered by an old ranker that believes in a feature which is good for nothing.
+# People look at rank r one time in r, and click on what they find good.
+
+rng = np.random.default_rng(0)
+n_queries, n = 400, 10
+rank = np.tile(np.arange(1, n + 1), n_queries)
+qid = np.repeat(np.arange(n_queries), n)
+X = rng.normal(size=(n_queries * n, 4))
+X = X[np.lexsort((-(0.3 * X[:, 0] + X[:, 1]), qid))]
+good = rng.random(len(X)) < 1 / (1 + np.exp(1.5 - 2 * X[:, 0]))
+clicks = good & (rng.random(len(X)) < 1 / rank)
+
+# %%
+# The same trees, trained naively and with each of the two biases:
+
+data = lgb.Dataset(X, clicks, group=[n] * n_queries)
+values = {}
+for name, trained_on in {
+    "clicks as grades": "ndcg",
+    "AdditivePositionBias": skrank.AdditivePositionBias("ndcg"),
+    "UnbiasedLambdaRank": skrank.UnbiasedLambdaRank("ndcg"),
+}.items():
+    objective = skrank.lightgbm.objective(trained_on)
+    params = {"objective": objective, "num_leaves": 8, "verbosity": -1, "num_threads": 1}
+    booster = lgb.train(params | {"metric": "None"}, data, 40)
+    values[name] = skrank.metric("ndcg@5")(good, booster.predict(X), groups=qid)
+
+plt.barh(list(values), list(values.values()), color=["0.6", "tab:blue", "tab:cyan"])
+plt.xlim(min(values.values()) - 0.05, None)
+plt.xlabel("nDCG@5 by what is really good")
+plt.tight_layout()
+plt.show()

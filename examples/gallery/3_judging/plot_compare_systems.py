@@ -1,0 +1,37 @@
+"""
+Compare systems, with intervals
+===============================
+
+Means of metrics differ by chance, too. Systems are compared query by query, and all comparisons
+are corrected for their number.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+
+import skrank
+from skrank.datasets import make_ranking
+from skrank.plotting import IntervalDisplay
+
+data = make_ranking(n_queries=160, n_docs=(10, 30), random_state=0)
+train = data.qid < 80
+X, labels = data.X[train], data.relevance[train]
+X_test, y_test = data.X[~train], skrank.with_groups(data.relevance[~train], data.qid[~train])
+
+systems = {
+    "linear, GAP": skrank.LinearRanker("gap")
+    .fit(X, labels, groups=data.qid[train])
+    .predict(X_test),
+    "ridge": Ridge().fit(X, labels).predict(X_test),
+    "regression trees": HistGradientBoostingRegressor(max_iter=30).fit(X, labels).predict(X_test),
+    "one feature": X_test[:, 0],
+}
+found = skrank.compare(systems, y_test, metrics=["gap", "ndcg@10"], correction="max-t")
+print(found.to_frame()[["metric", "system", "other", "difference", "p_max_t"]].round(3))
+
+# %%
+# Intervals that leave out 0 are differences. They hold all together.
+
+IntervalDisplay.from_comparison(found, "gap")
+plt.show()

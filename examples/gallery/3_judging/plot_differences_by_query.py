@@ -1,0 +1,47 @@
+"""
+Where does a ranker win?
+========================
+
+Two rankers of nearly equal means may be good at different queries.
+"""
+
+import matplotlib.pyplot as plt
+
+import skrank
+from skrank.datasets import make_ranking
+from skrank.plotting import QueryComparisonDisplay
+
+data = make_ranking(n_queries=60, n_docs=(10, 40), random_state=0)
+pair = {"names": ("feature 5", "feature 0"), "metric": "ndcg@10", "groups": data.qid}
+display = QueryComparisonDisplay.from_predictions(
+    data.relevance, data.X[:, 5], data.X[:, 0], **pair
+)
+plt.show()
+
+# %%
+# The same as points, a point per query:
+
+display.plot(kind="scatter")
+plt.show()
+
+# %%
+# And in words:
+
+print(
+    display.wins,
+    "wins,",
+    display.losses,
+    "losses,",
+    display.n_empty,
+    "queries without a relevant document",
+)
+print(
+    skrank.compare(
+        {"feature 5": data.X[:, 5], "feature 0": data.X[:, 0]},
+        data.relevance,
+        groups=data.qid,
+        metrics="ndcg@10",
+    )
+    .to_frame()[["difference", "low", "high", "p_holm"]]
+    .round(3)
+)

@@ -1,0 +1,42 @@
+"""
+When judgments are missing
+==========================
+
+Nobody judges everything. Which metric still ranks the systems alike when most judgments are taken
+away?
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skrank import trec
+from skrank.incompleteness import robustness
+from skrank.plotting import RobustnessDisplay
+
+rng = np.random.default_rng(0)
+n_queries, n_docs = 30, 80
+qid = np.repeat(np.arange(n_queries), n_docs)
+docid = np.tile(np.arange(n_docs), n_queries)
+labels = rng.choice(3, p=[0.75, 0.18, 0.07], size=len(qid))
+qrels = trec.Qrels.from_arrays(qid, docid, labels)
+runs = [
+    trec.Run.from_arrays(
+        qid, docid, labels + spread * rng.normal(size=len(qid)), name=f"{spread:.2f}"
+    )
+    for spread in np.linspace(0.8, 1.8, 12)
+]
+
+# %%
+# Metrics on raw lists take documents that were not judged for bad ones. Condensed metrics leave
+# them out.
+
+metrics = ["ap", "ap(condensed=True)", "gap", "gap(condensed=True)", "bpref"]
+found = robustness(qrels, runs, metrics, percents=(100, 60, 30, 15), n_repeats=3, n_resamples=200)
+RobustnessDisplay(found).plot()
+plt.show()
+
+# %%
+# How many pairs of systems are told apart:
+
+RobustnessDisplay(found).plot(column="power")
+plt.show()

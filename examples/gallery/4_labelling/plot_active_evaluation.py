@@ -1,0 +1,56 @@
+"""
+Which of two rankers is better, with few labels?
+================================================
+
+Queries are labelled one by one, those first that are expected to tell most. The band is an
+interval that holds at every time of looking, so that one may stop as soon as it leaves out 0.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank.active import ActiveComparator
+from skrank.datasets import make_ranking
+from skrank.plotting import CampaignDisplay
+
+data = make_ranking(400, n_docs=(10, 30), random_state=0)
+known, pool = data.qid < 60, data.qid >= 60
+X, qid, truth = data.X[pool], data.qid[pool], data.relevance[pool]
+
+scores = {
+    "old": X[:, 0],
+    "new": data.relevance[pool] + 1.5 * np.random.default_rng(0).normal(size=len(X)),
+}
+label_model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+label_model.fit(data.X[known], data.relevance[known])
+
+# %%
+# The loop asks for labels; here the truth is at hand.
+
+campaign = ActiveComparator(
+    scores,
+    qid,
+    metric="err@10",
+    label_model=label_model,
+    X=X,
+    grades=range(5),
+    budget=1500,
+    random_state=0,
+)
+while (request := campaign.next_query()) is not None:
+    campaign.tell(request.query, truth[request.rows])
+    if campaign.decision(confidence=0.95, anytime=True).better is not None:
+        break
+print(
+    campaign.decision(confidence=0.95, anytime=True).better,
+    "is better, after",
+    len(campaign.progress()),
+    "queries",
+)
+
+CampaignDisplay.from_campaign(campaign, anytime=True)
+plt.axhline(0, color="0.5", linewidth=0.8)
+plt.show()

@@ -1,0 +1,167 @@
+"""The site is built without a warning, its links lead somewhere, and a browser shows its pages.
+
+SKRANK_GALLERY=1 has the examples of the gallery run for their pictures, as `.ci/site` does.
+"""
+
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+from html import unescape
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.browser import CHROMIUM, WITHOUT, opened, strangers
+
+WITHOUT_SPHINX = "the site is not built here: pip install skrank[docs]"
+for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
+    pytest.importorskip(needed, reason=WITHOUT_SPHINX)
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECK = ROOT / "tests" / "helpers" / "site_check.html"
+MADE = ("_build", "gallery", "api", "backreferences")
+PLOT = os.environ.get("SKRANK_GALLERY") == "1"
+
+
+class Page(HTMLParser):
+    """Anchors of a page, where it leads to, and what it loads."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links, self.loads = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.anchors |= {attrs[name] for name in ("id", "name") if attrs.get(name)}
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if tag in ("img", "script", "iframe", "source") and attrs.get("src"):
+            self.loads.append(attrs["src"])
+        if tag == "link" and attrs.get("rel") in ("stylesheet", "preload", "icon"):
+            self.loads.append(attrs["href"])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the site and what the build said, made from a copy of the sources."""
+    copy = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns(*MADE))
+    shutil.copytree(ROOT / "examples" / "gallery", copy / "examples" / "gallery")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    command += ["docs", "html", *([] if PLOT else ["-D", "plot_gallery=0"])]
+    done = subprocess.run(
+        command, cwd=copy, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return copy / "html", done
+
+
+@pytest.fixture(scope="module")
+def pages(built):
+    folder, _ = built
+    return {path: Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+
+
+def test_it_is_built_without_a_warning(built):
+    _, done = built
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_links_lead_somewhere(built, pages):
+    dead = []
+    for path, page in pages.items():
+        for link in (*page.links, *page.loads):
+            target = urllib.parse.urlsplit(link)
+            if target.scheme or target.netloc:
+                continue
+            name = urllib.parse.unquote(target.path)
+            found = (path.parent / name).resolve() if name else path
+            found = found / "index.html" if found.is_dir() else found
+            anchor = urllib.parse.unquote(target.fragment)
+            known = pages[found].anchors if found in pages else {anchor}
+            if not found.exists() or (anchor and anchor not in known):
+                dead.append((path.name, link))
+    assert dead == []
+    assert len(pages) > 200
+
+
+def test_it_loads_nothing_from_elsewhere(pages):
+    loads = {link for page in pages.values() for link in page.loads}
+    assert {link for link in loads if urllib.parse.urlsplit(link).netloc} == set()
+
+
+def test_all_public_names_are_in_the_reference(pages):
+    import skrank
+
+    anchors = set().union(*(page.anchors for page in pages.values()))
+    names = {}  # of each thing, which may have two
+    for name in skrank.__all__:
+        if find_spec(f"skrank.{name}") is None:
+            names.setdefault(id(getattr(skrank, name)), []).append(f"skrank.{name}")
+    assert len(names) > 25
+    assert [some for some in names.values() if not anchors & set(some)] == []
+    for name in ("skrank.metrics.GAP", "skrank.stats.paired_t", "skrank.lightgbm.objective"):
+        assert name in anchors
+
+
+def test_the_gallery_has_its_pictures(built):
+    folder, _ = built
+    shown = (folder / "gallery" / "index.html").read_text(encoding="utf-8")
+    assert shown.count("sphx-glr-thumbcontainer") >= 15
+    drawn = list((folder / "_images").glob("sphx_glr_plot_*_001.png"))
+    assert len(drawn) >= 15 * PLOT
+
+
+@pytest.fixture
+def served(built, tmp_path):
+    """Address of the site, with the page that checks others."""
+    folder, _ = built
+    shutil.copy(CHECK, folder / CHECK.name)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *_: None
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    (folder / CHECK.name).unlink()
+
+
+def looked_at(pages, folder):
+    """Pages to open: all but those of single names, of which some."""
+    names = sorted(str(path.relative_to(folder)) for path in pages)
+    single = [name for name in names if "/generated/" in name or "/backreferences/" in name]
+    rest = [name for name in names if name not in single and not name.startswith(("gen", "py-"))]
+    return [name for name in rest if name != "search.html"] + single[::40]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_a_browser_shows_it(built, pages, served, tmp_path):
+    folder, _ = built
+    passes = [
+        {"url": name, "width": width, "theme": theme}
+        for width, theme in ((1280, "light"), (390, "dark"))
+        for name in looked_at(pages, folder)
+    ]
+    asked = urllib.parse.quote(json.dumps({"passes": passes, "query": "informativeness"}))
+    found = opened(
+        f"{served}/{CHECK.name}#{asked}", tmp_path / "site", "--virtual-time-budget=600000",
+        timeout=560,
+    )  # fmt: skip
+    (text,) = re.findall(r'<pre id="result">(.*?)</pre>', found.document, re.DOTALL)
+    result = json.loads(unescape(text))
+    assert len(result["looked"]) == len(passes) > 60
+    assert [one for one in result["looked"] if one["faults"]] == []
+    assert any("informativeness" in link for link in result["results"])
+    assert "CONSOLE" not in found.messages
+    assert not strangers(found, opened("about:blank", tmp_path / "blank"))
