@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 10_000,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
 }

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -20,22 +21,41 @@ class Opened(NamedTuple):
     addresses: set[str]
 
 
-def opened(url: str, folder: Path, *options: str, timeout: float = 120) -> Opened:
-    """Open a page, with a profile of its own in `folder`."""
+def command(url: str, folder: Path, *options: str) -> list[str]:
+    """What starts the browser on a page, with a profile and a log of its own in `folder`."""
+    return [
+        *[str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu"],
+        *["--disable-background-networking", "--disable-component-update", "--no-first-run"],
+        *["--enable-logging=stderr", f"--log-net-log={folder / 'net.json'}"],
+        *[f"--user-data-dir={folder / 'user'}", *options, url],
+    ]
+
+
+def asked(folder: Path) -> set[str]:
+    """Addresses that a browser asked for, by its log."""
+    return set(re.findall(r'"url":"(https?://[^"]+)"', (folder / "net.json").read_text()))
+
+
+def opened(url: str, folder: Path) -> Opened:
+    """Open a page until its programs have run, in a new folder."""
     folder.mkdir()
-    log = folder / "net.json"
     done = subprocess.run(
-        [
-            *[str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"],
-            *["--disable-background-networking", "--disable-component-update", "--no-first-run"],
-            *["--enable-logging=stderr", f"--log-net-log={log}"],
-            *[f"--user-data-dir={folder / 'user'}", *options, url],
-        ],
-        capture_output=True, text=True, timeout=timeout, check=True,
-    )  # fmt: skip
-    return Opened(
-        done.stdout, done.stderr, set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text()))
+        command(url, folder, "--dump-dom"), capture_output=True, text=True, timeout=120, check=True
     )
+    return Opened(done.stdout, done.stderr, asked(folder))
+
+
+def reported(url: str, folder: Path, report: Event, timeout: float) -> Opened:
+    """Open a page in a new folder until it has sent its report, or time is up."""
+    folder.mkdir()
+    with (folder / "stderr").open("w") as messages:
+        browser = subprocess.Popen(command(url, folder, "--window-size=1600,1000"), stderr=messages)
+        try:
+            assert report.wait(timeout), "the page sent no report"
+        finally:
+            browser.terminate()
+            browser.wait(30)
+    return Opened("", (folder / "stderr").read_text(errors="replace"), asked(folder))
 
 
 def strangers(found: Opened, blank: Opened) -> set[str]:
