@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "boosters.m
 @pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning")
 def test_code_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     names = {}
     try:
         for block in blocks:
@@ -30,4 +30,9 @@ def test_code_runs():
     tried = [trial.value for trial in names["study"].trials]
     assert names["study"].best_value == max(tried) > min(tried)
     assert names["per_round"].shape == (20, 20)
+    start = names["linear"].predict(names["X"][names["valid"]])
+    assert 0.3 < names["skrank"].metric("gap")(
+        names["y"][names["valid"]], names["started"], groups=names["qid"][names["valid"]]
+    )
+    assert (names["started"] != start).any()
     assert names["report"].per_query["gap@10"].mean() > 0.3

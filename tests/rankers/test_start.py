@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 
 import catboost
@@ -216,3 +217,19 @@ def test_refusals():
         fit(LGBM, 3)
     with pytest.raises(ValueError, match="init_scale=0 must be"):
         fit(LGBM, "linear", init_scale=0)
+
+
+@pytest.mark.parametrize("name", ["lightgbm.DaskLGBMRanker", "xgboost.dask.DaskXGBRanker"])
+def test_estimators_on_dask_are_refused(name):
+    """They train on collections of Dask only; the remedy is named."""
+    pytest.importorskip("distributed")
+    module, _, cls = name.rpartition(".")
+    estimator = getattr(importlib.import_module(module), cls)()
+    message = f"{cls} trains on collections of Dask.*give it {cls[4:]}.*init_score.*base_margin"
+    for ranker in (
+        GroupedRanker(estimator),
+        GroupedRanker(estimator, objective="gap", init="linear"),
+        GroupedRanker(LGBM, init=estimator),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ranker.fit(X, Y)
