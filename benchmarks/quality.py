@@ -34,6 +34,8 @@ from skrank.datasets import load_letor
 
 METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
 ROUNDS, PATIENCE, RATE = 400, 60, 0.05
+SHOWN = ["ndcg@10", "ap"]  # in the plot and in the table of all collections
+MORE = ", regularised"  # after the name of a contestant
 BASE = "LightGBM lambdarank"  # that all are compared with
 
 
@@ -251,7 +253,7 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     tests, valids = [], []
     for line in lines:
         collection, fold, name, regularised, seed = line["run"]
-        title = name + (", regularised" if regularised else "")
+        title = name + (MORE if regularised else "")
         where = {"collection": collection, "name": title, "seed": seed, "fold": fold}
         valids.append(where | line["valid"])
         frame = pd.DataFrame(line["test"]).rename_axis("query").reset_index()
@@ -291,25 +293,30 @@ def summary(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def report(lines: list[dict[str, Any]], markdown: bool) -> pd.DataFrame:
+    """Print all five metrics by collection, then nDCG@10 and AP of all of them."""
     tests, _ = tables(lines)
     found = summary(tests)
-    order = [name + more for name in CONTESTANTS for more in ("", ", regularised")]
+    found["cell"] = found["mean"].map("{:.4f}".format) + np.where(found.p < 0.05, "*", "")
+    show = as_markdown if markdown else pd.DataFrame.to_string
+    order = [name + more for more in ("", MORE) for name in CONTESTANTS]
     for collection, part in found.groupby("collection"):
-        wide = part.pivot(index="name", columns="metric", values="mean")[METRICS]
-        stars = part.pivot(index="name", columns="metric", values="p")[METRICS] < 0.05
-        wide = wide.reindex([name for name in order if name in wide.index])
-        cells = wide.map("{:.4f}".format) + stars.reindex(wide.index).map(
-            lambda s: "*" if s else ""
-        )
-        cells.insert(0, "seeds", part.groupby("name")["seeds"].first().reindex(wide.index))
+        cells = part.pivot(index="name", columns="metric", values="cell")[METRICS]
+        cells.insert(0, "seeds", part.groupby("name")["seeds"].first())
         cells["sd of nDCG@10"] = part[part.metric == "ndcg@10"].set_index("name")["sd"].round(4)
         print(f"\n{collection}; * differs from {BASE}, p < .05, paired t over queries with Holm\n")
-        print(as_markdown(cells) if markdown else cells.to_string())
-    both = found.groupby(["name", "metric"])["mean"].mean().unstack()[METRICS]
-    if found.collection.nunique() > 1:
-        print("\nmean of the collections\n")
-        both = both.reindex([name for name in order if name in both.index]).map("{:.4f}".format)
-        print(as_markdown(both) if markdown else both.to_string())
+        print(show(cells.reindex([name for name in order if name in cells.index])))
+    both = found[found.metric.isin(SHOWN)]
+    cells = both.pivot(index="name", columns=["collection", "metric"], values="cell")
+    for metric in SHOWN:
+        means = both[both.metric == metric].groupby("name")["mean"].mean()
+        cells["mean", metric] = means.map("{:.4f}".format)
+    cells.columns = [f"{where}, {metric}" for where, metric in cells.columns]
+    for more in ("", MORE):
+        names = [name for name in CONTESTANTS if name + more in cells.index]
+        part = cells.reindex([name + more for name in names]).set_axis(names)
+        print(f"\nall collections{more}\n\n{show(part)}")
+    hours = sum(line["seconds"] for line in lines) / 3600
+    print(f"\n{len(lines)} trainings took {hours:.2f} hours of one processor")
     return found
 
 
@@ -326,17 +333,17 @@ def plot(found: pd.DataFrame, path: str) -> None:
     """Means of nDCG@10 and AP, a panel per collection and metric."""
     import matplotlib.pyplot as plt
 
-    collections, metrics = sorted(found.collection.unique()), ["ndcg@10", "ap"]
+    collections = sorted(found.collection.unique())
     names = [name for name in CONTESTANTS if name in set(found.name) and "control" not in name]
     fig, axes = plt.subplots(
-        1, len(collections) * len(metrics), sharey=True, squeeze=False,
-        figsize=(3 * len(collections) * len(metrics) + 2, 0.28 * len(names) + 1),
+        1, len(collections) * len(SHOWN), sharey=True, squeeze=False,
+        figsize=(3 * len(collections) * len(SHOWN) + 2, 0.28 * len(names) + 1),
     )  # fmt: skip
     for ax, (collection, metric) in zip(
-        axes[0], [(one, metric) for one in collections for metric in metrics], strict=True
+        axes[0], [(one, metric) for one in collections for metric in SHOWN], strict=True
     ):
         part = found[(found.collection == collection) & (found.metric == metric)].set_index("name")
-        for shift, more, marker in ((-0.12, "", "o"), (0.12, ", regularised", "s")):
+        for shift, more, marker in ((-0.12, "", "o"), (0.12, MORE, "s")):
             shown = [i for i, name in enumerate(names) if name + more in part.index]
             rows = part.loc[[names[i] + more for i in shown]]
             colors = ["C3" if "linear" in names[i].lower() else "C0" for i in shown]
