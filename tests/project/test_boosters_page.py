@@ -31,8 +31,11 @@ def test_code_runs():
     assert names["study"].best_value == max(tried) > min(tried)
     assert names["per_round"].shape == (20, 20)
     start = names["linear"].predict(names["X"][names["valid"]])
-    assert 0.3 < names["skrank"].metric("gap")(
-        names["y"][names["valid"]], names["started"], groups=names["qid"][names["valid"]]
+    assert (
+        names["skrank"].metric("gap")(
+            names["y"][names["valid"]], names["started"], groups=names["qid"][names["valid"]]
+        )
+        > 0.3
     )
     assert (names["started"] != start).any()
     assert names["report"].per_query["gap@10"].mean() > 0.3
