@@ -84,7 +84,10 @@ def network(kind: str) -> Callable[..., Scores]:
         from skrank.torch import NeuralRanker
 
         objective = getattr(skrank, kind)(metric)
-        ranker = NeuralRanker(objective, hidden=(10,), eval_metric=metric, random_state=seed)
+        ranker = NeuralRanker(
+            objective, hidden=(10,), learning_rate=0.01, batch_queries=8, eval_metric=metric,
+            random_state=seed,
+        )  # fmt: skip
         return ranker.fit(*train, X_val=valid[0], y_val=valid[1]).predict
 
     return train
