@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,19 +68,27 @@ class Batch:
         numbers = torch.arange(len(self), device=self.device)
         return torch.repeat_interleave(numbers, sizes, output_size=len(self.scores))
 
-    @cached_property
-    def _place(self) -> torch.Tensor:
-        """Place of each flat row in the padded lines."""
-        first = self.offsets.to(self.device)[:-1][self.row_query]
-        rank = torch.arange(len(self.scores), device=self.device) - first
-        return self.row_query * self.longest + rank
+    @property
+    def first(self) -> torch.Tensor:
+        """Place of the first document of each query among all."""
+        if self.flat:
+            return self.offsets[:-1]
+        return torch.arange(len(self), device=self.device) * self.scores.shape[1]
 
     @cached_property
+    def lengths(self) -> torch.Tensor:
+        """Places from the first document of each query to its last, or on to the end of a line."""
+        if self.flat:
+            return torch.diff(self.offsets)
+        numbers = torch.arange(1, self.scores.shape[1] + 1, device=self.device)
+        return torch.where(self.kept, numbers, 0).amax(1)
+
+    @property
     def longest(self) -> int:
-        """Length of the padded lines."""
+        """Length of padded lines."""
         if not self.flat:
             return self.scores.shape[1]
-        return int(torch.diff(self.offsets).max()) if len(self) else 0
+        return int(self.lengths.max()) if len(self) else 0
 
     @cached_property
     def sizes(self) -> torch.Tensor:
@@ -90,28 +99,18 @@ class Batch:
             0, self.row_query, self.kept.to(torch.int64)
         )
 
-    def padded(self, values: torch.Tensor) -> torch.Tensor:
-        """Values per document as one line per query, 0 where there is none."""
-        if not self.flat:
-            return torch.where(self.kept, values, torch.zeros_like(values))
-        lines = values.new_zeros(len(self) * self.longest)
-        kept = torch.where(self.kept, values, torch.zeros_like(values))
-        return lines.index_copy_(0, self._place, kept).view(len(self), self.longest)
-
-    def unpadded(self, lines: torch.Tensor) -> torch.Tensor:
-        """Values of padded lines in the layout of the scores."""
-        return lines.reshape(-1)[self._place] if self.flat else lines
-
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query in the layout of the scores."""
         return values[self.row_query] if self.flat else values[:, None]
 
     def _check_values(self) -> None:
         """Finite scores and usable labels, where there is a document."""
+        if can_look(self.device) and self._is_clean():
+            return
         bad_scores = ~torch.isfinite(self.scores) & self.kept
         labels = self.labels
         bad_labels = ((labels < 0) | torch.isinf(labels)) & self.kept
-        if not _can_look(self.device):
+        if not can_look(self.device):
             torch._assert_async(~bad_scores.any(), "a score is NaN or infinite")
             torch._assert_async(~bad_labels.any(), "a label is negative or infinite")
             return
@@ -122,6 +121,14 @@ class Batch:
             if bad.any():
                 where = torch.nonzero(bad)[0].tolist()
                 raise error(float(values[tuple(where)]), where)
+
+
+    def _is_clean(self) -> bool:
+        """Whether all numbers are good, padding included; quicker than a look at each."""
+        if self.labels.numel() == 0:
+            return True
+        low, high = torch.aminmax(self.labels)
+        return bool(low >= 0) and math.isfinite(high) and math.isfinite(self.scores.sum())
 
 
 class QueryBatch(NamedTuple):
@@ -201,13 +208,13 @@ def _real(scores: torch.Tensor) -> torch.dtype:
     return torch.float64 if scores.dtype == torch.float64 else torch.float32
 
 
-def _can_look(device: torch.device) -> bool:
+def can_look(device: torch.device) -> bool:
     """Whether values can be read without waiting for a device or leaving a compiled graph."""
     return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def _check_offsets(offsets: torch.Tensor, n_rows: int) -> None:
-    if _can_look(offsets.device):
+    if can_look(offsets.device):
         check.check_offsets(offsets.numpy(), n_rows)
         return
     torch._assert_async(

@@ -1,19 +1,25 @@
 """LambdaRank on quadratic metrics in operations of torch, on the device of the scores.
 
-With documents in rank order, a swap of those at ranks a < b of the classes x and y changes the sum
-of a metric by D(a) - D(b) with D(r) = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)), as in
-`skrank._kernels.quadratic`. This is a product of a line for a and a column for b, so that all
-changes are one product of matrices. Its sign tells which of the two is the better one.
+A metric here is a sum of u_r g(y_r) over ranks and, where pairs count, of w_r min(g(y_s), g(y_r))
+over ranks s < r. With T_z(r) what a document of class z would be worth at rank r among those above,
+less what it would take away from those above, a swap of documents i and j of the classes x >= z at
+the ranks a and b changes the sum by
+
+    T_z(a) - T_x(a) + T_x(b) - T_z(b) + max(w_a - w_b, 0) (g_x - g_z),
+
+as in `skrank._kernels.quadratic`: products of a line for i and a column for j. Documents come by
+falling label, so that i is the better one, and those of the lowest label do not meet.
 """
 
 from __future__ import annotations
 
-import math
+from typing import Any, NamedTuple
 
 import torch
 
 from skrank.objectives import LambdaRank
-from skrank.torch._pairs import PaddedDocuments, blocks, per_class
+from skrank.torch._lists import DocumentLists, count_lines
+from skrank.torch._pairs import PairBlock, pair_blocks
 from skrank.torch._tables import Place, TensorTables, refusal, tables_of
 
 _STEP = 0x2545F491  # between the draws of two rounds
@@ -42,26 +48,32 @@ def tables(objective: LambdaRank, place: Place) -> list[TensorTables]:
 
 def lambdarank(
     objective: LambdaRank,
-    documents: PaddedDocuments,
+    lists: DocumentLists,
     tables: list[TensorTables],
     round_: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of pulls of each query, and gradient of each document."""
-    order = _order(objective, documents, round_)
-    ranked = documents.sort(order)
-    scores = _finite(ranked)
-    left, right = _changes(objective, ranked, tables)
+    order = _order(objective, lists, round_)
+    ranked = lists.sort(order)
+    ranks = ranked.by_label()
+    order, lists = order.gather(1, ranks), ranked.sort(ranks)
     sigma = objective.sigmoid
+    scores = sigma * lists.scores
     score_norm, sum_norm = (
         objective.norm if switch is None else switch
         for switch in (objective.score_norm, objective.sum_norm)
     )
     base = None
     if score_norm:  # the distance of scores in units of 1 / sigma, as are the scores
-        tied = scores[:, :1] == scores[:, -1:]
+        there = torch.where(lists.valid, scores, scores[:, :1])
+        tied = there.amax(1) == there.amin(1)
         base = sigma * (0.01 + 0.99 * tied.to(scores.dtype))
-    reach = min(objective.truncation_level or scores.shape[1], scores.shape[1])
-    pull, total = _pull(sigma * scores, left, right, base, reach)
+    reached = None
+    if objective.truncation_level is not None:
+        reached = (ranks - objective.truncation_level).to(scores.dtype)
+    changes = _changes(objective, lists, ranks, ranked, tables)
+    n_first = count_lines(lists.labels > 0)
+    pull, total = _pull(scores, base, changes, n_first, reached)
     scale = sigma * (sigma if score_norm else 1.0)
     pull, total = scale * pull, 2.0 * scale * total
     if sum_norm:
@@ -73,16 +85,14 @@ def lambdarank(
     return total / (2.0 * sigma), gradient
 
 
-def _order(objective: LambdaRank, documents: PaddedDocuments, round_: torch.Tensor) -> torch.Tensor:
+def _order(objective: LambdaRank, lists: DocumentLists, round_: torch.Tensor) -> torch.Tensor:
     """Places of the documents of each query by rank, padding last."""
-    scores = torch.where(documents.valid, documents.scores, -math.inf)
     if objective.tie_order == "stable":
-        return torch.argsort(scores, dim=1, descending=True, stable=True)
+        return lists.by_score()
     # one random order of places for all queries, from the seed and the round alone
-    n = scores.shape[1]
-    shuffled = torch.argsort(_hash(torch.arange(n, device=scores.device), objective, round_))
-    behind = torch.argsort(scores[:, shuffled], dim=1, descending=True, stable=True)
-    return shuffled[behind]
+    places = torch.arange(lists.scores.shape[1], device=lists.scores.device)
+    shuffled = torch.argsort(_hash(places, objective, round_)).expand(lists.scores.shape)
+    return shuffled.gather(1, lists.sort(shuffled).by_score())
 
 
 def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> torch.Tensor:
@@ -94,83 +104,106 @@ def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> 
     return mixed
 
 
-def _finite(ranked: PaddedDocuments) -> torch.Tensor:
-    """Scores by rank, padding like the last document."""
-    sizes = ranked.valid.sum(1, keepdim=True)
-    last = torch.gather(ranked.scores, 1, (sizes - 1).clamp(min=0))
-    return torch.where(ranked.valid, ranked.scores, last)
+class _Changes(NamedTuple):
+    """Changes of a metric by swaps.
+
+    Attributes
+    ----------
+    products : list of pairs of Tensor (n, n_queries, n_documents)
+        For the first and the second document of a swap: sums over n of their products add up.
+    lesser : list of pairs of Tensor (n_queries, n_documents)
+        Weights of ranks and gains: the smaller weight of the two documents times the difference of
+        their gains goes off.
+    """
+
+    products: list[tuple[torch.Tensor, torch.Tensor]]
+    lesser: list[tuple[torch.Tensor, torch.Tensor]]
+
+    def sizes(self, block: PairBlock) -> torch.Tensor:
+        """Absolute values of the changes of a block of swaps."""
+        change: Any = block.rooms[0]
+        for number, (left, right) in enumerate(self.products):
+            first = left[:, block.queries, block.first].permute(1, 2, 0)
+            second = right[:, block.queries, block.second].transpose(0, 1)
+            if number:
+                change = change.baddbmm_(first, second)
+            else:
+                change = torch.bmm(first, second, out=change)
+        for w, gain in self.lesser:
+            change.addcmul_(block.least(w, 1), block.gaps(gain, 2), value=-1)
+        return change.abs_()
 
 
 def _changes(
-    objective: LambdaRank, ranked: PaddedDocuments, tables: list[TensorTables]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns (n_queries, n, n_documents) whose products are the changes by swaps."""
-    there = ranked.valid[None].to(ranked.scores.dtype)
-    lefts, rights = [], []
+    objective: LambdaRank,
+    lists: DocumentLists,
+    ranks: torch.Tensor,
+    ranked: DocumentLists,
+    tables: list[TensorTables],
+) -> _Changes:
+    """Changes by swaps of documents that have these ranks, from 0; `ranked` are those by rank."""
+    found = _Changes([], [])
+    there = lists.valid.to(lists.scores.dtype)
+
+    def at_ranks(weights: torch.Tensor) -> torch.Tensor:
+        return weights.index_select(0, ranks.reshape(-1)).view(ranks.shape) * there
+
     for (weight, _), form in zip(objective.metric.terms, tables, strict=True):
-        classes = ranked.classes(form)
-        members = ranked.members(classes, len(form.gain))
-        inverse = weight * form.inverse(members.sum(2).T)
-        make = _with_pairs if form.pairs else _alone
-        left, right = make(form, members, there)
-        lefts.append(inverse[:, None] * left)
-        rights.append(right)
-    return _by_query(lefts), _by_query(rights)
+        members = lists.look(form.members)
+        inverse = weight * form.inverse(members.sum(2).T)[:, None]
+        gain = lists.look((form.members @ form.gain)[:, None])[0]
+        if form.w is None:  # (u_a - u_b) (g_z - g_x)
+            u = at_ranks(form.u)
+            left = inverse * torch.stack((u, -u * gain, -there, gain))
+            found.products.append((left, torch.stack((gain, there, u * gain, u))))
+            continue
+        w = at_ranks(form.w)
+        table = _worth_at_ranks(ranked, form)
+        table = table.gather(2, ranks.expand(table.shape))
+        table = inverse * (table - (table * members).sum(0))
+        gain = inverse * gain
+        upper = torch.addcmul(table + w * gain, inverse * form.gain[:, None, None], w, value=-1)
+        found.products.extend([(upper, members), (members, table.mul_(there))])
+        found.lesser.append((w, gain))
+    return found
 
 
-def _by_query(parts: list[torch.Tensor]) -> torch.Tensor:
-    """Parts (n, n_queries, n_documents) as (n_queries, n, n_documents)."""
-    return (torch.cat(parts) if len(parts) > 1 else parts[0]).transpose(0, 1).contiguous()
-
-
-def _alone(
-    tables: TensorTables, members: torch.Tensor, there: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(u_a - u_b) (g_y - g_x)."""
-    gain = per_class(tables.gain[None], members)
-    rank = tables.u[: members.shape[2]] * there
-    left = torch.cat((rank, -rank * gain, -there, gain))
-    right = torch.cat((gain, there, rank * gain, rank))
-    return left, right
-
-
-def _with_pairs(
-    tables: TensorTables, members: torch.Tensor, there: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """T_y(a) - T_x(a) - w_a J(x, y) - T_y(b) + T_x(b) + w_b J(x, y), J = K(y, x) - K(x, x)."""
-    n, kernel = members.shape[2], tables.kernel
+def _worth_at_ranks(ranked: DocumentLists, tables: TensorTables) -> torch.Tensor:
+    """T: (n_classes, n_queries, n_documents)."""
+    n, gain = ranked.labels.shape[1], tables.gain
+    assert tables.w is not None
     u, w = tables.u[:n], tables.w[:n]
-    jump = kernel.T - kernel.diagonal()[:, None]  # J by x and y
-    # K(y_s, z), K(z, y_s), J(x, z), J(z, y)
-    every = per_class(torch.cat((kernel.T, kernel, jump.T, jump)), members)
-    above, below, jump_x, jump_y = every.split(len(kernel))
-    below = w * below
-    before, after = above.cumsum(2) - above, below.cumsum(2) - below
-    table = (u * tables.gain[:, None, None] + w * before - after) * there
-    own = (table * members).sum(0, keepdim=True)
-    left = torch.cat((table - w * jump_x, members, own, there))
-    right = torch.cat((members, table + w * jump_y, -there, -own))
-    return left, right
+    lesser = ranked.look(tables.members @ torch.minimum(gain[:, None], gain))
+    table = (u * gain[:, None, None]).addcmul(w, lesser.cumsum(2))
+    return table.sub_((w * lesser).cumsum(2))
 
 
 def _pull(
     scores: torch.Tensor,
-    left: torch.Tensor,
-    right: torch.Tensor,
     base: torch.Tensor | None,
-    reach: int,
+    changes: _Changes,
+    n_first: int | list[int],
+    reached: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sum over the pairs of each document, and sum of the sizes of all; scores times sigma."""
+    """Sum over the pairs of each document, and sum of the sizes of all.
+
+    Changes are divided by `base` and the distance of the scores. Pairs count of which one document
+    is below 0 in `reached`.
+    """
     pull, total = torch.zeros_like(scores), scores.new_zeros(len(scores))
-    for queries, first, second in blocks(scores.shape, reach, scores.device):
-        change = left[queries, :, first].transpose(1, 2) @ right[queries, :, second]
-        behind = first.stop - first.start
-        change[:, :, :behind] *= torch.ones_like(change[0, :, :behind]).triu(1)  # each pair once
-        gap = scores[queries, first, None] - scores[queries, None, second]  # >= 0: ranks descend
-        change *= torch.copysign(gap, change).sigmoid_()
+    once = scores.new_ones(2 * scores.shape[1:]).triu_(1)
+    for block in pair_blocks(scores, n_first, 3):
+        queries, first, second, rooms = block
+        change = changes.sizes(block)
+        change[:, :, : block.width].mul_(once[: block.width, : block.width])
+        if reached is not None:
+            change.masked_fill_(block.least(reached, 1) >= 0, 0.0)
+        gap = torch.sub(block.line(scores), block.column(scores), out=rooms[1])
+        change *= torch.sigmoid(gap, out=rooms[2])
         if base is not None:
-            change /= gap.add_(base[queries, :, None])
-        pull[queries, first] += change.sum(2)
-        pull[queries, second] -= change.sum(1)
-        total[queries] += change.abs_().sum((1, 2))
+            change /= gap.abs_().add_(base[queries, None, None])
+        of_first = change.sum(2)
+        pull[queries, first].sub_(of_first)
+        pull[queries, second].add_(change.sum(1))
+        total[queries].add_(of_first.sum(1))
     return pull, total

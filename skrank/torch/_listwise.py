@@ -9,7 +9,7 @@ import torch
 
 from skrank._engine.gains import gain_per_code
 from skrank.objectives import Softmax, SquaredError
-from skrank.torch._pairs import PaddedDocuments
+from skrank.torch._lists import DocumentLists
 from skrank.torch._tables import Place
 
 
@@ -24,19 +24,19 @@ def gains(objective: Softmax, place: Place) -> torch.Tensor:
 
 
 def softmax(
-    objective: Softmax, documents: PaddedDocuments, gains: torch.Tensor, round_: torch.Tensor
+    objective: Softmax, lists: DocumentLists, gains: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Cross-entropy of each query between shares in its gain and chances, and gradient."""
-    gain = gains[documents.labels] * documents.valid
+    gain = gains[lists.labels] * lists.valid
     total = gain.sum(1, keepdim=True)
     some = total > 0
     share = gain / torch.where(some, total, torch.ones_like(total))
-    scores = torch.where(documents.valid, documents.scores, -math.inf)
+    scores = torch.where(lists.valid, lists.scores, -math.inf)
     highest = scores.amax(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
     mass = torch.exp(scores - highest)
     whole = mass.sum(1, keepdim=True)
-    chance = torch.where(documents.valid, mass / whole, torch.zeros_like(mass))
-    ahead = highest + torch.log(whole) - documents.scores
+    chance = torch.where(lists.valid, mass / whole, torch.zeros_like(mass))
+    ahead = highest + torch.log(whole) - lists.scores
     losses = torch.where(some, share * ahead, torch.zeros_like(share)).sum(1)
     return losses, torch.where(some, chance - share, torch.zeros_like(share))
 
@@ -48,11 +48,11 @@ def targets(objective: SquaredError, place: Place) -> torch.Tensor:
 
 
 def squared_error(
-    objective: SquaredError, documents: PaddedDocuments, targets: torch.Tensor, round_: torch.Tensor
+    objective: SquaredError, lists: DocumentLists, targets: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of squares of each query, and gradient: scores less targets."""
-    there = documents.valid.to(documents.scores.dtype)
-    rest = (documents.scores - targets[documents.labels]) * there
+    there = lists.valid.to(lists.scores.dtype)
+    rest = (lists.scores - targets[lists.labels]) * there
     if objective.centered:
         sizes = there.sum(1, keepdim=True).clamp(min=1)
         rest = (rest - rest.sum(1, keepdim=True) / sizes) * there

@@ -14,7 +14,7 @@ from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredE
 from skrank.torch import _lambdarank, _listwise, _softrank
 from skrank.torch._batch import Batch
 from skrank.torch._kernel_path import kernel_losses
-from skrank.torch._pairs import PaddedDocuments
+from skrank.torch._lists import BatchInLists
 from skrank.torch._ranks import n_ranks, total_over
 from skrank.torch._tables import Place
 
@@ -192,16 +192,26 @@ class RankingLoss(nn.Module):
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
         if not native or self._refusal:
             return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
-        documents = PaddedDocuments.of(batch, self.max_grade)
-        scores = documents.scores
-        place = Place(documents.max_grade, scores.shape[1], scores.device, scores.dtype)
-        tables = _tables_of(self.objective, place)
-        losses: Any = 0.0
-        gradient: Any = 0.0
-        for (weight, one), form in zip(self.objective.terms, tables, strict=True):
-            some, slopes = _NATIVE[type(one)].losses(one, documents, form, self.rounds)
-            losses, gradient = losses + weight * some, gradient + weight * slopes
-        return losses, batch.unpadded(gradient)
+        return self._native_losses(batch)
+
+    def _native_losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss of each query, and gradient in the layout of the scores."""
+        whole = BatchInLists(batch, self.max_grade)
+        real = batch.labels
+        tables = _tables_of(
+            self.objective, Place(whole.max_grade, whole.longest, real.device, real.dtype)
+        )
+        losses = real.new_zeros(len(batch))
+        gradient = real.new_zeros(real.numel() + 1)  # the last one is that of padding
+        for queries, places, lists in whole:
+            some: Any = 0.0
+            slopes: Any = 0.0
+            for (weight, one), form in zip(self.objective.terms, tables, strict=True):
+                part = _NATIVE[type(one)].losses(one, lists, form, self.rounds)
+                some, slopes = some + weight * part[0], slopes + weight * part[1]
+            losses[queries] = some
+            gradient.scatter_(0, places.reshape(-1), slopes.reshape(-1))
+        return losses, gradient[:-1].view(real.shape)
 
     def _check_scale(self, batch: Batch) -> None:
         """Labels at most the highest grade."""

@@ -1,8 +1,8 @@
 """SoftRank by moments in operations of torch, on the device of the scores.
 
-The model is that of `skrank._kernels.softrank`, in its notation. Sums over the pairs of a document
-are products of matrices: the chance that i stands above j is (1 + erf(y_i - y_j)) / 2, y being the
-scores over 2 sigma, and min(u_i, u_j) is the sum of the steps between gains that both reach.
+The model is that of `skrank._kernels.softrank`, in its notation: i stands above j with the chance
+(1 + erf(y_i - y_j)) / 2, y being the scores over 2 sigma. Documents with a gain come first, for two
+without one do not meet.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import math
 import torch
 
 from skrank.objectives import SoftRank
-from skrank.torch._pairs import PaddedDocuments, blocks, per_class
+from skrank.torch._lists import DocumentLists, count_lines
+from skrank.torch._pairs import pair_blocks
 from skrank.torch._tables import Place, TensorTables, tables_of
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
-_WIDEST = 1e15  # largest scaled score: differences of any two are numbers
+_WIDEST = 1e15  # largest scaled score: squares of differences of any two are numbers
+_UNREACHED = -1e17  # scaled score of the padding: below everything
+_ROOT = math.sqrt(math.log2(math.e))  # exp(-x**2) = 2**-(_ROOT * x)**2, which is quicker
 
 
 def refuse(objective: SoftRank) -> str | None:
@@ -32,26 +35,27 @@ def tables(objective: SoftRank, place: Place) -> TensorTables:
 
 
 def softrank(
-    objective: SoftRank, documents: PaddedDocuments, tables: TensorTables, round_: torch.Tensor
+    objective: SoftRank, lists: DocumentLists, tables: TensorTables, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One less the smooth value of each query, and gradient of each document."""
-    scores, valid = documents.scores, documents.valid
-    classes = documents.classes(tables)
-    members = documents.members(classes, len(tables.gain))
-    inverse = tables.inverse(members.sum(2).T)
-    gain = per_class(tables.gain[None], members)[0]
-    centred, sigma = _centred(objective, scores, valid)
-    y = (centred / (2.0 * sigma)).clamp(-_WIDEST, _WIDEST)
     smooth = objective.metric.smooth
     assert smooth is not None
-    there = valid.to(scores.dtype)
+    order = lists.by_label()
+    lists = lists.sort(order)
+    members = lists.look(tables.members)
+    counts = members.sum(2).T
+    inverse = tables.inverse(counts)
+    gain = lists.look((tables.members @ tables.gain)[:, None])[0]
+    centred, sigma = _centred(objective, lists.scores, lists.valid)
+    y = (centred / (2.0 * sigma)).clamp(-_WIDEST, _WIDEST).masked_fill(~lists.valid, _UNREACHED)
     if smooth.pairs:
-        worth, slope = _average_precision(y, there, gain, _steps(tables, members))
+        lesser = torch.minimum(tables.gain[:, None], tables.gain) @ counts.T  # by class
+        worth, slope = _average_precision(y, gain, (members * lesser[:, :, None]).sum(0))
     else:
-        worth, slope = _discounted_gain(y, there, gain, smooth.shift or 0.0)
-    scale = -inverse[:, None] / (2.0 * math.sqrt(math.pi) * sigma)
+        worth, slope = _discounted_gain(y, gain, smooth.shift or 0.0)
     loss = torch.where(inverse > 0, 1.0 - inverse * worth.sum(1), torch.zeros_like(inverse))
-    return loss, scale * slope * there
+    slope *= inverse[:, None] / (2.0 * math.sqrt(math.pi) * sigma)
+    return loss, torch.zeros_like(slope).scatter_(1, order, slope)
 
 
 def _centred(
@@ -70,86 +74,54 @@ def _centred(
     return centred, sigma
 
 
-def _steps(tables: TensorTables, members: torch.Tensor) -> torch.Tensor:
-    """Roots of the steps between gains that each document reaches: products are min(u_i, u_j)."""
-    steps = torch.diff(tables.gain, prepend=tables.gain.new_zeros(1))
-    reached = torch.ones_like(tables.kernel).triu()  # by step and class
-    return per_class(steps.sqrt()[:, None] * reached, members).transpose(0, 1).contiguous()
-
-
 def _average_precision(
-    y: torch.Tensor, there: torch.Tensor, gain: torch.Tensor, steps: torch.Tensor
+    y: torch.Tensor, gain: torch.Tensor, lesser: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Worth and slope of each document: sum of A / B."""
-    mass = torch.cat((there[:, None], steps), 1)
-    above = 0.5 * (mass.sum(2, keepdim=True) + _erf_sums(y, mass)[0])  # of the documents above each
-    b = torch.where(gain > 0, 1.0 / (0.5 + above[:, 0]), torch.zeros_like(gain))
-    a = 0.5 * gain + (steps * above[:, 1:]).sum(1)
-    worth, p = a * b, -a * b * b
-    near, _ = _density_sums(y, torch.cat((mass, steps * b[:, None], p[:, None]), 1))
-    alone, common, common_b, others = near.split((1, steps.shape[1], steps.shape[1], 1), 1)
-    slope = (steps * (common_b - b[:, None] * common)).sum(1)
-    return worth, slope + others[:, 0] - p * alone[:, 0]
+    """Worth A / B of each document, and slope downwards; `lesser` sums min(u_i, u_j) over all i."""
+    n_first = count_lines(gain > 0)
+    above, better = torch.zeros_like(y), torch.zeros_like(y)
+    for block in pair_blocks(y, n_first, 2):
+        odds = block.gaps(y, 0).erf_()
+        block.add(above, odds, -1)
+        block.add(better, odds.mul_(block.least(gain, 1)), -1)
+    b = torch.where(gain > 0, 1.0 / (0.5 + 0.5 * (y.shape[1] - above)), torch.zeros_like(gain))
+    a = 0.5 * (gain + lesser - better)
+    p = -a * b * b
+    slope, near = torch.zeros_like(y), _ROOT * y
+    for block in pair_blocks(y, n_first, 3):
+        pull = block.gaps(b, 1).mul_(block.least(gain, 2))
+        pull += block.column(p)
+        pull -= block.line(p)
+        block.add(slope, pull.mul_(_density(block.gaps(near, 0))), -1)
+    return a * b, slope
 
 
 def _discounted_gain(
-    y: torch.Tensor, there: torch.Tensor, gain: torch.Tensor, shift: float
+    y: torch.Tensor, gain: torch.Tensor, shift: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Worth and slope of each document: sum of u (d(B) + d''(B) v / 2), d = 1 / log2(shift + B)."""
-    sums, squares = _erf_sums(y, there[:, None], squares=True)
-    n = there.sum(1, keepdim=True)
-    x = shift + 0.5 + 0.5 * (n + sums[:, 0])
-    variance = 0.25 * (n - squares[:, 0]) - 0.25
+    """Worth u (d(B) + d''(B) v / 2), d = 1 / log2(shift + B), and slope downwards."""
+    n_first = count_lines(gain > 0)
+    above, spread = torch.zeros_like(y), torch.zeros_like(y)
+    for block in pair_blocks(y, n_first, 1):
+        odds = block.gaps(y, 0).erf_()
+        block.add(above, odds, -1)
+        block.add(spread, odds.square_(), 1)
+    x = shift + 0.5 + 0.5 * (y.shape[1] - above)
+    variance = 0.25 * (y.shape[1] - spread) - 0.25
     log = torch.log(x)
     unit = gain * math.log(2.0)
     q = 0.5 * unit * (2 + log) / (x**2 * log**3)
     p = -unit / (x * log**2) - unit * variance * (log**2 + 3 * log + 3) / (x**3 * log**4)
-    near, odds = _density_sums(y, torch.stack((there, p, q), 1), odds=True)
-    slope = near[:, 1] - p * near[:, 0] - q * odds[:, 0] - odds[:, 2]
+    slope, near = torch.zeros_like(y), _ROOT * y
+    for block in pair_blocks(y, n_first, 3):
+        pull = torch.add(block.column(q), block.line(q), out=block.rooms[1])
+        pull *= block.gaps(y, 0).erf_()
+        pull += block.column(p)
+        pull -= block.line(p)
+        block.add(slope, pull.mul_(_density(block.gaps(near, 0))), -1)
     return unit / log + variance * q, slope
 
 
-def _erf_sums(
-    y: torch.Tensor, mass: torch.Tensor, *, squares: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sums over i of erf(y_i - y_j) mass_i for each j, and with `squares` of erf**2.
-
-    `mass` is (n_queries, n, n_documents).
-    """
-    sums, spread = torch.zeros_like(mass), torch.zeros_like(mass)
-    for queries, first, second in blocks(y.shape, y.shape[1], y.device):
-        odds = (y[queries, first, None] - y[queries, None, second]).erf_()
-        _add(sums, mass, odds, queries, first, second, -1)
-        if squares:
-            _add(spread, mass, odds.square_(), queries, first, second, 1)
-    return sums, spread
-
-
-def _density_sums(
-    y: torch.Tensor, mass: torch.Tensor, *, odds: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sums over j of f_ij mass_j, f = exp(-(y_i - y_j)**2), and with `odds` of f erf(y_i - y_j)."""
-    sums, tilted = torch.zeros_like(mass), torch.zeros_like(mass)
-    for queries, first, second in blocks(y.shape, y.shape[1], y.device):
-        gap = y[queries, first, None] - y[queries, None, second]
-        density = gap.square().neg_().exp_()
-        _add(sums, mass, density, queries, first, second, 1)
-        if odds:
-            _add(tilted, mass, density.mul_(gap.erf_()), queries, first, second, -1)
-    return sums, -tilted
-
-
-def _add(
-    sums: torch.Tensor,
-    mass: torch.Tensor,
-    block: torch.Tensor,
-    queries: slice,
-    first: slice,
-    second: slice,
-    sign: int,
-) -> None:
-    """Add sums over i of m_ij mass_i for each j; `block` is m[first, second], m_ji = sign m_ij."""
-    behind = slice(first.stop, second.stop)
-    apart = block[:, :, first.stop - first.start :]
-    sums[queries, :, second] += mass[queries, :, first] @ block
-    sums[queries, :, first].add_(mass[queries, :, behind] @ apart.transpose(1, 2), alpha=sign)
+def _density(gaps: torch.Tensor) -> torch.Tensor:
+    """exp(-x**2) of x = gaps / _ROOT, in their place."""
+    return gaps.square_().neg_().exp2_()

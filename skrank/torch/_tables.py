@@ -21,18 +21,16 @@ _LONGEST_LINE = 2048  # documents; a table of sizes and relevant documents stays
 
 @dataclass(frozen=True, eq=False)
 class TensorTables:
-    """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``, divided by its best value.
+    """``sum_r u_r g(y_r) + sum_{s<r} w_r min(g(y_s), g(y_r))``, divided by its best value.
 
     Attributes
     ----------
-    classes : int64 Tensor (n_labels,)
-        Class of each label 0, 1, 2, ...; higher classes gain more.
+    members : Tensor (n_labels, n_classes)
+        1 at the class of each label 0, 1, 2, ...; higher classes gain more.
     gain : Tensor (n_classes,)
-    kernel : Tensor (n_classes, n_classes)
-        K.
-    u, w : Tensor (longest,)
-    pairs : bool
-        Whether K counts.
+    u : Tensor (longest,)
+    w : Tensor (longest,) or None
+        None where pairs do not count.
     ideal : (Tensor (n_classes,), Tensor (longest + 1,)) or None
         Worth per class and summed weight of the ranks before each, of the best list; None where a
         metric is not divided by it.
@@ -43,12 +41,10 @@ class TensorTables:
         Change of the value per unit of the sum, by documents and relevant documents of a query.
     """
 
-    classes: torch.Tensor
+    members: torch.Tensor
     gain: torch.Tensor
-    kernel: torch.Tensor
     u: torch.Tensor
-    w: torch.Tensor
-    pairs: bool
+    w: torch.Tensor | None
     ideal: tuple[torch.Tensor, torch.Tensor] | None
     relevant: torch.Tensor
     needs_relevant: bool
@@ -81,10 +77,10 @@ class TensorTables:
 def refusal(metric: Metric) -> str | None:
     """Why a metric has no tables by label alone; else None."""
     for _, one in metric.terms:
-        plan = _plan(one, 4, 8)
-        if not isinstance(plan.tables, QuadraticTables):
+        tables = _plan(one, np.zeros(8), 1).tables
+        if not isinstance(tables, QuadraticTables):
             return f"{one} is no sum over documents and pairs of documents"
-        if plan.tables.offset is not None:
+        if tables.offset is not None:
             return f"the ranks of {one} weigh differently from query to query"
     return None
 
@@ -121,12 +117,13 @@ def tables_of(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
 @lru_cache(maxsize=64)
 def _tables(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
     longest, put = place.longest, place.put
-    plan = _plan(metric, place.max_grade, longest)
+    labels = np.zeros(max(longest, place.max_grade + 1))
+    labels[: place.max_grade + 1] = np.arange(place.max_grade + 1)  # each once
+    plan = _plan(metric, labels, place.max_grade)
     tables = plan.tables
     assert isinstance(tables, QuadraticTables)
     kernels = tables.lambda_kernels(plan.judgments)
-    labels = slice(0, place.max_grade + 1)  # the first documents of the plan have one label each
-    classes = kernels.codes[labels].astype(np.int64)
+    classes = kernels.codes[: place.max_grade + 1].astype(np.int64)
     first = np.unique(classes, return_index=True)[1]
 
     ideal = None
@@ -136,12 +133,10 @@ def _tables(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
         worth, weights = best.ideal or (best.gain, best.u)
         ideal = put(worth[first]), put(np.append(0.0, np.cumsum(weights[:longest])))
     return TensorTables(
-        torch.as_tensor(classes, device=place.device),
+        put(np.eye(len(first))[classes]),
         put(tables.gain[first]),
-        put(kernels.form.kernel),
         put(tables.u),
-        put(kernels.form.w),
-        tables.pairs is not None,
+        None if tables.pairs is None else put(kernels.form.w),
         ideal,
         put(tables.relevant[first]),
         metric.needs_relevant,
@@ -149,10 +144,8 @@ def _tables(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
     )
 
 
-def _plan(metric: Metric, max_grade: int, longest: int) -> Plan:
-    """The metric on one query with each label once, and zeros."""
-    labels = np.zeros(max(longest, max_grade + 1))
-    labels[: max_grade + 1] = np.arange(max_grade + 1)
+def _plan(metric: Metric, labels: np.ndarray, max_grade: int) -> Plan:
+    """The metric on one query."""
     return metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
 
 

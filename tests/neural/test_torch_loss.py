@@ -12,7 +12,7 @@ import skrank  # noqa: E402
 from skrank._engine.judgments import Judgments  # noqa: E402
 from skrank._engine.queries import Queries  # noqa: E402
 from skrank.torch import RankingLoss, query_offsets  # noqa: E402
-from skrank.torch._pairs import blocks  # noqa: E402
+from skrank.torch._pairs import pair_blocks  # noqa: E402
 
 QUADRATIC = [
     "gap", "gap@5", "gap(thresholds=[0.1,0.2,0.3,0.4])", "ap", "ap(rel=2)@7", "ndcg", "ndcg@10",
@@ -295,16 +295,20 @@ def test_extreme_scores_have_finite_gradients():
 
 def test_blocks_meet_each_pair():
     for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 5000, 5000), (700, 33, 5), (3, 9, 2)):
-        met = np.zeros((n_queries, first), np.int64)
-        covered = 0
-        for queries, rows, columns in blocks((n_queries, n), first, torch.device("cpu")):
-            assert columns.start == rows.start
-            assert columns.stop == n
-            met[queries, rows] += 1
-            some = len(range(*queries.indices(n_queries)))
-            covered = max(covered, some * (rows.stop - rows.start) * (n - rows.start))
-        assert (met == 1).all()
-        assert covered <= max(2**18, n)
+        met = np.zeros((n_queries, first, n), np.int8)
+        for block in pair_blocks(torch.empty(n_queries, n), first, 1):
+            assert block.second.start == block.first.start
+            assert block.second.stop == n
+            met[block.queries, block.first, block.second] += 1
+            assert np.prod(block.rooms[0].shape) <= max(2**18, n)
+        rows, columns = np.triu_indices(first, m=n)
+        assert (met[:, rows, columns] == 1).all()
+        assert met.sum() <= n_queries * (len(rows) + first * (8 + first // 4) / 2)
+    few = [0, 3, 1]
+    met = np.zeros((3, 9), np.int8)
+    for block in pair_blocks(torch.empty(3, 9), few, 1):
+        met[block.queries, block.first] += 1
+    assert all((met[query, :number] == 1).all() for query, number in enumerate(few))
 
 
 # what is refused
