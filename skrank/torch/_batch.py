@@ -62,11 +62,18 @@ class Batch:
         return len(self.offsets) - 1 if self.flat else len(self.scores)
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether all documents are known to be kept, with good scores and labels: a quick look."""
+        if not can_look(self.device) or self.labels.numel() == 0:
+            return False
+        low, high = torch.aminmax(self.labels)  # NaN if one is
+        good = float(low) >= 0 and math.isfinite(high) and math.isfinite(self.scores.sum())
+        return good and (self.flat or bool(self.kept.all()))
+
+    @cached_property
     def row_query(self) -> torch.Tensor:
         """Number of the query of each flat row."""
-        sizes = torch.diff(self.offsets).to(self.device)
-        numbers = torch.arange(len(self), device=self.device)
-        return torch.repeat_interleave(numbers, sizes, output_size=len(self.scores))
+        return self.spread(torch.arange(len(self), device=self.device))
 
     @property
     def first(self) -> torch.Tensor:
@@ -95,17 +102,22 @@ class Batch:
         """Documents of each query."""
         if not self.flat:
             return self.kept.sum(1)
+        if self.whole:
+            return self.lengths.to(self.device)
         return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
             0, self.row_query, self.kept.to(torch.int64)
         )
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query in the layout of the scores."""
-        return values[self.row_query] if self.flat else values[:, None]
+        if not self.flat:
+            return values[:, None]
+        lengths = self.lengths.to(self.device)
+        return torch.repeat_interleave(values, lengths, output_size=len(self.scores))
 
     def _check_values(self) -> None:
         """Finite scores and usable labels, where there is a document."""
-        if can_look(self.device) and self._is_clean():
+        if self.whole:
             return
         bad_scores = ~torch.isfinite(self.scores) & self.kept
         labels = self.labels
@@ -121,14 +133,6 @@ class Batch:
             if bad.any():
                 where = torch.nonzero(bad)[0].tolist()
                 raise error(float(values[tuple(where)]), where)
-
-
-    def _is_clean(self) -> bool:
-        """Whether all numbers are good, padding included; quicker than a look at each."""
-        if self.labels.numel() == 0:
-            return True
-        low, high = torch.aminmax(self.labels)
-        return bool(low >= 0) and math.isfinite(high) and math.isfinite(self.scores.sum())
 
 
 class QueryBatch(NamedTuple):

@@ -28,32 +28,30 @@ def kernel_losses(
     round_ : int Tensor of shape ()
         Number of the round, for what is drawn anew each round.
     """
-    kept = batch.kept.cpu().numpy()
+    kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     sizes = batch.sizes.cpu().numpy()
+    some = sizes > 0
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
     losses = np.zeros(len(batch))
-    gradient: np.ndarray = np.zeros(kept.shape, real)
-    if kept.any():
-        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[sizes > 0]))
+    gradient: np.ndarray = np.zeros(batch.labels.numel(), real)
+    if some.any():
+        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[some]))
         scores = _rows(batch.scores, kept)
-        total: np.ndarray = np.zeros(len(scores), real)
-        some = np.zeros(len(judgments.queries))
-        grad, hess = np.empty_like(total), np.empty_like(total)
+        grad, hess = np.empty((2, len(scores)), real)
         for weight, one in objective.terms:
             bound: Any = one.bind(judgments, max_grade=max_grade)
             bound.round = int(round_)
-            some += weight * _losses(one, bound, scores, grad, hess)
-            total += weight * grad
-        losses[sizes > 0], gradient[kept] = some, total
+            losses[some] += weight * _losses(one, bound, scores, grad, hess)
+            gradient[kept] += weight * grad
     return (
         torch.from_numpy(losses).to(batch.labels),
-        torch.from_numpy(gradient).to(batch.device),
+        torch.from_numpy(gradient).to(batch.device).view(batch.labels.shape),
     )
 
 
-def _rows(values: torch.Tensor, kept: np.ndarray) -> np.ndarray:
+def _rows(values: torch.Tensor, kept: Any) -> np.ndarray:
     """Values of the documents that are kept, in double precision."""
-    return values.detach().to("cpu", torch.float64).numpy()[kept]
+    return values.detach().to("cpu", torch.float64).reshape(-1).numpy()[kept]
 
 
 def _losses(

@@ -72,8 +72,7 @@ def lambdarank(
     if objective.truncation_level is not None:
         reached = (ranks - objective.truncation_level).to(scores.dtype)
     changes = _changes(objective, lists, ranks, ranked, tables)
-    n_first = count_lines(lists.labels > 0)
-    pull, total = _pull(scores, base, changes, n_first, reached)
+    pull, total = _pull(scores, base, changes, lists.labels, reached)
     scale = sigma * (sigma if score_norm else 1.0)
     pull, total = scale * pull, 2.0 * scale * total
     if sum_norm:
@@ -109,8 +108,8 @@ class _Changes(NamedTuple):
 
     Attributes
     ----------
-    products : list of pairs of Tensor (n, n_queries, n_documents)
-        For the first and the second document of a swap: sums over n of their products add up.
+    products : list of pairs of Tensor (n_queries, n_documents, n), (n_queries, n, n_documents)
+        Of the first and the second document of a swap: products of matrices add up.
     lesser : list of pairs of Tensor (n_queries, n_documents)
         Weights of ranks and gains: the smaller weight of the two documents times the difference of
         their gains goes off.
@@ -119,16 +118,16 @@ class _Changes(NamedTuple):
     products: list[tuple[torch.Tensor, torch.Tensor]]
     lesser: list[tuple[torch.Tensor, torch.Tensor]]
 
+    def add(self, first: torch.Tensor, second: torch.Tensor) -> None:
+        """Add a product of what comes as (n, n_queries, n_documents)."""
+        self.products.append((first.permute(1, 2, 0), second.transpose(0, 1)))
+
     def sizes(self, block: PairBlock) -> torch.Tensor:
         """Absolute values of the changes of a block of swaps."""
         change: Any = block.rooms[0]
         for number, (left, right) in enumerate(self.products):
-            first = left[:, block.queries, block.first].permute(1, 2, 0)
-            second = right[:, block.queries, block.second].transpose(0, 1)
-            if number:
-                change = change.baddbmm_(first, second)
-            else:
-                change = torch.bmm(first, second, out=change)
+            lines = left[block.queries, block.first], right[block.queries, :, block.second]
+            change = change.baddbmm_(*lines) if number else torch.bmm(*lines, out=change)
         for w, gain in self.lesser:
             change.addcmul_(block.least(w, 1), block.gaps(gain, 2), value=-1)
         return change.abs_()
@@ -155,7 +154,7 @@ def _changes(
         if form.w is None:  # (u_a - u_b) (g_z - g_x)
             u = at_ranks(form.u)
             left = inverse * torch.stack((u, -u * gain, -there, gain))
-            found.products.append((left, torch.stack((gain, there, u * gain, u))))
+            found.add(left, torch.stack((gain, there, u * gain, u)))
             continue
         w = at_ranks(form.w)
         table = _worth_at_ranks(ranked, form)
@@ -163,7 +162,8 @@ def _changes(
         table = inverse * (table - (table * members).sum(0))
         gain = inverse * gain
         upper = torch.addcmul(table + w * gain, inverse * form.gain[:, None, None], w, value=-1)
-        found.products.extend([(upper, members), (members, table.mul_(there))])
+        found.add(upper, members)
+        found.add(members, table.mul_(there))
         found.lesser.append((w, gain))
     return found
 
@@ -182,7 +182,7 @@ def _pull(
     scores: torch.Tensor,
     base: torch.Tensor | None,
     changes: _Changes,
-    n_first: int | list[int],
+    labels: torch.Tensor,
     reached: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum over the pairs of each document, and sum of the sizes of all.
@@ -191,11 +191,14 @@ def _pull(
     is below 0 in `reached`.
     """
     pull, total = torch.zeros_like(scores), scores.new_zeros(len(scores))
+    n_first = count_lines(labels > 0)
     once = scores.new_ones(2 * scores.shape[1:]).triu_(1)
-    for block in pair_blocks(scores, n_first, 3):
+    for block in pair_blocks(scores, n_first, 3, labels):
         queries, first, second, rooms = block
         change = changes.sizes(block)
-        change[:, :, : block.width].mul_(once[: block.width, : block.width])
+        if first.stop > second.start:
+            inside = slice(second.start, first.stop)
+            change[:, :, : first.stop - second.start].mul_(once[first, inside])
         if reached is not None:
             change.masked_fill_(block.least(reached, 1) >= 0, 0.0)
         gap = torch.sub(block.line(scores), block.column(scores), out=rooms[1])

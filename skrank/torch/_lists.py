@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,6 @@ class DocumentLists:
         lines = torch.where(self.valid, self.labels, len(table)).reshape(-1)
         table = torch.cat((table, torch.zeros_like(table[:1]))).T.contiguous()
         return table.index_select(1, lines).view(-1, *self.labels.shape)
-
 
     def by_label(self) -> torch.Tensor:
         """Places of the documents of each query by falling label, padding last; in order else."""
@@ -111,6 +111,8 @@ class BatchInLists:
     """
 
     def __init__(self, batch: Batch, max_grade: int | None) -> None:
+        if can_look(batch.device):
+            _keep_freed_memory()
         self.batch = batch
         self.longest = batch.longest
         labels = torch.where(batch.kept, batch.labels, torch.zeros_like(batch.labels))
@@ -157,3 +159,13 @@ class BatchInLists:
             stop = at + max(1, int(np.searchsorted(filled, _ROOM, side="right")))
             yield torch.from_numpy(order[at:stop]), int(size[stop - 1])
             at = stop
+
+
+@lru_cache(maxsize=1)
+def _keep_freed_memory() -> None:
+    """Let malloc keep what is freed, as it does once a large block was.
+
+    Otherwise glibc returns tensors of some hundred kilobytes to the system one by one; to get them
+    anew, page by page, takes as long as all that is done in them.
+    """
+    torch.empty(2**24, dtype=torch.int8)

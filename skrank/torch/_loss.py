@@ -180,9 +180,12 @@ class RankingLoss(nn.Module):
                 self.rounds += 1
             value = weight * losses
             gradient = gradient * batch.spread(weight)
-            row_query = batch.row_query if batch.flat else None
-        result = _WithGradient.apply(scores, value, gradient, row_query)
-        return result if self.reduction == "none" else result.sum()
+            row_query = None
+            if self.reduction != "none":
+                value = value.sum()
+            elif batch.flat:
+                row_query = batch.row_query
+        return _WithGradient.apply(scores, value, gradient, row_query)
 
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
@@ -234,7 +237,7 @@ class RankingLoss(nn.Module):
 
 
 class _WithGradient(torch.autograd.Function):
-    """Values per query whose gradient is known."""
+    """A value, or values per query, whose gradient is known."""
 
     @staticmethod
     def forward(
@@ -251,8 +254,9 @@ class _WithGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, slope: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
         gradient, row_query = ctx.saved_tensors
-        spread = slope[:, None] if row_query is None else slope[row_query]
-        return (gradient * spread).to(ctx.dtype), None, None, None
+        if slope.ndim:
+            slope = slope[:, None] if row_query is None else slope[row_query]
+        return (gradient * slope).to(ctx.dtype), None, None, None
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:

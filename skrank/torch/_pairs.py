@@ -19,7 +19,8 @@ class PairBlock(NamedTuple):
     Attributes
     ----------
     queries, first, second : slices
-        `second` begins where `first` does: pairs inside `first` are met in both orders.
+        `second` begins where `first` does, and pairs inside `first` are met in both orders; or
+        later, where labels tell that documents need not meet.
     rooms : sequence of Tensor (n_queries, n_first, n_second), or None
         Memory to work in; None where that is left to the allocator.
     """
@@ -58,7 +59,10 @@ class PairBlock(NamedTuple):
 
 
 def pair_blocks(
-    values: torch.Tensor, n_first: int | Sequence[int], n_rooms: int
+    values: torch.Tensor,
+    n_first: int | Sequence[int],
+    n_rooms: int,
+    labels: torch.Tensor | None = None,
 ) -> Iterator[PairBlock]:
     """Blocks that cover each pair of the first documents with themselves and those behind.
 
@@ -70,6 +74,8 @@ def pair_blocks(
         How many the first documents are: of all queries, or of each.
     n_rooms : int
         Blocks of numbers that are needed at a time.
+    labels : Tensor (n_queries, n_documents), optional
+        Labels, which fall, of documents that need not meet those of the same label.
     """
     n_queries, n = values.shape
     firsts = [n_first] * n_queries if isinstance(n_first, int) else n_first
@@ -85,9 +91,13 @@ def pair_blocks(
         queries = slice(start, min(start + share, n_queries))
         last = max(firsts[queries])
         for low in range(0, last, stripe):
-            first, second = slice(low, min(low + stripe, last)), slice(low, n)
-            shape = (queries.stop - start, first.stop - low, n - low)
+            begin = low
+            if labels is not None and on_host:
+                some = labels[queries]
+                begin = int((some >= some[:, low, None]).sum(1).min())
+            first, second = slice(low, min(low + stripe, last)), slice(begin, n)
+            shape = (queries.stop - start, first.stop - low, n - begin)
             rooms: Sequence[torch.Tensor | None] = [None] * n_rooms
-            if memory is not None:  # fresh memory costs more than what is done in it
+            if memory is not None:
                 rooms = [room[: math.prod(shape)].view(shape) for room in memory]
             yield PairBlock(queries, first, second, rooms)
