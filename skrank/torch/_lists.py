@@ -80,7 +80,7 @@ def count_lines(chosen: torch.Tensor) -> int | list[int]:
     return chosen.sum(1).tolist() if can_look(chosen.device) else chosen.shape[1]
 
 
-class Part(NamedTuple):
+class BatchPart(NamedTuple):
     """Queries of a batch, the places of their documents among all, and their lists.
 
     The place of padding is one behind the last.
@@ -126,7 +126,7 @@ class BatchInLists:
         self._scores = batch.scores.detach().to(labels.dtype).reshape(-1)
         self._kept = batch.kept.reshape(-1)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[BatchPart]:
         first, lengths = self.batch.first, self.batch.lengths
         n_rows, device = len(self._scores), self.batch.device
         for queries, longest in self._split(first, lengths):
@@ -140,7 +140,7 @@ class BatchInLists:
                 self._labels.index_select(0, row).view(places.shape).masked_fill_(~valid, 0),
                 valid,
             )
-            yield Part(queries, torch.where(inside, places, n_rows), lists)
+            yield BatchPart(queries, torch.where(inside, places, n_rows), lists)
 
     def _split(
         self, first: torch.Tensor, lengths: torch.Tensor
