@@ -60,6 +60,11 @@ class CascadeTables(Tables):
         return int(used[-1]) + 1 if len(used) else 0
 
     @property
+    def cut(self) -> bool:
+        """Nothing behind a cut-off is read."""
+        return True
+
+    @property
     def _form(self) -> Cascade:
         return Cascade(self.stop, self.phi, self.depth)
 

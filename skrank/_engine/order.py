@@ -37,3 +37,27 @@ def rank_scores(
     bad = [row for row in found if row >= 0]
     if bad:
         raise check.bad_score(float(scores[bad[0]]), queries.caller_row(bad[0]))
+
+
+def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
+    """Codes of the first `depth` ranks and of what is tied with the last of them."""
+    from skrank._kernels import ranking
+
+    head = RankedCodes(
+        queries.indptr,
+        np.empty_like(codes),
+        np.empty(len(codes), np.uint8),
+        np.empty(len(queries), np.int64),
+    )
+    run_chunks(
+        ranking.head, queries.indptr, scores, codes, depth, head.codes, head.tied, head.retrieved
+    )
+    return head
+
+
+def check_scores(queries: Queries, scores: np.ndarray) -> None:
+    """Refuse NaN and +inf among contiguous scores: they cannot be ranked."""
+    usable = scores < np.inf
+    if not usable.all():
+        row = int(np.argmin(usable))
+        raise check.bad_score(float(scores[row]), queries.caller_row(row))

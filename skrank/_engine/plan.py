@@ -9,6 +9,7 @@ import numpy as np
 
 from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
+from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Tables
 
@@ -91,9 +92,18 @@ class Plan:
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
 
+    @property
+    def depth(self) -> int | None:
+        """Ranks that are read; None if all."""
+        return self.metric.k if self.tables.cut else None
+
+    def ranked(self, ranking: Ranking) -> RankedCodes:
+        """The codes that the metric reads."""
+        return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
+
     def lists(self, ranking: Ranking) -> Lists:
         """Sizes of the lists that the metric sees."""
-        ranked = ranking.codes(self.metric.ties, self.metric.condensed)
+        ranked = self.ranked(ranking)
         k = self.metric.k or self.scale.longest
         return Lists(
             np.minimum(ranked.retrieved, k).astype(np.float64),
@@ -111,7 +121,7 @@ class Plan:
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query; what `empty` says for queries without a relevant document."""
         metric = self.metric
-        sums = self.tables.values(ranking.codes(metric.ties, metric.condensed), self.inverse)
+        sums = self.tables.values(self.ranked(ranking), self.inverse)
         values = metric.line(self.lists(ranking)).at(sums)
         if self.empty.any():
             if metric.empty == "raise":

@@ -167,6 +167,11 @@ class QuadraticTables(Tables):
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
 
     @property
+    def cut(self) -> bool:
+        """Nothing behind a cut-off is read, but where queries have weights of their own."""
+        return self.offset is None
+
+    @property
     def relevant(self) -> np.ndarray:
         """Codes that are worth something."""
         return self.gain > 0

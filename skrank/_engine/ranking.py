@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,17 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes, rank_scores
+from skrank._engine.order import RankedCodes, check_scores, rank_head, rank_scores
 from skrank._engine.threads import run_chunks
+
+_DEEPEST_HEAD = 32  # ranks up to which finding the best documents is faster than sorting all
+_LONG = 3  # times as many documents must there be
 
 
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
+
+    Where nobody reads more than the first ranks, no more than these are put in order.
 
     Parameters
     ----------
@@ -24,18 +30,86 @@ class Ranking:
         In the caller's row order; -inf = judged but not retrieved.
     """
 
+    _head: tuple[int, RankedCodes] | None = None  # and how many ranks it has
+
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
-        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        self._scores = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        check_scores(queries, self._scores)
         self.judgments = judgments
-        self.order = np.empty(len(vector), np.int32)
-        self.tied = np.empty(len(vector), np.uint8)
-        self.retrieved = np.empty(len(queries), np.int64)
-        rank_scores(queries, vector, self.order, self.tied, self.retrieved)
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
-    def codes(self, ties: str, condensed: bool) -> RankedCodes:
-        """The ranked codes under a policy for ties, with or without documents not judged."""
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n_rows, queries = len(self._scores), self.judgments.queries
+        order, tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
+        retrieved = np.empty(len(queries), np.int64)
+        rank_scores(queries, self._scores, order, tied, retrieved)
+        return order, tied, retrieved
+
+    @property
+    def order(self) -> np.ndarray:
+        """Position in its query of the document at each rank."""
+        return self._sorted[0]
+
+    @cached_property
+    def tied(self) -> np.ndarray:
+        """By rank: 1 where the score is that of the rank above."""
+        return self._sorted[1]
+
+    @cached_property
+    def retrieved(self) -> np.ndarray:
+        """Documents of each query with a score above -inf."""
+        return self._sorted[2]
+
+    @property
+    def n_retrieved(self) -> int:
+        """Documents with a score above -inf."""
+        if self._head is None:
+            return int(self.retrieved.sum())
+        return int(np.count_nonzero(self._scores > -np.inf))
+
+    def head(self, ties: str, depth: int) -> RankedCodes | None:
+        """The first ranks alone, if that is enough and faster: the rest seems not to be retrieved.
+
+        Parameters
+        ----------
+        ties : str
+        depth : int
+            The ranks that are read.
+        """
+        if ties != "average" or self.judgments.unjudged is not None or "_sorted" in vars(self):
+            return None
+        if self._head is None:
+            longest = int(self.judgments.queries.sizes.max())
+            if depth <= _DEEPEST_HEAD and _LONG * depth <= longest:
+                judgments = self.judgments
+                codes = rank_head(judgments.queries, self._scores, judgments.codes, depth)
+                self._head = depth, codes
+        if self._head is None or self._head[0] < depth:
+            return None
+        return self._head[1]
+
+    def expect(self, depths: Sequence[int | None]) -> None:
+        """Put in order what metrics of these depths will read, at once."""
+        if None not in depths:
+            self.head("average", max(depth for depth in depths if depth is not None))
+        elif len(depths) > 1:
+            _ = self.tied
+
+    def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
+        """The ranked codes under a policy for ties, with or without documents not judged.
+
+        Parameters
+        ----------
+        ties : str
+        condensed : bool
+        depth : int, optional
+            The ranks that are read. Default: all.
+        """
+        head = None if depth is None else self.head(ties, depth)
+        if head is not None:
+            return head
         condensed = condensed and self.judgments.unjudged is not None
         if (ties, condensed) not in self._seen:
             make = self._condensed if condensed else self._settled
@@ -51,8 +125,9 @@ class Ranking:
         from skrank._kernels import labels
 
         judgments = self.judgments
-        everything = np.array_equal(self.retrieved, judgments.queries.sizes)
-        if judgments.unjudged is None or everything:
+        if judgments.unjudged is None:
+            return np.zeros(len(judgments.queries), np.int64)
+        if np.array_equal(self.retrieved, judgments.queries.sizes):
             return np.zeros(len(self.retrieved), np.int64)
         lost = np.empty(len(self.retrieved), np.int64)
         ranked = self.codes("average", False)

@@ -166,6 +166,11 @@ class Tables(ABC):
             check.check_entries(f"{type(self).__name__}.{name}", array, axes, entries)
 
     @property
+    def cut(self) -> bool:
+        """Whether `values` reads no more than the ranks down to a cut-off and what is tied."""
+        return False
+
+    @property
     @abstractmethod
     def relevant(self) -> np.ndarray:
         """Whether documents of each code are relevant."""

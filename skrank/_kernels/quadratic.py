@@ -32,6 +32,14 @@ def _untied(ranked, u, gain):
 def _untied_pairs(ranked, w, classes, kernel, earlier):
     """Worth of the pairs of a list without ties."""
     total = 0.0
+    if len(earlier) == 2:  # in registers
+        first, second = 0.0, 0.0
+        for r in range(len(ranked)):
+            c = classes[ranked[r]]
+            total += w[r] * (second if c else first)
+            first += kernel[c, 0]
+            second += kernel[c, 1]
+        return total
     earlier[:] = 0.0
     for r in range(len(ranked)):
         c = classes[ranked[r]]
@@ -81,7 +89,7 @@ def values(first, last, indptr, lists, form, inverse, out):
         stop = min(end, start + form.depth) if inverse[q] != 0 else start
         to_rank = form.offset[q] - start
         ties = 0
-        for row in range(start, end):
+        for row in range(start, min(stop + 1, end)):  # a block may go on behind the last rank
             ties += tied[row]
         if ties == 0:
             total = _untied(ranked[start:stop], u[form.offset[q] :], gain)

@@ -3,11 +3,12 @@
 import numpy as np
 
 from skrank._kernels.cache import njit
-from skrank._kernels.tiles import options
+from skrank._kernels.tiles import longest, options, padded
 
 COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
 SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
 RUN = 16  # length of the runs that the merge sort starts from
+LANES = 8  # documents per SIMD step
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counters that are mixed into random bits
 
 
@@ -115,25 +116,15 @@ def _keep(scores, order):
 
 
 @njit(**options)
-def _longest(indptr, first, last):
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    return longest
-
-
-@njit(**options)
 def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`.
 
     `warm` says that `order` holds the order of similar scores to start from; the result is the
     same. Returns the row of a NaN or +inf score, or -1.
     """
-    longest = _longest(indptr, first, last)
-    keys = np.empty(longest, np.float64)
-    spare_keys = np.empty(longest, np.float64)
-    block = np.empty(longest, np.int64)
-    spare = np.empty(longest, np.int64)
+    room = longest(first, last, indptr)
+    keys, spare_keys = np.empty(room), np.empty(room)
+    block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -158,6 +149,63 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
             found -= 1
         retrieved[q] = found
     return -1
+
+
+@njit(**options)
+def _lower_bound(scores, depth, tops):
+    """A score that `depth` documents reach: that many of the tops of some parts of the list do."""
+    tops[:] = -np.inf
+    width = len(tops)
+    for base in range(0, len(scores), width):
+        part = scores[base : base + width]
+        for j in range(len(part)):
+            tops[j] = part[j] if part[j] > tops[j] else tops[j]
+    bound = np.inf
+    for j in range(width):
+        above = 0
+        for other in range(width):
+            above += tops[other] > tops[j]
+        if above < depth:
+            bound = min(bound, tops[j])
+    return bound
+
+
+@njit(**options)
+def _candidates(scores, bound, near, items):
+    """Scores from `bound` on but -inf, and where they stand; how many there are."""
+    found = 0
+    for i in range(len(scores)):
+        near[found], items[found] = scores[i], i
+        found += scores[i] >= bound and scores[i] > -np.inf
+    return found
+
+
+@njit(**options)
+def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
+    """Codes of the first `depth` ranks and of all documents tied with the last of them.
+
+    Nothing else of the query is in `ranked`, `tied` and `retrieved`. Scores are no NaN.
+    """
+    room = longest(first, last, indptr) + 1
+    near, keys, spare_keys = np.empty(room), np.empty(room), np.empty(room)
+    items, order = np.empty(room, np.int64), np.empty(room, np.int64)
+    block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
+    tops = np.empty(padded(2 * depth, LANES))
+    for q in range(first, last):
+        start = indptr[q]
+        mine = scores[start : indptr[q + 1]]
+        found = _candidates(mine, _lower_bound(mine, depth, tops), near, items)
+        if found <= COUNT_UP_TO:
+            _sort_by_counting(near[:found], block, spare, order)
+        else:
+            _sort_by_merging(near[:found], keys, spare_keys, spare, order)
+        shown = min(found, depth)
+        while 0 < shown < found and near[order[shown]] == near[order[shown - 1]]:
+            shown += 1
+        for r in range(shown):
+            ranked[start + r] = codes[start + items[order[r]]]
+            tied[start + r] = r > 0 and near[order[r]] == near[order[r - 1]]
+        retrieved[q] = shown
 
 
 @njit(**options)

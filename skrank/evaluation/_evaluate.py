@@ -196,8 +196,9 @@ def measure(
 ) -> MeasuredQueries:
     """All metrics of some queries."""
     values, mass, empty = [], [], []
-    for one in metrics.values():
-        plan = one.bind(judgments, max_grade=max_grade)
+    plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
+    ranking.expect([plan.depth for plan in plans])
+    for plan in plans:
         values.append(plan.values(ranking))
         mass.append(plan.mass(ranking) * (1.0 if weights is None else weights))
         empty.append(plan.empty.sum())
@@ -208,7 +209,7 @@ def measure(
         np.array(empty),
         judgments.queries.n_rows,
         judgments.n_unjudged,
-        int(np.sum(ranking.retrieved)),
+        ranking.n_retrieved,
     )
 
 

@@ -26,7 +26,7 @@ class CutRanking(Ranking):
     def _cut(self, retrieved: np.ndarray) -> np.ndarray:
         return retrieved if self._depth is None else np.minimum(retrieved, self._depth)
 
-    def codes(self, ties: str, condensed: bool) -> RankedCodes:
+    def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
         """The ranked codes, of which fewer count as retrieved."""
         whole = self._whole.codes(ties, condensed)
         return replace(whole, retrieved=self._cut(whole.retrieved))

@@ -161,6 +161,9 @@ class JoinedRanking(Ranking):
         self.retrieved = np.concatenate([one.retrieved for one in joined])
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
+    def head(self, ties: str, depth: int) -> None:
+        """None: all are in order already."""
+
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments
         return RankedCodes(judgments.indptr, judgments.codes, self.tied, self.retrieved)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -85,10 +84,11 @@ import os, signal, sys, threading, time
 import numpy as np
 from skrank._engine import threads
 
-running, began = [], threading.Event()
+running, ran, began = [], [], threading.Event()
 
 def kernel(first, last, indptr):
     running.append(first)
+    ran.append(first)
     began.set()
     time.sleep(1)
     running.remove(first)
@@ -108,17 +108,15 @@ try:
     with threads.limit_threads(2):
         threads.run_chunks(kernel, np.arange(0, 1_000_001, 1000))
 except KeyboardInterrupt:
-    print(len(running))
+    print(len(running), len(ran))
 """
 
 
 @pytest.mark.parametrize("signals", ["1", "4"])
 def test_no_thread_works_on_after_an_interrupt(signals):
     """However many interrupts there are: the later ones come while the first is waited for."""
-    started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", WAIT, signals],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
-    assert done.stdout == "0\n", done.stderr
-    assert time.monotonic() - started < 3.5  # of 8 chunks of 1 s on 2 threads, 2 ran
+    assert done.stdout == "0 2\n", done.stderr  # of 8 chunks, on 2 threads
