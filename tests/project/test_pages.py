@@ -13,6 +13,8 @@ pytest.importorskip("catboost")
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ELSEWHERE = {  # pages whose code other tests run, with more to check
+    "extending_metrics.md": "test_extending_pages.py",
+    "extending_objectives.md": "test_extending_pages.py",
     "user_guide/boosters.md": "test_boosters_page.py",
     "user_guide/mixtures.md": "test_mixture_training.py",
     "user_guide/objectives.md": "test_lambdaloss_training.py",
