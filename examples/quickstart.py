@@ -15,6 +15,7 @@ noise (--queries 300 --noise 0.7), trees find by themselves what the linear rank
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import lightgbm as lgb
@@ -53,6 +54,7 @@ def compare(n_queries: int, noise: float, n_collections: int) -> pd.DataFrame:
         y = skrank.with_groups(data.relevance, data.qid)
         train = data.qid < n_queries
         for name, ranker in RANKERS.items():
+            print(f"collection {seed + 1} of {n_collections}: {name}", file=sys.stderr)
             scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
             report = skrank.evaluate(y[~train], scores, metrics=METRICS)
             found[name, seed] = report.per_query.dropna()

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 BLOCK = re.compile(
     r"^(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?"
     r"```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?",
@@ -40,6 +42,20 @@ def blocks(path: Path) -> list[Block]:
         )
         for found in BLOCK.finditer(text)
     ]
+
+
+def write_collection(folder: Path) -> None:
+    """Judgments in `qrels.txt` and five runs in `runs/`, which pages on files begin with."""
+    rng = np.random.default_rng(0)
+    names = [(f"q{query}", f"d{number}") for query in range(8) for number in range(40)]
+    labels = rng.choice(3, p=[0.5, 0.3, 0.2], size=len(names))
+    lines = [f"{q} 0 {d} {label}\n" for (q, d), label in zip(names, labels, strict=True)]
+    (folder / "qrels.txt").write_text("".join(lines))
+    (folder / "runs").mkdir()
+    for spread in range(1, 6):
+        scores = labels + spread * rng.normal(size=len(names)) / 2
+        lines = [f"{q} Q0 {d} 0 {x} r{spread}\n" for (q, d), x in zip(names, scores, strict=True)]
+        (folder / "runs" / f"run{spread}.txt").write_text("".join(lines))
 
 
 def run(path: Path) -> tuple[dict[str, Any], list[str]]:

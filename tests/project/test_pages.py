@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.pages import blocks, run
+from tests.helpers.pages import blocks, run, write_collection
 
 pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
@@ -40,6 +40,7 @@ def test_pages_of_other_tests_exist():
 @pytest.mark.parametrize("page", PAGES)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_collection(tmp_path)
     _, missing = run(DOCS / page)
     if missing:
         print(f"{page}: code that needs {', '.join(missing)} was left out")
