@@ -1,0 +1,66 @@
+"""`python -m skrank.warmup` leaves nothing to compile for what people do first."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skrank import warmup
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FIRST_USE = """
+from numba.core import event
+
+class Compiled(event.Listener):
+    names = []
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("skrank."):
+            self.names.append(function.__name__)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Compiled())
+import io
+import lightgbm, numpy as np, skrank
+from skrank import trec
+
+rng = np.random.default_rng(0)
+labels, scores, groups = rng.integers(0, 3, 60), rng.normal(size=60), np.repeat(np.arange(6), 10)
+skrank.evaluate(labels, scores, groups=groups)
+skrank.evaluate(labels.astype(float), scores.astype("f4"), groups=groups, metrics=["ndcg@2", "err"])
+skrank.LambdaRank("gap")(labels, scores, groups=groups)
+model = lightgbm.LGBMRanker(n_estimators=2, min_child_samples=1, verbosity=-1)
+data = scores[:, None], skrank.with_groups(labels, groups)
+skrank.GroupedRanker(model, objective="gap", validation_fraction=0.5).fit(*data)
+trec.evaluate(io.StringIO("1 0 a 1\\n1 0 b 0\\n"), {"r": io.StringIO("1 Q0 a 1 2 r\\n")})
+print(*Compiled.names)
+"""
+
+
+def test_first_use_compiles_nothing():
+    for command in (["-m", "skrank.warmup"], ["-W", "ignore", "-c", FIRST_USE]):
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == "\n"
+
+
+def test_it_says_what_it_compiles(capsys):
+    assert warmup.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [name for name, _ in warmup.steps()]
+
+
+def test_it_can_be_silent(capsys):
+    assert warmup.main(["--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_its_help(capsys):
+    with pytest.raises(SystemExit):
+        warmup.main(["--help"])
+    assert "--quiet" in capsys.readouterr().out
