@@ -12,7 +12,9 @@ from skrank._engine.tables import Line, Lists
 @register("accuracy", function="accuracy_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(RelevantSet):
-    """Share of the query's documents that are rightly shown or rightly not shown.
+    r"""Share of the query's documents that are rightly shown or rightly not shown.
+
+    .. math:: Acc@k = \frac1n \left(|\{r \le k : y_r \ge rel\}| + |\{r > k : y_r < rel\}|\right)
 
     All documents of a query count, shown or not: give those not retrieved the score -inf.
 

@@ -15,7 +15,9 @@ from skrank._engine.tables import Scale
 @register("bpref")
 @dataclass(frozen=True, kw_only=True)
 class BPref(PreferenceMetric):
-    """Binary preference: mean over relevant documents of 1 - penalty, for incomplete judgments.
+    r"""Binary preference: mean over relevant documents of 1 - penalty, for incomplete judgments.
+
+    .. math:: \frac1R \sum_{r: y_r \ge rel} (1 - \text{penalty}(r))
 
     With R relevant and N non-relevant judged documents of the query, and n judged non-relevant ones
     above a relevant document, the penalty is

@@ -17,7 +17,9 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, ROUNDINGS, InterpolatedPrecision
 @register("iap", function="interpolated_average_precision_score")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedAP(Metric):
-    """Interpolated average precision: the mean of interpolated precision over levels of recall.
+    r"""Interpolated average precision: the mean of interpolated precision over levels of recall.
+
+    .. math:: \frac1{|L|} \sum_{l \in L} \max_{n:\, recall@n \ge l} P@n
 
     With the levels 0, 0.1, ..., 1 it is the 11-point average precision of TREC.
 

@@ -20,7 +20,9 @@ ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
 @register("iprec", function="interpolated_precision_score")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedPrecision(Metric):
-    """Highest precision at any rank where recall has reached a level; 0 if it never does.
+    r"""Highest precision at any rank where recall has reached a level; 0 if it never does.
+
+    .. math:: \max_{n:\, recall@n \ge level} P@n
 
     Parameters
     ----------

@@ -15,7 +15,9 @@ from skrank._engine.tables import Line, Lists, Scale
 @register("judged", function="judged_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Judged(SetMetric):
-    """Share of the documents shown that were judged.
+    r"""Share of the documents shown that were judged.
+
+    .. math:: \frac1{\min(k, n)} |\{r \le k : y_r \text{ is known}\}|
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ from skrank.metrics.dcg import DCG
 @register("ndcg")
 @dataclass(frozen=True, kw_only=True)
 class NDCG(DCG):
-    """Normalised discounted cumulated gain: DCG@k over the best DCG@k of the query.
+    r"""Normalised discounted cumulated gain: DCG@k over the best DCG@k of the query.
+
+    .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}
 
     ``gain="linear"`` equals scikit-learn and trec_eval, the default equals LightGBM and XGBoost.
 

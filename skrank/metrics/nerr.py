@@ -12,7 +12,9 @@ from skrank.metrics.err import ERR
 @register("nerr")
 @dataclass(frozen=True, kw_only=True)
 class NERR(ERR):
-    """Normalised expected reciprocal rank: ERR@k over the best ERR@k of the query.
+    r"""Normalised expected reciprocal rank: ERR@k over the best ERR@k of the query.
+
+    .. math:: nERR@k = \frac{ERR@k}{\max ERR@k}
 
     Parameters
     ----------

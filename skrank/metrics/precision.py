@@ -14,7 +14,9 @@ from skrank._engine.tables import Line, Lists
 @register("precision", "p", function="precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Precision(RelevantSet):
-    """Share of relevant documents among those shown.
+    r"""Share of relevant documents among those shown.
+
+    .. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|
 
     With a cut-off (P@k) always divided by k, also for shorter lists, as in TREC and ROMIP; without
     one by the number of documents retrieved, 0 if there are none.

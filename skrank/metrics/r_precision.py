@@ -16,7 +16,9 @@ from skrank._engine.tables import Line, Lists, Scale
 @register("r_precision")
 @dataclass(frozen=True, kw_only=True)
 class RPrecision(Metric):
-    """Precision at R, the number of the query's relevant documents, or at a multiple of R.
+    r"""Precision at R, the number of the query's relevant documents, or at a multiple of R.
+
+    .. math:: P@R
 
     Parameters
     ----------

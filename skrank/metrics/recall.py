@@ -12,7 +12,9 @@ from skrank._engine.tables import Line, Lists
 @register("recall", "r", function="recall_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Recall(RelevantSet):
-    """Share of the query's relevant documents that are shown.
+    r"""Share of the query's relevant documents that are shown.
+
+    .. math:: recall@k = \frac1R |\{r \le k : y_r \ge rel\}|
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ from skrank._engine.tables import Line, Lists
 @register("relative_precision", function="relative_precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class RelativePrecision(RelevantSet):
-    """Precision over the highest precision possible: an ideal list scores 1 at every cut-off.
+    r"""Precision over the highest precision possible: an ideal list scores 1 at every cut-off.
+
+    .. math:: \frac{|\{r \le k : y_r \ge rel\}|}{\min(k, R)}
 
     With a cut-off, relevant documents shown divided by the lesser of k and R, the number of the
     query's relevant documents: precision down to rank R, and recall below. Without a cut-off the

@@ -16,12 +16,15 @@ from skrank._engine.tables import Scale
 @register("rpref")
 @dataclass(frozen=True, kw_only=True)
 class RPref(PreferenceMetric):
-    """Rank-biased preference: bpref for grades, penalties in proportion to what a document lacks.
+    r"""Rank-biased preference: bpref for grades, penalties in proportion to what a document lacks.
+
+    .. math:: \frac1{\sum_i g_i} \sum_{r: g_r > 0} g_r
+              \left(1 - \frac1{D_r} \sum_{s < r,\, g_s < g_r} \frac{g_r - g_s}{g_r}\right)
 
     A relevant document of gain g pays (g - g') / g for each document of lower gain g' above it,
-    unjudged ones passed over. The sum is divided by the total lack of gain of the judged documents
-    ("n"), by the rank among judged documents less one ("relative", where rank 1 is worth nothing),
-    or by that rank ("relative2"); the mean over relevant documents is weighted by gain.
+    unjudged ones passed over. The sum is divided by D: the total lack of gain of the judged
+    documents ("n"), the rank among judged documents less one ("relative", where rank 1 is worth
+    nothing), or that rank ("relative2"); the mean over relevant documents is weighted by gain.
 
     Parameters
     ----------

@@ -16,7 +16,9 @@ from skrank._engine.tables import Line, Lists, Scale
 @register("set_ap", function="set_average_precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class SetAP(RelevantSet):
-    """Average precision of a set: precision times recall.
+    r"""Average precision of a set: precision times recall.
+
+    .. math:: P@k \cdot recall@k
 
     It is AP where each relevant document shown has the precision of the whole set. With a cut-off
     the set is the first k documents retrieved.

@@ -16,7 +16,9 @@ from skrank._engine.tables import Scale, discounts
 @register("success", function="success_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Success(Metric):
-    """Whether a relevant document stands within the first k ranks (hit rate).
+    r"""Whether a relevant document stands within the first k ranks (hit rate).
+
+    .. math:: \max_{r \le k} [y_r \ge rel]
 
     Parameters
     ----------

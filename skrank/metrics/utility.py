@@ -15,13 +15,15 @@ from skrank._engine.tables import Line, Lists
 @register("utility", function="utility_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Utility(RelevantSet):
-    """Weighted sum of the numbers of relevant and other documents, shown and not shown.
+    r"""Weighted sum of the numbers of relevant and other documents, shown and not shown.
+
+    .. math:: w_1 a + w_2 b + w_3 c + w_4 d
 
     Parameters
     ----------
     weights : sequence of four floats
-        Of a relevant document shown, another one shown, a relevant one that is not shown, and
-        another one that is not shown.
+        Of a relevant document shown (there are a of them), another one shown (b), a relevant one
+        that is not shown (c), and another one that is not shown (d).
     n_documents : int, optional
         Size of the collection, which the last weight counts by. Default: the documents of the query
         that are known, retrieved or judged.
