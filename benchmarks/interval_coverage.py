@@ -43,6 +43,8 @@ def intervals(values: np.ndarray, n_resamples: int) -> dict[str, stats.Interval]
     found = {"t": stats.t_interval(values)}
     for method in ("bootstrap-t", "bca", "percentile"):
         found[method] = stats.bootstrap_interval(values, method=method, n_resamples=n_resamples)
+    if values.min() >= 0 and values.max() <= 1:
+        found["bounded"] = stats.bounded_interval(values, n_resamples=n_resamples)
     return found
 
 

@@ -66,6 +66,15 @@ def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[sl
         yield drawn, np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
 
 
+def uniform_orders(
+    n_queries: int, n_resamples: int, seed: int
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Uniform random numbers in ascending order: resamples, numbers (resamples, queries)."""
+    random = np.random.default_rng(seed)
+    for drawn in _blocks(n_queries, n_resamples):
+        yield drawn, np.sort(random.random((drawn.stop - drawn.start, n_queries)), axis=1)
+
+
 def every_flip(n_queries: int) -> np.ndarray:
     """All flips of all queries but the last, as 0 and 1, of shape (2**(queries - 1), queries)."""
     numbers = np.arange(2 ** (n_queries - 1))[:, None]

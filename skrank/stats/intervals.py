@@ -79,7 +79,7 @@ def t_interval(
     def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         return _t_bounds(z, w, confidence)
 
-    return _intervals(values, weights, confidence, interval)
+    return intervals_by_column(values, weights, confidence, interval)
 
 
 def bootstrap_interval(
@@ -153,7 +153,7 @@ def bootstrap_interval(
         constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
-    return _intervals(values, weights, confidence, interval)
+    return intervals_by_column(values, weights, confidence, interval)
 
 
 def _t_bounds(
@@ -213,7 +213,7 @@ def _least_share(n_queries: int) -> float:
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
 
 
-def _intervals(
+def intervals_by_column(
     values: ArrayLike,
     weights: ArrayLike | None,
     confidence: float,

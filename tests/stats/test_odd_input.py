@@ -31,6 +31,7 @@ OTHERS = {
     "bootstrap_interval": lambda x, **w: stats.bootstrap_interval(
         x, method="bootstrap-t", n_resamples=60, **w
     ),
+    "bounded_interval": lambda x, **w: stats.bounded_interval(x, bounds=(-1, 1), n_resamples=60),
     "fleiss_kappa": lambda x, **w: stats.fleiss_kappa(x),
     "krippendorff_alpha": lambda x, **w: stats.krippendorff_alpha(x, level="ordinal"),
 }
