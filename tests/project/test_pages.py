@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import skrank
 from tests.helpers.pages import blocks, run, write_collection
 
 pytest.importorskip("lightgbm")
@@ -53,6 +54,11 @@ def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):
     assert found.loc["gap", "p_holm"] < 0.05
     assert found.loc["gap", "difference"] > 0
     assert (tmp_path / "ranker.joblib").exists()
+
+
+def test_the_version_to_cite_is_that_of_the_project():
+    text = (DOCS / "citing.md").read_text(encoding="utf-8")
+    assert f"version = {{{skrank.__version__}}}" in text
 
 
 def test_links_between_pages_lead_somewhere():
