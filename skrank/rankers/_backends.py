@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from skrank._typing import Estimator
-from skrank.rankers import _catboost, _hist, _lightgbm, _xgboost
+from skrank.rankers import _catboost, _dask, _hist, _lightgbm, _xgboost
 from skrank.rankers._other import other
 from skrank.rankers._training import Backend
 
 # by package and name of a class, the nearest kinds first: no booster is imported to be recognised
 _RANKERS = {
+    ("lightgbm", "DaskLGBMRanker"): _dask.LIGHTGBM,
+    ("xgboost", "DaskXGBRanker"): _dask.XGBOOST,
     ("lightgbm", "LGBMRanker"): _lightgbm.RANKER,
     ("xgboost", "XGBRanker"): _xgboost.RANKER,
     ("catboost", "CatBoostRanker"): _catboost.RANKER,
@@ -43,6 +45,12 @@ def backend_of(estimator: Estimator) -> Backend:
         raise TypeError(
             f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
             f"make_pipeline(..., GroupedRanker({inner}()))."
+        )
+    ranks = any(name in _RANKERS for name in names)
+    if not ranks and type(estimator).__module__.startswith(_dask.MODULES):
+        raise TypeError(
+            f"{type(estimator).__name__} trains on single rows of Dask collections: give "
+            "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
         )
     others = _REGRESSORS
     if hasattr(estimator, "predict_proba"):

@@ -49,6 +49,12 @@ def check_parameters(
             "regressors of LightGBM, XGBoost and CatBoost."
         )
     check_start(ranker, backend)
+    if not backend.validates and (X_val is not None or ranker.validation_fraction is not None):
+        raise ValueError(
+            f"{name} cannot validate while it trains: each machine would measure its own queries, "
+            "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
+            "ranker, or train xgboost.dask.DaskXGBRanker, whose machines stop together."
+        )
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or none.")
     if ranker.validation_fraction is not None:

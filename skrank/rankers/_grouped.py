@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,19 +22,13 @@ from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
+from skrank.rankers import _checks, _dask
 from skrank.rankers._backends import backend_of
 from skrank.rankers._base import Ranker
-from skrank.rankers._checks import (
-    check_fit_params,
-    check_lists,
-    check_parameters,
-    check_shown,
-    warn_of_no_validation,
-)
 from skrank.rankers._rows import Part, Rows, features
 from skrank.rankers._start import Boosting, scores_of
 from skrank.rankers._task import Task, task_of
-from skrank.rankers._training import VALIDATION, Backend
+from skrank.rankers._training import VALIDATION, Backend, Fitted
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -48,8 +42,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     Parameters
     ----------
     estimator : estimator
-        LGBMRanker, XGBRanker, CatBoostRanker, HistGradientBoostingRegressor, any other regressor,
-        classifier or Pipeline.
+        LGBMRanker, XGBRanker, CatBoostRanker, DaskLGBMRanker, DaskXGBRanker,
+        HistGradientBoostingRegressor, any other regressor, classifier or Pipeline.
     objective : str, Metric or Objective, optional
         What LGBMRanker and XGBRanker train on, such as ``"gap"``, instead of their own objective.
     eval_metric : str, Metric or a sequence of them, optional
@@ -124,6 +118,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
       metrics wrongly; `estimator_` is an XGBRanker all the same.
     * HistGradientBoosting is trained once more for as many rounds as were best, for it predicts
       with all its rounds. Its own hold-out of rows, which tears queries apart, is switched off.
+    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections;
+      `estimator_` is an LGBMRanker or XGBRanker then.
     * Tools that cut or draw rows tear queries apart: use `max_queries` in place of `learning_curve`
       and of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
       `skrank.CutQueryWarning`.
@@ -232,15 +228,22 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             raise ValueError("groups and qid are two names for the query of each row: give one.")
         if y is None:
             raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
+        backend = backend_of(self.estimator)
+        _checks.check_parameters(self, backend, X_val, y_val)
+        if _dask.is_collection(X):
+            given = (
+                (X, y, groups if qid is None else qid, sample_weight),
+                (X_val, y_val, groups_val),
+            )
+            found = _dask.fit_collections(self, backend, *given, position, fit_params)
+            return self._keep(*found)
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
         check.check_same_index({"X": X, "y": y} | asked)
         check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
-        backend = backend_of(self.estimator)
-        check_parameters(self, backend, X_val, y_val)
         task = self._task(backend)
         validates = X_val is not None or self.validation_fraction is not None
-        check_fit_params(fit_params, backend, validates or task.objective is not None)
-        warn_of_no_validation(self, validates)
+        _checks.check_fit_params(fit_params, backend, validates or task.objective is not None)
+        _checks.warn_of_no_validation(self, validates)
         X = features(X, polars=backend.rounds is None)
         validate_data(self, X, skip_check_array=True)
         warn_of_feature([self])
@@ -251,10 +254,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             X, y, sample_weight, fit_params,
             groups=ids, positions=position, unjudged=self.unjudged, graded=graded,
         )  # fmt: skip
-        check_shown(task.objective, rows)
+        _checks.check_shown(task.objective, rows)
         trained_on = None
         if backend.ranks:
-            check_lists(rows)
+            _checks.check_lists(rows)
         if rows.codes is not None:
             trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         train = held_out = None
@@ -267,20 +270,24 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             if trained_on is not None and valid.known is not None:
                 trained_on.warn_of(y_val, valid.queries, "validated on")
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = collection_grade(y, labels)
-        task = task.on_scale(self.max_grade_)
+        max_grade = collection_grade(y, labels)
+        task = task.on_scale(max_grade)
         setting = Boosting(self.estimator, backend, self.init, self.init_scale, task)
         fitted = setting.train(rows.part(train), valid)
         if self.refit and train is not None and held_out is not None and len(held_out):
             whole = rows.part(np.append(train, held_out))
             again = setting.train(whole, None, fitted.best_iteration)
             fitted = replace(again, evals=fitted.evals)
+        return self._keep(fitted, max_grade, trained_on)
+
+    def _keep(self, fitted: Fitted, max_grade: int, seen: Any = None) -> GroupedRanker:
+        self.max_grade_ = max_grade
         self.estimator_ = fitted.estimator
         self.best_iteration_ = fitted.best_iteration
         self.init_, self.init_factor_ = fitted.init, fitted.init_factor
         evals = {name: list(map(float, values)) for name, values in fitted.evals.items()}
         self.evals_result_ = {VALIDATION: evals} if evals else {}
-        self._trained_on = trained_on
+        self._trained_on = seen
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -296,6 +303,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             In the order of the rows. The expected grade, if the estimator is a classifier. With
             `init`, the sum of what it scores and what the rounds add.
         """
+        if _dask.is_collection(X):
+            return _dask.predict_collection(self, X)
         X = self._checked(X)
         if self.init_ is None:
             return predicted_scores(self.estimator_, X)
@@ -335,6 +344,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """Grades that the estimator tells apart, if it is a classifier."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
+
+    def __sklearn_clone__(self) -> GroupedRanker:
+        return _dask.cloned_ranker(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
 from skrank.rankers._backends import backend_of
+from skrank.rankers._dask import cloned
 from skrank.rankers._linear import LinearRanker
 from skrank.rankers._linear_training import metric_of
 from skrank.rankers._rows import Part
@@ -51,7 +52,7 @@ class Boosting:
         if factor:
             train = replace(train, start=scores_of(init, factor, train.X))
             valid = valid and replace(valid, start=scores_of(init, factor, valid.X))
-        estimator = clone(self.estimator)
+        estimator = cloned(self.estimator)
         if rounds is not None and self.backend.rounds is not None:
             # the start alone may be best: one round is trained then, and not used
             estimator.set_params(**{self.backend.rounds: max(rounds, 1)})

@@ -56,6 +56,8 @@ class Backend:
         Its early stopping can follow a Metric.
     takes_start : bool
         It can start from given scores.
+    validates : bool
+        It can be validated on held-out queries while it trains.
     """
 
     fit: Fit
@@ -64,6 +66,7 @@ class Backend:
     trains_objective: bool = False
     takes_metrics: bool = False
     takes_start: bool = False
+    validates: bool = True
 
 
 class HeldOut:

@@ -42,10 +42,10 @@ def fit_xgboost(
         evals = _fit_itself(estimator, train, valid, task, params, ranks)
     else:
         evals = _train(estimator, train, valid, task, ranks, **params)
-    return Fitted(estimator, _cut(estimator), evals)
+    return Fitted(estimator, cut_to_best(estimator), evals)
 
 
-def _cut(estimator: Estimator) -> int:
+def cut_to_best(estimator: Estimator) -> int:
     """Drop the rounds after the best one, and count those that are left.
 
     XGBRanker would leave them out when it predicts, but a Booster read from its file would not.

@@ -1,0 +1,190 @@
+"""GroupedRanker around the rankers of LightGBM and XGBoost for Dask: as on one machine."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import skrank
+from skrank import GroupedRanker
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+import lightgbm as lgb  # noqa: E402
+import xgboost as xgb  # noqa: E402
+import xgboost.dask as dxgb  # noqa: E402
+
+import skrank.dask  # noqa: E402
+from tests.helpers.dask_runs import LGB, PATIENCE, Data, start, within  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
+]
+GAP = skrank.LambdaRank("gap@10", tie_order="stable")  # ties are drawn by worker otherwise
+ERR = replace(GAP, metric=skrank.metric("err"))
+# each machine of LightGBM guesses the rows of leaves from curvatures, so that later trees differ
+LIGHT = {name: value for name, value in LGB.items() if name not in ("metric", "time_out")}
+LIGHT["n_estimators"] = 5
+XGB = {"max_depth": 3, "n_estimators": 40, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def train():
+    return Data(0)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return Data(1, 30)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with start() as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
+        yield client
+
+
+def fit(ranker, data, **how):
+    return within(lambda: ranker.fit(data.X, data.y, data.qid, **how))
+
+
+def on_dask(data, first=10):
+    """Arrays of two partitions of whole queries."""
+    cut = int(data.sizes[:first].sum())
+    chunks = (cut, len(data.y) - cut)
+    X = da.from_array(data.X, chunks=(chunks, -1))
+    return X, *(da.from_array(one, chunks=(chunks,)) for one in (data.y, data.qid, data.weight))
+
+
+@pytest.mark.parametrize("objective", [GAP, ERR])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm_is_as_on_one_machine(client, train, valid, objective, weighted):
+    """ERR too, whose scale of grades no worker knows."""
+    how = {"sample_weight": train.weight} if weighted else {}
+    found = GroupedRanker(
+        lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=objective
+    )
+    fit(found, train, **how)
+    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=objective)
+    alone.fit(train.X, train.y, train.qid, **how)
+    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-6)
+    assert found.best_iteration_ == alone.best_iteration_ == 5
+    assert found.max_grade_ == 4
+    assert type(found.estimator_) is lgb.LGBMRanker
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.predict(valid.X), found.predict(valid.X))
+
+
+def test_xgboost_stops_as_on_one_machine(client, train, valid):
+    how = {
+        "objective": GAP, "eval_metric": ["gap@10", "err"], "validation_fraction": 0.3,
+        "early_stopping_rounds": 3, "random_state": 0,
+    }  # fmt: skip
+    found = fit(GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how), train)
+    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how)
+    alone.fit(train.X, train.y, train.qid)
+    assert found.best_iteration_ == alone.best_iteration_ < 40
+    for metric in ("gap@10", "err"):
+        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
+        np.testing.assert_allclose(mine, other, atol=1e-6)
+    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-4)
+    assert type(found.estimator_) is xgb.XGBRanker
+
+
+def test_collections(client, train, valid):
+    X, y, qid, weight = on_dask(train)
+    X_val, y_val, qid_val, _ = on_dask(valid)
+    ranker = GroupedRanker(
+        dxgb.DaskXGBRanker(**XGB), objective=GAP, eval_metric="gap@10", early_stopping_rounds=3
+    )
+    within(lambda: ranker.fit(X, y, qid, X_val=X_val, y_val=y_val, groups_val=qid_val))
+    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **_params(ranker))
+    alone.fit(train.X, train.y, train.qid, X_val=valid.X, y_val=valid.y, groups_val=valid.qid)
+    assert ranker.best_iteration_ == alone.best_iteration_
+    scores = ranker.predict(X_val)
+    np.testing.assert_array_equal(scores.compute(), ranker.predict(valid.X))
+    np.testing.assert_allclose(scores.compute(), alone.predict(valid.X), atol=1e-4)
+    measured = skrank.dask.scorer("gap@10", "err")(ranker, X_val, y_val, groups=qid_val)
+    assert measured == skrank.scorer("gap@10", "err")(ranker, valid.X, valid.y, groups=valid.qid)
+    assert ranker.n_features_in_ == 4
+
+    light = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=ERR)
+    within(lambda: light.fit(X, y, qid, sample_weight=weight))
+    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=ERR)
+    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
+    np.testing.assert_allclose(light.predict(valid.X), alone.predict(valid.X), atol=1e-6)
+
+
+def _params(ranker):
+    params = ranker.get_params(deep=False)
+    return {name: value for name, value in params.items() if name != "estimator"}
+
+
+def test_frames(client, train):
+    frame = pd.DataFrame(train.X, columns=list("abcd")).assign(y=train.y, qid=train.qid)
+    parts = [frame[frame.qid < 12], frame[frame.qid >= 12].iloc[:0], frame[frame.qid >= 12]]
+    pieces = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
+    X = pieces[list("abcd")]
+    ranker = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=GAP)
+    within(lambda: ranker.fit(X, pieces["y"], pieces["qid"]))
+    assert ranker.feature_names_in_.tolist() == list("abcd")
+    scores = ranker.predict(X).compute()
+    np.testing.assert_array_equal(scores, ranker.predict(frame[list("abcd")]))
+    assert scores.index.equals(frame.index)
+
+
+def test_a_search_writes_it_once(client, train):
+    """The client is an attribute that no copy can be made of."""
+    ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
+    assert clone(ranker).estimator.client is client
+    grid = {"objective": [GAP, "ndcg"], "estimator__n_estimators": [3]}
+    search = GridSearchCV(
+        ranker.set_params(scoring="gap@10"), grid, cv=skrank.QueryKFold(2), error_score="raise"
+    )
+    y = skrank.with_groups(train.y, train.qid)
+    within(lambda: search.fit(train.X, y))
+    assert search.best_estimator_.best_iteration_ == 3
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_what_is_refused(client, train, valid):
+    light, heavy = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
+    X, y, qid, _ = on_dask(train)
+    arrays, collections = (train.X, train.y, train.qid), (X, y, qid)
+    cases = [
+        (light, {"validation_fraction": 0.2}, arrays, {}, "each machine would measure its own"),
+        (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
+        (light, {"init": "linear"}, arrays, {}, "cannot start from the scores of init='linear'"),
+        (heavy, {"init": "linear"}, arrays, {}, "cannot start from the scores of init='linear'"),
+        (heavy, {}, arrays, {"sample_weight": train.weight}, "takes no weights of queries on Dask"),
+        (
+            heavy,
+            {"validation_fraction": 0.2},
+            collections,
+            {},
+            "validation_fraction is for data in",
+        ),
+        (light, {"max_queries": 3}, collections, {}, "max_queries is for data in memory"),
+        (light, {"unjudged": "drop"}, collections, {}, "unjudged is for data in memory"),
+        (light, {}, (X, y), {}, "needs groups="),
+    ]
+    for estimator, how, data, options, message in cases:
+        ranker = GroupedRanker(estimator, objective="gap", **how)
+        with pytest.raises(ValueError, match=message):
+            within(lambda ranker=ranker, data=data, options=options: ranker.fit(*data, **options))
+    with pytest.raises(TypeError, match=r"LGBMRanker trains on arrays: give lightgbm.DaskLGBM"):
+        GroupedRanker(lgb.LGBMRanker()).fit(X, y, qid)
+    for estimator in (lgb.DaskLGBMRegressor(), dxgb.DaskXGBClassifier()):
+        with pytest.raises(TypeError, match="trains on single rows of Dask collections"):
+            GroupedRanker(estimator).fit(*arrays)
+    clicks = skrank.AdditivePositionBias("gap")
+    with pytest.raises(ValueError, match="cannot learn about positions"):
+        GroupedRanker(light, objective=clicks).fit(*arrays, position=np.zeros(len(train.y)))
