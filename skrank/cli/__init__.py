@@ -1,4 +1,4 @@
-"""The command line: ``skrank evaluate``, ``skrank compare``, ``skrank metrics``, ``skrank active``.
+"""The command line: ``skrank evaluate``, ``compare``, ``curve``, ``metrics``, ``active``, ...
 
 What a command needs is imported when it runs: ``skrank --help`` answers at once.
 """
@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 import skrank
@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": ("skrank.cli._evaluate", "test the differences between runs"),
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
+    "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
     "active": ("skrank.active._commands", "label the queries that tell most about rankers"),
 }
 
@@ -53,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     1
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    arguments = _parser(next((word for word in given if word in COMMANDS), "")).parse_args(given)
+    chosen = next((word for word in given if word in COMMANDS), "")
+    arguments = _parser([chosen]).parse_args(given)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -66,21 +68,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        where = error.filename or "standard output"
+        return _fail(f"{where}: {error.strerror}" if error.strerror else str(error))
     except ValueError as error:
         return _fail(str(error))
     return 0
 
 
-def _parser(chosen: str) -> argparse.ArgumentParser:
-    """The parser; it knows the arguments of the chosen command only."""
+def whole_parser() -> argparse.ArgumentParser:
+    """The parser with the arguments of all commands."""
+    return _parser(COMMANDS)
+
+
+def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
+    """The parser; it knows the arguments of the chosen commands only."""
     parser = argparse.ArgumentParser(
         prog="skrank", description="Learning to rank with graded relevance."
     )
     parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        if name != chosen:
+        if name not in chosen:
             commands.add_parser(name, help=text)
         elif name == "active":
             import_module(module).add_commands(commands)

@@ -1,0 +1,76 @@
+"""Completion of commands: what a shell offers."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from skrank.cli import COMMANDS, main
+
+_ASK = """
+COMP_WORDS=({words}) COMP_CWORD={place}
+_skrank
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    return {}
+
+
+@pytest.fixture
+def script(capsys, scripts):
+    def script(shell):
+        if shell not in scripts:
+            assert main(["completion", shell]) == 0
+            scripts[shell] = capsys.readouterr().out
+        return scripts[shell]
+
+    return script
+
+
+def offered(script, *words):
+    """What bash offers for the last of the words."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    ask = _ASK.format(words=quoted, place=len(words) - 1)
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script + ask], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash(script):
+    text = script("bash")
+    assert set(COMMANDS) < set(offered(text, "skrank", ""))
+    assert offered(text, "skrank", "ev") == ["evaluate"]
+    assert "--per-query" in offered(text, "skrank", "evaluate", "qrels", "--")
+    assert "--per-query" not in offered(text, "skrank", "compare", "--")
+    assert offered(text, "skrank", "evaluate", "--missing", "") == ["zero", "skip", "raise"]
+    assert offered(text, "skrank", "evaluate", "q", "r", "-m", "ndc") == ["ndcg"]
+    assert {"start", "next", "tell", "estimate"} <= set(offered(text, "skrank", "active", ""))
+    assert "--budget" in offered(text, "skrank", "active", "start", "--b")
+    assert offered(text, "skrank", "completion", "f") == ["fish"]
+    assert offered(text, "skrank", "evaluate", "q") == []  # then bash offers files
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_script(script, shell):
+    text = script(shell)
+    assert "evaluate" in text
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    done = subprocess.run([shell, "-c", text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fish_offers_commands_and_values(script):
+    lines = script("fish").splitlines()
+    first = next(line for line in lines if line.endswith("-a evaluate"))
+    assert first.startswith("complete -c skrank -n 'not __fish_seen_subcommand_from evaluate ")
+    assert (
+        "complete -c skrank -n '__fish_seen_subcommand_from evaluate' -l missing -x "
+        "-a 'zero skip raise'"
+    ) in lines

@@ -1,0 +1,84 @@
+"""One run as dicts, frames, a file, pieces of a file, arrays and Dask collections: one value."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank import trec
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+import skrank.dask  # noqa: E402
+
+METRICS = [
+    "gap", "ap", "ndcg@10", "ndcg(gain=linear)", "err@20", "rbp", "q", "bpref", "rpref", "recall@5",
+    "judged@5", "pfound", "0.7*gap+0.3*ndcg@10", "gap(condensed=True)",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def collection():
+    """Qrels and a run, as dicts; documents have scores of their own, so that none are tied."""
+    rng = np.random.default_rng(0)
+    pool = [f"d{i}" for i in range(80)]
+
+    def some(n, values):
+        return dict(zip(rng.choice(pool, n, replace=False).tolist(), values, strict=True))
+
+    qrels = {f"q{i}": some(30, rng.integers(0, 4, 30).tolist()) for i in range(25)}
+    run = {f"q{i}": some(40, rng.permutation(1000)[:40].tolist()) for i in range(25)}
+    return qrels, run
+
+
+@pytest.fixture(scope="module")
+def expected(collection):
+    return trec.evaluate(*collection, METRICS)
+
+
+def rows(qrels, run):
+    """The run joined with the qrels: documents without a label, and those not retrieved."""
+    found = []
+    for query, labels in qrels.items():
+        scores = run[query]
+        found += [(query, labels.get(doc, np.nan), score) for doc, score in scores.items()]
+        found += [(query, label, -np.inf) for doc, label in labels.items() if doc not in scores]
+    query, relevance, scores = zip(*found, strict=True)
+    return np.array(relevance, float), np.array(scores, float), np.array(query, object)
+
+
+def test_frames_and_files(collection, expected, tmp_path):
+    qrels, run = collection
+    frames = [
+        pd.DataFrame([(q, d, x) for q, docs in one.items() for d, x in docs.items()])
+        for one in (qrels, run)
+    ]
+    frames[0].columns, frames[1].columns = ["qid", "docid", "label"], ["qid", "docid", "score"]
+    table = frames[1].sample(frac=1, random_state=0)
+    lines = [f"{q} Q0 {d} 0 {s} run\n" for q, d, s in table.itertuples(index=False)]
+    (tmp_path / "run").write_text("".join(lines))
+    (tmp_path / "sorted").write_text("".join(sorted(lines)))
+    for report in (
+        trec.evaluate(frames[0], table, METRICS),
+        trec.evaluate(qrels, tmp_path / "run", METRICS),
+        trec.evaluate(qrels, tmp_path / "sorted", METRICS, chunksize=100),
+        trec.evaluate(qrels, run, METRICS, chunksize=100),
+    ):
+        pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
+        pd.testing.assert_frame_equal(report.mean, expected.mean, check_exact=True)
+
+
+def test_arrays_and_collections_of_dask(collection, expected):
+    relevance, scores, groups = rows(*collection)
+    report = skrank.evaluate(relevance, scores, groups=groups, metrics=METRICS)
+    cuts = np.searchsorted([int(one[1:]) for one in groups], [0, 4, 4, 15, 25])
+    chunks = (tuple(np.diff(cuts).tolist()),)
+    collections = [da.from_array(one, chunks=chunks) for one in (relevance, scores, groups)]
+    with dask.config.set(scheduler="synchronous"):
+        on_dask = skrank.dask.evaluate(*collections, METRICS)
+    first = expected.per_query.loc["run"]
+    for found in (report, on_dask):
+        np.testing.assert_array_equal(found.per_query.to_numpy(), first.to_numpy())
+        np.testing.assert_array_equal(found.mean.to_numpy(), expected.mean.loc["run"].to_numpy())
+        assert found.per_query.index.tolist() == first.index.tolist()
