@@ -21,7 +21,6 @@ _REGRESSORS = {
     ("catboost", "CatBoost"): _catboost.REGRESSOR,
     ("sklearn", "BaseHistGradientBoosting"): _hist.BACKEND,
 }
-_ON_DASK = ("lightgbm.dask", "xgboost.dask")
 _CLASSIFIERS = {
     ("lightgbm", "LGBMModel"): _lightgbm.CLASSIFIER,
     ("xgboost", "XGBModel"): _xgboost.CLASSIFIER,
@@ -32,14 +31,6 @@ _CLASSIFIERS = {
 def backend_of(estimator: Estimator) -> Backend:
     """How an estimator is trained."""
     names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
-    if any(cls.__module__.startswith(_ON_DASK) for cls in type(estimator).__mro__):
-        name = type(estimator).__name__
-        raise TypeError(
-            f"{name} trains on collections of Dask, which GroupedRanker takes neither for its "
-            f"estimator nor for init: give it {name.removeprefix('Dask')}, or train {name} by its "
-            "own fit on skrank.dask.partition_queries; a start is then given by hand, as "
-            "init_score (LightGBM) or base_margin (XGBoost): X @ coef_ of a skrank.LinearRanker."
-        )
     if ("sklearn", "Pipeline") in names and backend_of(estimator.steps[-1][1]).ranks:
         inner = type(estimator.steps[-1][1]).__name__
         raise TypeError(

@@ -11,6 +11,7 @@ from skrank._engine.groups import show
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
+from skrank.rankers._dask import MODULES
 from skrank.rankers._rows import Rows
 from skrank.rankers._training import Backend
 
@@ -91,6 +92,13 @@ def check_start(ranker: Estimator, backend: Backend) -> None:
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit"):
         raise ValueError(f'init={ranker.init!r} is no estimator: give one, "linear" or None.')
+    for one in (ranker.estimator, ranker.init):
+        if type(one).__module__.startswith(MODULES):
+            raise ValueError(
+                f"{type(one).__name__} trains on Dask, where init gives no start: give it by hand, "
+                "as init_score (LightGBM) or base_margin (XGBoost), X @ coef_ of a "
+                "skrank.LinearRanker."
+            )
     if not backend.takes_start:
         raise ValueError(
             f"{type(ranker.estimator).__name__} cannot start from the scores of init="

@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "boosters.m
 @pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning")
 def test_code_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 11
+    assert len(blocks) == 12
     names = {}
     try:
         for block in blocks:
@@ -38,4 +38,5 @@ def test_code_runs():
         > 0.3
     )
     assert (names["started"] != start).any()
+    assert names["ranker_on_dask"].score(names["X"], names["y"], names["qid"]) > 0.5
     assert names["report"].per_query["gap@10"].mean() > 0.3

@@ -162,8 +162,8 @@ def test_what_is_refused(client, train, valid):
     cases = [
         (light, {"validation_fraction": 0.2}, arrays, {}, "each machine would measure its own"),
         (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
-        (light, {"init": "linear"}, arrays, {}, "cannot start from the scores of init='linear'"),
-        (heavy, {"init": "linear"}, arrays, {}, "cannot start from the scores of init='linear'"),
+        (light, {"init": "linear"}, arrays, {}, "where init gives no start"),
+        (heavy, {"init": "linear"}, arrays, {}, "where init gives no start"),
         (heavy, {}, arrays, {"sample_weight": train.weight}, "takes no weights of queries on Dask"),
         (
             heavy,
