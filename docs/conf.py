@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"plot_",
+    "capture_repr": (),  # what is shown is printed or drawn
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "reference/backreferences",
     "doc_module": ("skrank",),
