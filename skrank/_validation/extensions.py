@@ -55,8 +55,6 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
     wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
     if "__dataclass_fields__" not in vars(cls):
         raise TypeError(f"{cls.__name__} is no dataclass: {wanted}.")
-    if not vars(cls)["__dataclass_params__"].frozen:
-        raise TypeError(f"{cls.__name__} can be changed, and metrics are values: {wanted}.")
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         if not field.kw_only:
             raise TypeError(f"{cls.__name__}.{field.name} is not for keywords only: {wanted}.")
@@ -65,17 +63,6 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
                 f"{cls.__name__}.{field.name} has no default: give it one, so that the name "
                 f"{name!r} alone is a metric."
             )
-        _refuse_unhashable(cls, field)
-
-
-def _refuse_unhashable(cls: type, field: dataclasses.Field[Any]) -> None:
-    try:
-        hash(field.default)
-    except TypeError:
-        raise TypeError(
-            f"{cls.__name__}.{field.name} has a default that can be changed, "
-            f"{field.default!r}: use a tuple."
-        ) from None
 
 
 def _same_source(one: type, other: type) -> bool:

@@ -144,6 +144,10 @@ def test_values_that_are_none(value):
         metric([1, 0], [2, 1], groups=["q", "q"])
 
 
+def test_functions_that_do_not_tell_their_parameters():
+    assert skrank.metric_from_function(max)([0, 2, 1], [1, 2, 3]) == 2
+
+
 def test_names():
     assert str(skrank.metric_from_function(first, k=5, empty=0)) == "first(empty=0)@5"
     with pytest.raises(ValueError, match="'<lambda>' is no name"):

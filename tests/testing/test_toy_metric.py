@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import skrank
-from skrank.extending import CascadeTables, Line, QuadraticTables, discounts
+from skrank.extending import CascadeTables, Line, PairWorth, QuadraticTables, discounts
 from skrank.testing import check_metric, make_ranking
 
 
@@ -182,9 +182,32 @@ class Short(skrank.Metric):
         return QuadraticTables(self.gain, discounts(np.ones_like, scale.longest - 1, k))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pairs(skrank.Metric):
+    """Pairs of documents."""
+
+    names: ClassVar = ("pairs",)
+    gain: tuple = (0.0, 1.0, 1.0)
+    offset: tuple | None = None
+    cutoff: int = 0
+
+    @property
+    def ideal_cutoff(self):
+        return self.cutoff
+
+    def tables(self, scale, k):
+        weights = discounts(np.ones_like, scale.longest, k)
+        pairs = PairWorth(weights, scale.labels, scale.labels, np.minimum)
+        return QuadraticTables(self.gain, weights, pairs, self.offset)
+
+
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
+        (Pairs(), r"labels 1 and 2 have equal gain and differ in PairWorth\.upper"),
+        (Pairs(gain=(0, 1, 2), cutoff=3), "are divided by the best list only if `ideal` says"),
+        (Pairs(gain=(0, 1, 2), offset=(0, 0)), r"offset has 2 entries for the 1 queries"),
+        (Pairs(gain=(0, 1, 2), offset=(1,)), r"with the documents of its query, holds 4"),
         (Short(), r"QuadraticTables.u has 2 entries for the 3 ranks of scale.longest"),
         (Short(gain=(0, 1)), r"QuadraticTables.gain has 2 entries for the 3 labels"),
         (Short(gain=(0, np.nan, 1)), "QuadraticTables.gain holds NaN"),

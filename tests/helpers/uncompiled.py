@@ -1,8 +1,9 @@
-"""Cut long tests short: a plugin for runs without compilation, where some would take hours.
+"""A plugin for runs without compilation, where some tests would take hours: cuts them short.
 
-    pytest -p tests.helpers.time_limit --time-limit 10
+    NUMBA_DISABLE_JIT=1 NUMBA_NUM_THREADS=1 pytest -p tests.helpers.uncompiled --time-limit 10
 
 What a test has covered until then counts; what it would have found later is found with compilation.
+Integers of numpy warn where they wrap around, as hashes mean them to: not in this run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import importlib
 import signal
 from types import FrameType
 
+import numpy as np
 import pytest
 
 
@@ -28,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart() -> None:
-    """Import what must not be cut short while it is imported."""
+    """Import what must not be cut short while it is imported; let integers wrap around."""
+    np.seterr(over="ignore")
     for name in ("lightgbm", "xgboost", "catboost", "sklearn", "matplotlib.pyplot", "dask"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
