@@ -12,11 +12,12 @@ import sys
 from collections.abc import Hashable, Iterable
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from skrank._engine.groups import show
+from skrank._typing import Options
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
@@ -46,7 +47,7 @@ a query without any label is left for later.
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``active`` and its commands to the command line."""
-    options: dict[str, Any] = {
+    options: Options = {
         "formatter_class": argparse.RawDescriptionHelpFormatter,
         "epilog": _EXAMPLES,
     }
@@ -96,7 +97,7 @@ def _start(arguments: argparse.Namespace) -> str:
     if arguments.max_grade is not None:
         grades = list(map(float, range(arguments.max_grade + 1)))
     scores = {name: _numbers(rows, name) for name in rankers}
-    options: dict[str, Any] = {
+    options: Options = {
         "groups": [str(row["query"]) for row in rows],
         "items": [str(row["item"]) for row in rows],
         "metric": arguments.metric,
@@ -215,7 +216,7 @@ def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _estimate(arguments: argparse.Namespace) -> str:
     campaign = Campaign.load(arguments.campaign)
-    way: dict[str, Any] = {"estimator": arguments.estimator, "anytime": arguments.anytime}
+    way: Options = {"estimator": arguments.estimator, "anytime": arguments.anytime}
     if arguments.progress:
         frame = campaign.progress(arguments.confidence, **way)
         rows = frame.to_dict("records")
@@ -237,7 +238,7 @@ def _estimate(arguments: argparse.Namespace) -> str:
 
 
 def _estimates(
-    campaign: Campaign, confidence: float, way: dict[str, Any]
+    campaign: Campaign, confidence: float, way: Options
 ) -> Iterable[tuple[str, Estimate]]:
     """Means of rankers, and the differences of all pairs of them."""
     if isinstance(campaign, ActiveEvaluator):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -235,7 +234,7 @@ class ActiveComparator(Campaign):
 
     def __init__(
         self,
-        scores: Mapping[Any, ArrayLike] | Sequence[ArrayLike],
+        scores: Mapping[str, ArrayLike] | Sequence[ArrayLike],
         groups: ArrayLike | None = None,
         *,
         metric: str | Metric,
@@ -371,7 +370,7 @@ class ActiveComparator(Campaign):
 
 
 def _named(
-    scores: Mapping[Any, ArrayLike] | Sequence[ArrayLike],
+    scores: Mapping[str, ArrayLike] | Sequence[ArrayLike],
 ) -> tuple[tuple[str, ...], list[ArrayLike]]:
     """Names and scores of the rankers to compare."""
     if isinstance(scores, Mapping):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
+from skrank._typing import Estimator, RandomState
 
 
-def expected_grade(model: Any, X: Any) -> np.ndarray:
+def expected_grade(model: Estimator, X: ArrayLike) -> np.ndarray:
     """Mean grade under the probabilities of a fitted classifier: a score to rank by.
 
     Parameters
@@ -82,11 +83,13 @@ class GradeClassifier(ClassifierMixin, BaseEstimator):
     array([0, 2])
     """
 
-    def __init__(self, estimator: Any = None, *, random_state: Any = None) -> None:
+    def __init__(
+        self, estimator: Estimator | None = None, *, random_state: RandomState = None
+    ) -> None:
         self.estimator = estimator
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> GradeClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> GradeClassifier:
         """Fit one classifier per threshold.
 
         Parameters
@@ -99,20 +102,21 @@ class GradeClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, ensure_all_finite=False)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        features, grades = validate_data(self, X, y, ensure_all_finite=False)
+        check_classification_targets(grades)
+        self.classes_, codes = np.unique(grades, return_inverse=True)
         base = self.estimator
         if base is None:
             base = RandomForestClassifier(
                 n_estimators=200, min_samples_leaf=5, random_state=self.random_state
             )
         self.estimators_ = [
-            clone(base).fit(X, (codes >= code).astype(int)) for code in range(1, len(self.classes_))
+            clone(base).fit(features, (codes >= code).astype(int))
+            for code in range(1, len(self.classes_))
         ]
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probability of each grade.
 
         Parameters
@@ -124,11 +128,11 @@ class GradeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        above = [model.predict_proba(X)[:, 1] for model in self.estimators_]
-        return _differences(np.reshape(above, (len(above), len(X))).T)
+        features = validate_data(self, X, reset=False, ensure_all_finite=False)
+        above = [model.predict_proba(features)[:, 1] for model in self.estimators_]
+        return _differences(np.reshape(above, (len(above), len(features))).T)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable grade.
 
         Parameters
@@ -185,7 +189,7 @@ class OrderedLogit(ClassifierMixin, BaseEstimator):
         self.C = C
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any) -> OrderedLogit:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> OrderedLogit:
         """Maximise likelihood times prior.
 
         Parameters
@@ -199,35 +203,36 @@ class OrderedLogit(ClassifierMixin, BaseEstimator):
         self
         """
         check.check_number("C", self.C, 0, np.inf, open_low=True)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        features, grades = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(grades)
+        self.classes_, codes = np.unique(grades, return_inverse=True)
         n_thresholds = len(self.classes_) - 1
         if n_thresholds == 0:
             raise ValueError("OrderedLogit needs at least 2 classes: the data has 1 class.")
         shares = 1 - np.cumsum(np.bincount(codes))[:-1] / len(codes)
         theta = -np.log(shares / (1 - shares))
         # The first threshold and the logarithms of the steps are free: order is kept by itself.
-        start = np.r_[np.zeros(X.shape[1]), theta[0], np.log(np.maximum(np.diff(theta), 1e-3))]
+        n_features = features.shape[1]
+        start = np.r_[np.zeros(n_features), theta[0], np.log(np.maximum(np.diff(theta), 1e-3))]
         found = minimize(
-            _penalised_loss, start, args=(X, codes, 1 / self.C), jac=True, method="L-BFGS-B",
-            options={"maxiter": self.max_iter},
+            _penalised_loss, start, args=(features, codes, 1 / self.C), jac=True,
+            method="L-BFGS-B", options={"maxiter": self.max_iter},
         )  # fmt: skip
-        self.coef_ = found.x[: X.shape[1]]
-        self.thresholds_ = _thresholds(found.x[X.shape[1] :])
+        self.coef_ = found.x[:n_features]
+        self.thresholds_ = _thresholds(found.x[n_features:])
         self.n_iter_ = int(found.nit)
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on classes that have no order
         return tags
 
-    def _score(self, X: Any) -> np.ndarray:
+    def _score(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probability of each grade.
 
         Parameters
@@ -240,7 +245,7 @@ class OrderedLogit(ClassifierMixin, BaseEstimator):
         """
         return _differences(expit(self._score(X)[:, None] - self.thresholds_))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable grade.
 
         Parameters

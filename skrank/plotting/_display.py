@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,9 @@ _BESIDE = (
 )
 
 
+_INCHES_A_ROW, _FEWEST_INCHES = 0.24, 2.5
+
+
 class Display:
     """Something that is drawn on axes."""
 
@@ -40,8 +44,8 @@ class Display:
     figure_: Figure | SubFigure
     line_: Line2D
 
-    def _open(self, ax: Axes | None) -> Axes:
-        """The axes to draw on: the given ones, or those of a new figure."""
+    def _open(self, ax: Axes | None, n_rows: int = 0) -> Axes:
+        """The axes to draw on: the given ones, or those of a new figure, high enough for rows."""
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -50,7 +54,9 @@ class Display:
                     f"{type(self).__name__} needs matplotlib, which cannot be imported: "
                     "pip install skrank[plot]"
                 ) from error
-            _, ax = plt.subplots(layout="constrained")
+            figure, ax = plt.subplots(layout="constrained")
+            if n_rows:
+                figure.set_figheight(max(_FEWEST_INCHES, _INCHES_A_ROW * n_rows + 1.2))
         ax.grid(alpha=0.3)
         ax.set_axisbelow(True)
         self.ax_, self.figure_ = ax, ax.figure
@@ -60,14 +66,14 @@ class Display:
 class LinesDisplay(Display):
     """Several lines on the same axes, each under the name of what it shows."""
 
-    lines_: dict[Any, Line2D]
+    lines_: dict[Hashable, Line2D]
 
     def _start(self, ax: Axes | None) -> Axes:
         self.lines_ = {}
         return self._open(ax)
 
     def _line(
-        self, key: Hashable, x: ArrayLike, y: ArrayLike, look: dict[str, Any], given: dict[str, Any]
+        self, key: Hashable, x: ArrayLike, y: ArrayLike, look: Options, given: Options
     ) -> None:
         """Draw the line of `key`: `given` are the caller's wishes, which go before the look."""
         (self.lines_[key],) = self.ax_.plot(x, y, **(look | given))
@@ -88,13 +94,13 @@ class CurveDisplay(Display, ABC):
     _axes: ClassVar[tuple[str, str]]  # what recall and precision are called on the axes
 
     @abstractmethod
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
         """Recall, precision, the value in the legend, and how the line looks."""
 
     @classmethod
     def _trained(
-        cls, estimator: Any, y: ArrayLike, ids: np.ndarray, given: dict[str, Any]
-    ) -> dict[str, Any]:
+        cls, estimator: Estimator, y: ArrayLike, ids: np.ndarray, given: Options
+    ) -> Options:
         """Parameters of `from_predictions`: the given ones, and what a fitted model knows."""
         return given
 
@@ -115,7 +121,7 @@ class CurveDisplay(Display, ABC):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: ArrayLike,
         y: ArrayLike,
         *,

@@ -14,6 +14,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
+from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.plotting._display import Display
 
@@ -232,14 +233,14 @@ class QueryComparisonDisplay(Display):
         ax.legend(loc="best")
         return self
 
-    def _plot_bars(self, ax: Axes, a: str, b: str, style: dict[str, Any]) -> None:
+    def _plot_bars(self, ax: Axes, a: str, b: str, style: Options) -> None:
         difference = self.difference.sort_values(ascending=False, kind="stable")
         heights, edges = difference.to_numpy(), np.arange(len(difference) + 1) + 0.5
         up, down = (a, b) if self.metric.greater_is_better else (b, a)
         # one polygon for all bars of a colour, as one for each bar is slow for 30,000 queries
         corners = np.append(heights, 0.0)
-        above: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{up} better", **style}
-        below: dict[str, Any] = {"step": "post", "linewidth": 0, "label": f"{down} better", **style}
+        above: Options = {"step": "post", "linewidth": 0, "label": f"{up} better", **style}
+        below: Options = {"step": "post", "linewidth": 0, "label": f"{down} better", **style}
         self.bars_ = (
             ax.fill_between(edges, corners.clip(min=0), **above),
             ax.fill_between(edges, corners.clip(max=0), **below),
@@ -256,7 +257,7 @@ class QueryComparisonDisplay(Display):
         if len(heights) <= _MOST_NAMES:
             ax.set_xticks(edges[:-1] + 0.5, labels=difference.index.astype(str), rotation=90)
 
-    def _plot_scatter(self, ax: Axes, a: str, b: str, style: dict[str, Any]) -> None:
+    def _plot_scatter(self, ax: Axes, a: str, b: str, style: Options) -> None:
         defined = (self.values_a - self.values_b).notna()
         x, y = self.values_b[defined], self.values_a[defined]
         style = {"s": 16, "alpha": 0.6, "label": self._count("queries"), **style}

@@ -11,6 +11,7 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
 from skrank._engine.ranking import Ranking
+from skrank._typing import Options
 from skrank.metrics._curves import eleven_point_curve
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
@@ -157,5 +158,5 @@ class ElevenPointDisplay(CurveDisplay):
         """Mean of the eleven points."""
         return float(np.mean(self.precision))
 
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
         return np.array(ELEVEN_LEVELS), self.precision, self.average_precision, {"marker": "o"}

@@ -14,6 +14,7 @@ from skrank._engine.judgments import judge
 from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._fitted import trained_grade
+from skrank._typing import Estimator, Options
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 
@@ -189,13 +190,13 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
 
     @classmethod
     def _trained(
-        cls, estimator: Any, y: ArrayLike, ids: np.ndarray, given: dict[str, Any]
-    ) -> dict[str, Any]:
+        cls, estimator: Estimator, y: ArrayLike, ids: np.ndarray, given: Options
+    ) -> Options:
         if given.get("thresholds") is not None or given.get("max_grade") is not None:
             return given
         return given | {"max_grade": max(trained_grade(estimator) or 1, judge(y, ids).max_grade)}
 
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, dict[str, Any]]:
+    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
         if self.n_queries > 1:
             return self.recall, self.precision, self.gap, {}
         return *_steps(self.recall, self.precision), self.gap, {"drawstyle": "steps-pre"}

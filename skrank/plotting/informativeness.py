@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank._typing import Options
 from skrank.metrics import metric
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import LinesDisplay, choose, colour
@@ -135,9 +136,7 @@ class InformativenessDisplay(LinesDisplay):
         draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves
         return draw(ax, chosen, others, kwargs)
 
-    def _curves(
-        self, ax: Axes, levels: list[float], others: list[str], style: dict[str, Any]
-    ) -> Self:
+    def _curves(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> Self:
         mean = self.study.mean
         two = self.thresholds.shape[1] == 2
         places = self.thresholds[:, 0] if two else np.arange(1, len(self._names) + 1)
@@ -147,7 +146,11 @@ class InformativenessDisplay(LinesDisplay):
             self._line(("gap", level), places, mean.loc[self._names, level], look, style)
             for dashes, name in zip(cycle(_DASHES), others, strict=False):
                 label = f"{name}, label {level:g} and above"
-                dashed = {"linestyle": dashes, "color": colour(number), "label": label} | style
+                dashed: Options = {
+                    "linestyle": dashes,
+                    "color": colour(number),
+                    "label": label,
+                } | style
                 self.lines_[name, level] = ax.axhline(mean.loc[name, level], **dashed)
         ax.set_ylim(bottom=0)
         return self._finish(
@@ -157,9 +160,7 @@ class InformativenessDisplay(LinesDisplay):
             _ERROR.format(len(self.study.lists)),
         )
 
-    def _triangle(
-        self, ax: Axes, levels: list[float], others: list[str], style: dict[str, Any]
-    ) -> Self:
+    def _triangle(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> Self:
         error = self.study.mean[levels].mean(axis=1)
         values = error[self._names].to_numpy()
         x, y = draw_triangle(ax, ["g_1", "g_2", "g_3"]) @ self.thresholds.T

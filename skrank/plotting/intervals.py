@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from skrank.evaluation import Comparison
     from skrank.trec import TrecReport
 
-_INCHES_A_ROW, _FEWEST_INCHES = 0.22, 2.5
-
 
 class IntervalDisplay(Display):
     """Intervals of many systems, one row each, the highest on top.
@@ -181,11 +179,7 @@ class IntervalDisplay(Display):
         IntervalDisplay
             The display itself.
         """
-        new = ax is None
-        ax = self._open(ax)
-        if new:
-            inches = max(_FEWEST_INCHES, _INCHES_A_ROW * len(self.table) + 1)
-            ax.figure.figure.set_figheight(inches)
+        ax = self._open(ax, len(self.table))
         rows = np.arange(len(self.table))
         value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
         holds = np.zeros(len(rows), dtype=bool)

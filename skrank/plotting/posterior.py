@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.stats
 
+from skrank._typing import Options
 from skrank.plotting._display import Display
 from skrank.stats import BayesianComparison
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = {"worse": "C3", "equivalent": "0.7", "better": "C0"}
-_INCHES_A_ROW, _FEWEST_INCHES = 0.25, 2.5
 
 
 class PosteriorDisplay(Display):
@@ -99,13 +99,9 @@ class PosteriorDisplay(Display):
         first, second = self.found.pairs[pair]
         return f"{self.names[first]} against {self.names[second]}"
 
-    def _bars(self, ax: Axes | None, style: dict[str, Any]) -> Self:
-        new = ax is None
-        ax = self._open(ax)
+    def _bars(self, ax: Axes | None, style: Options) -> Self:
         n_pairs = len(self.found.pairs)
-        if new:
-            inches = max(_FEWEST_INCHES, _INCHES_A_ROW * n_pairs + 1.2)
-            ax.figure.figure.set_figheight(inches)
+        ax = self._open(ax, n_pairs)
         rows, left = np.arange(n_pairs)[::-1], np.zeros(n_pairs)
         for name, colour in _COLOURS.items():
             share = getattr(self.found, name)
@@ -117,7 +113,7 @@ class PosteriorDisplay(Display):
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
         return self
 
-    def _density(self, ax: Axes | None, pair: int, style: dict[str, Any]) -> Self:
+    def _density(self, ax: Axes | None, pair: int, style: Options) -> Self:
         found = self.found
         posterior = scipy.stats.t(found.freedom[pair], found.difference[pair], found.error[pair])
         low, high = found.rope

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -30,7 +29,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[object]:
     """Keep matrix products to one thread.
 
     They are many and small: two threads that wait for each other gain nothing, and lose a factor
