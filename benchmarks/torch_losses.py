@@ -1,31 +1,54 @@
 """Time and memory of losses in torch: skrank's two paths against formulas written plainly.
 
 The plain formulas are those that allRank, Rax and TF-Ranking have, on padded batches: LambdaRank
-and ApproxNDCG as tensors of all pairs, softmax cross-entropy as tensors of documents. Each is timed
-forward and backward, interleaved with the others, as the median of processor seconds, and of
-seconds by the clock. Memory is the peak of what tensors hold; the kernels' own is that of a query.
+and ApproxNDCG as tensors of all pairs, softmax cross-entropy as tensors of documents. Each loss is
+timed forward and backward, interleaved with the others, as the median of processor milliseconds, on
+a GPU of milliseconds there. Memory is the peak of what tensors hold; the kernels' own is that of a
+query. What would need too much is left out, and said to be.
 
-    python benchmarks/torch_losses.py [--queries 32 256 1024] [--documents 50 120 500]
-        [--repeats 7] [--threads 1] [--compile] [--device cuda]
+    python benchmarks/torch_losses.py [--queries 32 256 1024 4096] [--documents 50 120 500]
+        [--repeats 7] [--threads 1] [--gigabytes 4] [--compile] [--only gap]
 
-It goes on to what the kernels add to a training step of a network of 100 features.
+It goes on to what the kernels add to a training step of networks of 100 features.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import time
 from collections.abc import Callable
 
-import numpy as np
-import torch
-from torch.profiler import ProfilerActivity, profile
 
-import skrank
-from skrank.torch import RankingLoss
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--queries", type=int, nargs="+", default=[32, 256, 1024, 4096])
+    parser.add_argument("--documents", type=int, nargs="+", default=[50, 120, 500])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--gigabytes", type=float, default=4.0, help="that a plain formula may take"
+    )
+    parser.add_argument("--compile", action="store_true", help="also with torch.compile")
+    parser.add_argument("--only", default="", help="losses with this in their name, or step")
+    return parser.parse_args()
+
+
+options = parse()
+os.environ["NUMBA_NUM_THREADS"] = str(options.threads)
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
+
+import skrank  # noqa: E402
+from skrank.torch import RankingLoss  # noqa: E402
 
 MAX_GRADE = 4
+GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # as in MSLR-WEB
+WAYS = ("kernels", "native", "compiled", "plain")
+BYTES = {"LambdaRank ndcg": 32, "SoftRank ndcg": 9}  # of a plain formula, per pair of documents
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -98,8 +121,6 @@ def step(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> None:
     """Forward and backward."""
     scores.grad = None
     loss(scores, labels).backward()
-    if scores.is_cuda:
-        torch.cuda.synchronize()
 
 
 def peak_memory(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float:
@@ -119,38 +140,65 @@ def peak_memory(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float
     return peak / 1e6
 
 
-def measure(ways: dict[str, Loss], n_queries: int, n: int, repeats: int, device: str) -> None:
-    """Print a line per way."""
+def milliseconds(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float:
+    """Of the processor, or of a GPU between two events."""
+    if scores.is_cuda:
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        step(loss, scores, labels)
+        end.record()
+        torch.cuda.synchronize()
+        return start.elapsed_time(end)
+    start = time.process_time()
+    step(loss, scores, labels)
+    return 1e3 * (time.process_time() - start)
+
+
+def measure(name: str, ways: dict[str, Loss], n_queries: int, n: int, device: str) -> None:
+    """Print a line of a table."""
     rng = np.random.default_rng(0)
-    grades = rng.choice(5, size=(n_queries, n), p=[0.52, 0.32, 0.13, 0.02, 0.01])
+    grades = rng.choice(5, size=(n_queries, n), p=GRADES)
     grades[:, 0] = 1  # the plain formulas divide by the best value
     labels = torch.tensor(grades, dtype=torch.float32, device=device)
     scores = torch.randn(n_queries, n, device=device, requires_grad=True)
-    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    needed = BYTES.get(name, 0) * n_queries * n * n / 1e9
+    chosen = {
+        way: loss for way, loss in ways.items() if way != "plain" or needed <= options.gigabytes
+    }
     memory = {}
-    for name, loss in ways.items():
-        step(loss, scores, labels)
-        memory[name] = peak_memory(loss, scores, labels)
-    for _ in range(repeats):
-        for name, loss in ways.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            step(loss, scores, labels)
-            seconds[name].append((time.process_time() - processor, time.perf_counter() - clock))
-    base = None
-    for name, pairs in seconds.items():
-        processor, clock = np.median(pairs, axis=0) * 1e3
-        base = base or processor
-        print(
-            f"    {name:9} {processor:9.2f} ms of processor  {clock:9.2f} ms by the clock  "
-            f"x{processor / base:6.2f}  {memory[name]:9.1f} MB",
-            flush=True,
-        )
+    for way, loss in chosen.items():
+        step(loss, scores, labels)  # what is made once, is made here
+        memory[way] = f"{peak_memory(loss, scores, labels):.1f}"
+    found: dict[str, list[float]] = {way: [] for way in chosen}
+    for _ in range(options.repeats):
+        for way, loss in chosen.items():
+            found[way].append(milliseconds(loss, scores, labels))
+    times = {way: f"{np.median(values):.1f}" for way, values in found.items()}
+    if "plain" in ways and "plain" not in chosen:
+        times["plain"], memory["plain"] = "left out", f"needs {1e3 * needed:.0f}"
+    shown = [way for way in WAYS if way != "compiled" or options.compile]
+    cells = [name, f"{n_queries} x {n}"]
+    cells += [values.get(way, "") for values in (times, memory) for way in shown]
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def training_step(n_queries: int, n: int, repeats: int, widths: tuple[int, int]) -> None:
-    """What the kernels add to a step of a network with 100 features and two hidden layers."""
+def compare(device: str) -> None:
+    """Print a table of all losses and sizes."""
+    print(f"\non {device}, torch {torch.__version__}, {options.threads} threads\n")
+    shown = [way for way in WAYS if way != "compiled" or options.compile]
+    titles = ["loss", "queries x documents"]
+    titles += [f"{way}, {unit}" for unit in ("ms", "MB") for way in shown]
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    for name, ways in contestants(device, options.compile).items():
+        if options.only in name:
+            for n_queries, n in itertools.product(options.queries, options.documents):
+                measure(name, ways, n_queries, n, device)
+
+
+def training_step(n_queries: int, n: int, widths: tuple[int, int]) -> None:
+    """Print what the kernels add to a step of a network with two hidden layers."""
     X = torch.randn(n_queries * n, 100)
-    labels = torch.randint(0, 5, (n_queries * n,)).float()
+    labels = torch.tensor(np.random.default_rng(0).choice(5, size=n_queries * n, p=GRADES)).float()
     offsets = torch.arange(n_queries + 1) * n
     network = torch.nn.Sequential(
         torch.nn.Linear(100, widths[0]), torch.nn.ReLU(),
@@ -160,48 +208,43 @@ def training_step(n_queries: int, n: int, repeats: int, widths: tuple[int, int])
     optimizer = torch.optim.Adam(network.parameters())
     loss = RankingLoss("gap", path="kernels")
     shares = []
-    for _ in range(repeats + 1):
+    for _ in range(options.repeats + 2):
         optimizer.zero_grad()
-        start = time.process_time()
+        times = [(time.process_time(), time.perf_counter())]
         scores = network(X).squeeze(1)
-        before = time.process_time()
+        times.append((time.process_time(), time.perf_counter()))
         value = loss(scores, labels, offsets)
-        after = time.process_time()
+        times.append((time.process_time(), time.perf_counter()))
         value.backward()
         optimizer.step()
-        end = time.process_time()
-        shares.append((after - before) / (end - start - (after - before)))
+        times.append((time.process_time(), time.perf_counter()))
+        there, lossy, back = np.diff(times, axis=0)
+        shares.append(np.append(lossy / (there + back), 1e3 * lossy))
+    processor, clock, spent, _ = np.median(shares[2:], axis=0)
     print(
-        f"    layers of {widths[0]} and {widths[1]}: the loss adds {np.median(shares[1:]):.1%} to "
-        "the rest of the step"
+        f"| {n_queries} x {n} | {widths[0]}, {widths[1]} | {spent:.2f} | {processor:.1%} "
+        f"| {clock:.1%} |",
+        flush=True,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--queries", type=int, nargs="+", default=[32, 256, 1024, 4096])
-    parser.add_argument("--documents", type=int, nargs="+", default=[50, 120, 500])
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--most-pairs", type=float, default=3e8, help="skip larger batches")
-    parser.add_argument("--compile", action="store_true", help="also with torch.compile")
-    options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    devices = ["cpu"]
-    if torch.cuda.is_available():
-        devices.append("cuda")
-    for device in devices:
-        print(f"on {device}, torch {torch.__version__}, {options.threads} threads")
-        for name, ways in contestants(device, options.compile).items():
-            for n_queries, n in itertools.product(options.queries, options.documents):
-                if n_queries * n * n <= options.most_pairs:
-                    print(f"  {name}, {n_queries} queries of {n} documents")
-                    measure(ways, n_queries, n, options.repeats, device)
-    if len(devices) == 1:
-        print("there is no GPU here: nothing was measured on one")
-    print("  training step, 256 queries of 120 documents")
-    for widths in ((64, 32), (256, 128), (512, 256)):
-        training_step(256, 120, options.repeats, widths)
+    if options.only != "step":
+        compare("cpu")
+        if torch.cuda.is_available():
+            compare("cuda")
+        else:
+            print("\nthere is no GPU here: nothing was measured on one")
+    print(
+        f"\nWhat the loss on the kernels' path adds to the rest of a training step, "
+        f"{options.threads} threads\n\n"
+        "| queries x documents | hidden layers | loss, ms | of processor time | by the clock |\n"
+        "|---|---|---|---|---|"
+    )
+    for n_queries, n in ((16, 120), (64, 120), (256, 120), (256, 50)):
+        for widths in ((64, 32), (128, 64), (256, 128), (512, 256)):
+            training_step(n_queries, n, widths)
 
 
 if __name__ == "__main__":

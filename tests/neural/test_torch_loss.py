@@ -1,7 +1,6 @@
 """RankingLoss: gradients of the kernels on both paths and in both layouts."""
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import skrank  # noqa: E402
 from skrank._engine.judgments import Judgments  # noqa: E402
 from skrank._engine.queries import Queries  # noqa: E402
 from skrank.torch import RankingLoss, query_offsets  # noqa: E402
-from skrank.torch._pairs import pair_blocks  # noqa: E402
+from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
 
 QUADRATIC = [
     "gap", "gap@5", "gap(thresholds=[0.1,0.2,0.3,0.4])", "ap", "ap(rel=2)@7", "ndcg", "ndcg@10",
@@ -55,36 +54,6 @@ def named(objective):
     """A short name of an objective in a test."""
     names = [type(one).__name__ + str(getattr(one, "metric", "")) for _, one in objective.terms]
     return "+".join(names)
-
-
-def make(dtype, n_queries=9, longest=24, seed=0):
-    """Scores, labels and offsets of ragged queries: one without a relevant document."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, longest + 1, n_queries)
-    offsets = torch.from_numpy(np.append(0, np.cumsum(sizes)))
-    labels = torch.tensor(rng.choice(5, size=sizes.sum(), p=[0.5, 0.2, 0.1, 0.1, 0.1])).double()
-    labels[offsets[2] : offsets[3]] = 0
-    return torch.tensor(rng.normal(size=sizes.sum())).to(dtype), labels, offsets
-
-
-def pad(values, offsets, length, first=0):
-    """Flat values as lines with NaN around them."""
-    lines = values.new_full((len(offsets) - 1, length), float("nan"))
-    for q, (start, stop) in enumerate(pairwise(offsets)):
-        lines[q, first : first + stop - start] = values[start:stop]
-    return lines
-
-
-def step(loss, scores, *batch, **more):
-    """Value and gradient."""
-    scores = scores.detach().clone().requires_grad_()
-    value = loss(scores, *batch, **more)
-    value.backward()
-    return value.detach(), scores.grad
-
-
-def close(found, expected, share):
-    assert (found - expected).abs().max() <= share * expected.abs().max()
 
 
 @pytest.mark.parametrize("path", ["kernels", "native"])
@@ -247,26 +216,6 @@ def test_gradients_accumulate(path):
     torch.testing.assert_close(model.weight.grad, whole)
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(
-    "objective", [skrank.LambdaRank("gap"), skrank.SoftRank("gap"), skrank.Softmax()], ids=named
-)
-def test_compiled_and_eager_agree(objective):
-    scores, labels, offsets = make(torch.float32)
-    lines, marks = pad(scores, offsets, 24).nan_to_num(0.0), pad(labels.float(), offsets, 24)
-    for path in ("native", "kernels"):
-        loss = RankingLoss(objective, max_grade=4, path=path)
-        compiled = torch.compile(
-            RankingLoss(objective, max_grade=4, path=path), backend="aot_eager"
-        )
-        value, grad = step(loss, lines, marks)
-        for _ in range(2):
-            found, slopes = step(compiled, lines, marks)
-            torch.testing.assert_close(found, value)
-            torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
-    torch._dynamo.reset()
-
-
 @pytest.mark.parametrize("path", ["kernels", "native"])
 def test_ties_are_drawn_anew_each_round(path):
     labels, offsets = torch.tensor([2, 0, 1, 0, 0, 1.0]), torch.tensor([0, 6])
@@ -291,24 +240,6 @@ def test_extreme_scores_have_finite_gradients():
             scores = torch.tensor([1e30, -1e30, 0.0, 1e-30])
             _, grad = step(RankingLoss(objective, max_grade=4, path=path), scores, labels, offsets)
             assert grad.isfinite().all(), (objective, path)
-
-
-def test_blocks_meet_each_pair():
-    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 5000, 5000), (700, 33, 5), (3, 9, 2)):
-        met = np.zeros((n_queries, first, n), np.int8)
-        for block in pair_blocks(torch.empty(n_queries, n), first, 1):
-            assert block.second.start == block.first.start
-            assert block.second.stop == n
-            met[block.queries, block.first, block.second] += 1
-            assert np.prod(block.rooms[0].shape) <= max(2**18, n)
-        rows, columns = np.triu_indices(first, m=n)
-        assert (met[:, rows, columns] == 1).all()
-        assert met.sum() <= n_queries * (len(rows) + first * (8 + first // 4) / 2)
-    few = [0, 3, 1]
-    met = np.zeros((3, 9), np.int8)
-    for block in pair_blocks(torch.empty(3, 9), few, 1):
-        met[block.queries, block.first] += 1
-    assert all((met[query, :number] == 1).all() for query, number in enumerate(few))
 
 
 # what is refused

@@ -1,0 +1,150 @@
+"""The native path on batches of many parts, and compiled."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+
+import skrank  # noqa: E402
+from skrank.torch import RankingLoss  # noqa: E402
+from skrank.torch._batch import Batch  # noqa: E402
+from skrank.torch._lists import BatchInLists  # noqa: E402
+from skrank.torch._pairs import pair_blocks  # noqa: E402
+from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
+
+
+def test_blocks_meet_each_pair():
+    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 5000, 5000), (700, 33, 5), (3, 9, 2)):
+        met = np.zeros((n_queries, first, n), np.int8)
+        for block in pair_blocks(torch.empty(n_queries, n), first, 1):
+            assert block.second.start == block.first.start
+            assert block.second.stop == n
+            met[block.queries, block.first, block.second] += 1
+            assert np.prod(block.rooms[0].shape) <= max(2**18, n)
+        rows, columns = np.triu_indices(first, m=n)
+        assert (met[:, rows, columns] == 1).all()
+        assert met.sum() <= n_queries * (len(rows) + first * (8 + first // 4) / 2)
+    few = [0, 3, 1]
+    met = np.zeros((3, 9), np.int8)
+    for block in pair_blocks(torch.empty(3, 9), few, 1):
+        met[block.queries, block.first] += 1
+    assert all((met[query, :number] == 1).all() for query, number in enumerate(few))
+
+
+def test_labels_tell_who_need_not_meet():
+    labels = torch.tensor([[3, 3, 1, 1, 1, 0, 0], [2, 1, 1, 1, 1, 1, 0]])
+    met = np.zeros((2, 7, 7), bool)
+    for block in pair_blocks(torch.empty(2, 7), [5, 6], 1, labels):
+        met[block.queries, block.first, block.second] = True
+    for query in range(2):
+        rows, columns = np.triu_indices(7)
+        apart = labels[query, rows] > labels[query, columns]
+        assert met[query, rows[apart], columns[apart]].all()
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_parts_hold_each_document_once(flat):
+    scores, labels, offsets = make(torch.float64, n_queries=900, longest=90)
+    labels[offsets[5] : offsets[7]] = float("nan")  # two queries without a document
+    batch = Batch(scores, labels, offsets)
+    if not flat:
+        batch = Batch(pad(scores, offsets, 95, 3).nan_to_num(0.0), pad(labels, offsets, 95, 3))
+    found = torch.full_like(batch.labels, float("nan")).reshape(-1)
+    seen = []
+    parts = list(BatchInLists(batch, 4))
+    assert len(parts) > 1
+    for queries, places, lists in parts:
+        seen += queries.tolist()
+        assert (places[lists.valid] < len(found)).all()
+        found[places[lists.valid]] = lists.labels[lists.valid].double()
+    torch.testing.assert_close(found.view(batch.labels.shape), batch.labels, equal_nan=True)
+    assert len(seen) == len(set(seen))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        skrank.LambdaRank("gap"),
+        skrank.LambdaRank("ndcg@10", truncation_level=5),
+        skrank.SoftRank("gap"),
+        skrank.SoftRank("ndcg"),
+    ],
+    ids=lambda one: f"{type(one).__name__} {one.metric}",
+)
+def test_many_ragged_queries(objective):
+    scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
+    lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
+    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
+    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
+    torch.testing.assert_close(found, expected)
+    close(grad, slopes, 2e-5)
+    padded, rows = step(ways[1], lines.nan_to_num(0.0), marks)
+    torch.testing.assert_close(padded, expected)
+    close(rows[~marks.isnan()], slopes, 2e-5)
+
+
+def test_ties_keep_their_order():
+    scores, labels, offsets = make(torch.float32, n_queries=60, longest=40)
+    objective = skrank.LambdaRank("gap", tie_order="stable")
+    some = scores.round(decimals=1)
+    ways = [RankingLoss(objective, path=path) for path in ("kernels", "native")]
+    (expected, slopes), (found, grad) = (step(loss, some, labels, offsets) for loss in ways)
+    torch.testing.assert_close(found, expected)
+    close(grad, slopes, 1e-5)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_gains_need_no_more_labels_than_there_are(path):
+    loss = RankingLoss("ndcg(gain=[0,1,3])", path=path)
+    scores, labels = torch.tensor([0.3, 0.2, 0.1]), torch.tensor([0, 2, 1])
+    _, grad = step(loss, scores, labels, torch.tensor([0, 3]))
+    _, expected = step(RankingLoss("ndcg", path=path), scores, labels, torch.tensor([0, 3]))
+    torch.testing.assert_close(grad, expected)
+
+
+# compiled
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "objective",
+    [skrank.LambdaRank("gap"), skrank.SoftRank("gap"), skrank.Softmax()],
+    ids=lambda one: type(one).__name__,
+)
+def test_compiled_and_eager_agree(objective):
+    """On ragged batches of any shape."""
+    for path in ("native", "kernels"):
+        eager, compiled = (RankingLoss(objective, max_grade=4, path=path) for _ in range(2))
+        compiled = torch.compile(compiled, backend="aot_eager", dynamic=True)
+        for n_queries, length in ((9, 24), (5, 31)):
+            scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
+            lines, marks = (
+                pad(scores, offsets, length).nan_to_num(0.0),
+                pad(labels, offsets, length),
+            )
+            value, grad = step(eager, lines, marks)
+            found, slopes = step(compiled, lines, marks)
+            torch.testing.assert_close(found, value)
+            torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
+    torch._dynamo.reset()
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.skipif(
+    not (shutil.which("g++") or shutil.which("clang++")), reason="no compiler of C++"
+)
+def test_generated_code_agrees():
+    """What torch.compile makes by default: loops in C++."""
+    eager, compiled = (RankingLoss(skrank.Softmax(), max_grade=4, path="native") for _ in range(2))
+    compiled = torch.compile(compiled, dynamic=True)
+    for n_queries, length in ((4, 7), (3, 12)):
+        scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
+        lines, marks = pad(scores, offsets, length).nan_to_num(0.0), pad(labels, offsets, length)
+        value, grad = step(eager, lines, marks)
+        found, slopes = step(compiled, lines, marks)
+        torch.testing.assert_close(found, value)
+        torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
+    torch._dynamo.reset()
