@@ -69,8 +69,9 @@ class RankingLoss(nn.Module):
         "kernels": compiled loops on the host, whatever the objective; memory grows with the number
         of documents, not of pairs. "native": operations of torch on the device of the scores, for
         SoftRank by moments, LambdaRank on sums over documents and pairs such as GAP, AP and nDCG,
-        Softmax and SquaredError, and labels that are whole numbers. "auto": kernels for scores on
-        the host; on a device native where there is such a form, else kernels.
+        Softmax and SquaredError, and labels that are whole numbers; others, such as Q-measure,
+        R-precision and ERR, are refused. "auto": kernels for scores on the host; on a device native
+        where there is such a form, else kernels.
     process_group : torch.distributed process group, optional
         Where a process group is initialised, the mean is over the queries of all its processes, in
         training mode: the value of each process is such that `DistributedDataParallel`, which
