@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+_T = TypeVar("_T")
 _DELAY = 2.0  # seconds: what ends before shows nothing
 
 
@@ -54,3 +55,11 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
     delay = 0.0 if show else _DELAY
     with tqdm(total=total, unit=f" {unit}", unit_scale=True, delay=delay, file=sys.stderr) as bar:
         yield bar
+
+
+def tracked(items: Sequence[_T], show: bool | None, unit: str) -> Iterator[_T]:
+    """The items, each counted once it is done with; see `progress`."""
+    with progress(show, len(items), unit) as bar:
+        for item in items:
+            yield item
+            bar.update(1)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._progress import tracked
 from skrank.active._draws import Draws, first_draws, fits, running_cost
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._moments import Moments
@@ -97,6 +98,7 @@ def simulate(
     moments: Moments | None = None,
     n_campaigns: int = 1000,
     random_state: int = 0,
+    progress: bool | None = None,
 ) -> Simulation:
     """Run campaigns on a pool whose values are known, as `ActiveEvaluator` would run them.
 
@@ -118,6 +120,9 @@ def simulate(
         What a label model expects, for "assisted".
     n_campaigns : int
     random_state : int
+    progress : bool, optional
+        Show a bar on standard error, by tqdm. Default: for work that lasts, if that is a terminal
+        and tqdm is installed.
 
     Returns
     -------
@@ -161,7 +166,7 @@ def simulate(
     shape = (n_campaigns, len(limits))
     found, errors, n_draws, n_counted, n_distinct, paid = (np.empty(shape) for _ in range(6))
     means = []
-    for campaign, seed in enumerate(seeds.tolist()):
+    for campaign, seed in enumerate(tracked(seeds.tolist(), progress, "campaigns")):
         draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
         n = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
         row = [_mean_of(draws[:size], loss, p, q, estimator, deviation) for size in n]
