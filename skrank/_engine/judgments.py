@@ -36,6 +36,13 @@ class Judgments:
     unjudged : int or None
         Least code of the documents not judged, if there are any: pooled ones, as infAP takes it. A
         subclass may have one more, for documents outside the pool.
+
+    Examples
+    --------
+    >>> from skrank.extending import Judgments, Queries
+    >>> judgments = Judgments([2, 0, float("nan")], Queries.single(3))
+    >>> judgments.codes, judgments.labels, judgments.unjudged
+    (array([2, 0, 3], dtype=uint8), array([0., 1., 2., 0.]), 3)
     """
 
     _whole: WholeLevel | None = None
