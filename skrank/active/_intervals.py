@@ -4,19 +4,19 @@ The mean of a campaign is a ratio, its draws have unequal weights, and a few of 
 of the error. Student's interval then covers too little where values have a long tail on one side,
 and too much where they have one on both, for its error is large just when the mean is far off. What
 a ratio (value - truth) / error does can be seen in resamples of the draws, whose truth is the value
-that was found. These quantiles are right to the second order (Hall 1992); the corrections of
-Johnson (1978) and Hall (1992) for skewness alone, Student's t with the error of the jackknife, and
-Fieller's interval (1954), which is unbounded at a third of the comparisons, were tried and cover
-less evenly.
+that was found. These quantiles are right to the second order (Hall 1992). A transformation that
+takes off skewness alone (Hall 1992a), Student's t with the error of the jackknife, empirical
+likelihood (Owen 2001) and Fieller's interval (1954), which is unbounded at a third of the
+comparisons, were tried and cover less evenly.
 
 References
 ----------
 B. Efron, Nonparametric standard errors and confidence intervals, Canadian Journal of Statistics 9,
 1981. P. Hall, The Bootstrap and Edgeworth Expansion, Springer 1992. T. J. DiCiccio, B. Efron,
-Bootstrap confidence intervals, Statistical Science 11, 1996. N. J. Johnson, Modified t tests and
-confidence intervals for asymmetrical populations, Journal of the American Statistical Association
-73, 1978. E. C. Fieller, Some problems in interval estimation, Journal of the Royal Statistical
-Society B 16, 1954.
+Bootstrap confidence intervals, Statistical Science 11, 1996. P. Hall, On the removal of skewness by
+transformation, Journal of the Royal Statistical Society B 54, 1992 (a). A. B. Owen, Empirical
+likelihood, Chapman and Hall 2001. E. C. Fieller, Some problems in interval estimation, Journal of
+the Royal Statistical Society B 16, 1954.
 """
 
 from __future__ import annotations
