@@ -8,7 +8,7 @@ regularises them more. A control is one contestant once more, with other seeds: 
 is noise.
 
     python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
-        [--only NAME ...] [--report] [--plot quality.svg] [--markdown]
+        [--only NAME ...] [--report] [--against NAME] [--plot quality.svg] [--markdown]
 
 A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). What is in the log is not run
 again: the contest can be stopped and goes on where it stopped. --report runs nothing.
@@ -34,9 +34,9 @@ from skrank.datasets import load_letor
 
 METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
 ROUNDS, PATIENCE, RATE = 400, 60, 0.05
-SHOWN = ["ndcg@10", "ap"]  # in the plot and in the table of all collections
+SHOWN = {"ndcg@10": "nDCG@10", "ap": "AP"}  # in the plot and in the tables side by side
 MORE = ", regularised"  # after the name of a contestant
-BASE = "LightGBM lambdarank"  # that all are compared with
+BASE = "LightGBM lambdarank"  # that all are compared with unless told otherwise
 
 
 @dataclass(frozen=True)
@@ -261,24 +261,19 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.concat(tests, ignore_index=True), pd.DataFrame(valids)
 
 
-def summary(tests: pd.DataFrame) -> pd.DataFrame:
-    """Mean of each contestant, and how far it is ahead of the base, by collection."""
+def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
+    """Mean of each contestant, and how far it is ahead of one of them, by collection."""
     rows = []
     for collection, part in tests.groupby("collection"):
         by_query = part.groupby(["name", "query"])[METRICS].mean()  # over seeds
-        base = by_query.loc[BASE]
+        base = by_query.loc[against]
         names = list(by_query.index.unique("name"))
         for metric in METRICS:
             table = pd.DataFrame({name: by_query.loc[name][metric] for name in names})
-            against = [(names.index(name), names.index(BASE)) for name in names if name != BASE]
-            test = skrank.stats.paired_t(table.to_numpy(), pairs=np.array(against))
-            adjusted = dict(
-                zip(
-                    [name for name in names if name != BASE],
-                    skrank.stats.holm(test.p_value),
-                    strict=True,
-                )
-            )
+            others = [name for name in names if name != against]
+            pairs = np.array([(names.index(name), names.index(against)) for name in others])
+            test = skrank.stats.paired_t(table.to_numpy(), pairs=pairs)
+            adjusted = dict(zip(others, skrank.stats.holm(test.p_value), strict=True))
             seeds = part.groupby(["name", "seed"])[metric].mean()
             rows += [
                 {
@@ -292,10 +287,10 @@ def summary(tests: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def report(lines: list[dict[str, Any]], markdown: bool) -> pd.DataFrame:
-    """Print all five metrics by collection, then nDCG@10 and AP of all of them."""
+def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.DataFrame:
+    """Print all metrics by collection, then some with both settings of trees side by side."""
     tests, _ = tables(lines)
-    found = summary(tests)
+    found = summary(tests, against)
     found["cell"] = found["mean"].map("{:.4f}".format) + np.where(found.p < 0.05, "*", "")
     show = as_markdown if markdown else pd.DataFrame.to_string
     order = [name + more for more in ("", MORE) for name in CONTESTANTS]
@@ -303,21 +298,31 @@ def report(lines: list[dict[str, Any]], markdown: bool) -> pd.DataFrame:
         cells = part.pivot(index="name", columns="metric", values="cell")[METRICS]
         cells.insert(0, "seeds", part.groupby("name")["seeds"].first())
         cells["sd of nDCG@10"] = part[part.metric == "ndcg@10"].set_index("name")["sd"].round(4)
-        print(f"\n{collection}; * differs from {BASE}, p < .05, paired t over queries with Holm\n")
+        print(
+            f"\n{collection}; * differs from {against}, p < .05, paired t over queries with Holm\n"
+        )
         print(show(cells.reindex([name for name in order if name in cells.index])))
-    both = found[found.metric.isin(SHOWN)]
-    cells = both.pivot(index="name", columns=["collection", "metric"], values="cell")
-    for metric in SHOWN:
-        means = both[both.metric == metric].groupby("name")["mean"].mean()
-        cells["mean", metric] = means.map("{:.4f}".format)
-    cells.columns = [f"{where}, {metric}" for where, metric in cells.columns]
-    for more in ("", MORE):
-        names = [name for name in CONTESTANTS if name + more in cells.index]
-        part = cells.reindex([name + more for name in names]).set_axis(names)
-        print(f"\nall collections{more}\n\n{show(part)}")
+    shown = found[found.metric.isin(SHOWN)]
+    means = shown.groupby(["name", "metric"], as_index=False)["mean"].mean()
+    means["cell"] = means["mean"].map("{:.4f}".format)
+    parts = {"mean of the collections": means, **dict(list(shown.groupby("collection")))}
+    for title, part in parts.items():
+        print(f"\n{title}\n\n{show(side_by_side(part))}")
     hours = sum(line["seconds"] for line in lines) / 3600
     print(f"\n{len(lines)} trainings took {hours:.2f} hours of one processor")
     return found
+
+
+def side_by_side(part: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the metrics shown, those of regularised trees to the right of the others."""
+    cells = part.pivot(index="name", columns="metric", values="cell")
+    names = [name for name in CONTESTANTS if name in cells.index]
+    columns = {
+        SHOWN[metric] + more: cells[metric].reindex([name + more for name in names]).to_numpy()
+        for more in ("", MORE)
+        for metric in SHOWN
+    }
+    return pd.DataFrame(columns, index=names).fillna("")
 
 
 def as_markdown(frame: pd.DataFrame) -> str:
@@ -369,13 +374,14 @@ def main() -> None:
     parser.add_argument("--log", default="quality.jsonl", help="file of results, read and added to")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants of these names")
     parser.add_argument("--report", action="store_true", help="run nothing")
+    parser.add_argument("--against", default=BASE, metavar="NAME", help="what tests compare with")
     parser.add_argument("--plot", metavar="FILE")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     options.names = options.only or list(CONTESTANTS)
     if not options.report:
         contest(options.folders, options)
-    found = report(read(options.log), options.markdown)
+    found = report(read(options.log), options.against, options.markdown)
     if options.plot:
         plot(found, options.plot)
 
