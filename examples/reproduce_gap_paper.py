@@ -136,10 +136,10 @@ def main() -> None:
             kinds[f"{kind}, network"] = (network(kind), options.seeds)
     for name, (learn, seeds) in kinds.items():
         values = {metric: measure(learn, metric, folds, seeds) for metric in TRAINED}
-        print(f"\n{name}\n{'trained for':12}" + "".join(f"{one:>10}" for one in MEASURED))
+        print(f"\n{name}\n{'trained for':12}" + "".join(f"{one:>14}" for one in MEASURED))
         for metric, frame in values.items():
             paper = PAPER.get((name.split(",")[0], metric))
-            cells = "".join(f"{value:10.4f}" for value in frame.mean())
+            cells = "".join(f"{value:14.4f}" for value in frame.mean())
             print(f"{metric:12}{cells}   paper: {' '.join(f'{value:.4f}' for value in paper)}")
         for other in ("ndcg", "ap"):
             for one in MEASURED:
@@ -152,7 +152,7 @@ def main() -> None:
                     else ("not significant" if p >= 0.05 else "contradicted")
                 )
                 print(
-                    f"  {one}: GAP ahead of {other} by {ahead:+.2f} points, p = {p:.2f}: {verdict}"
+                    f"  {one}: GAP ahead of {other} by {ahead:+.2f} points, p = {p:.3f}: {verdict}"
                 )
 
 
