@@ -290,6 +290,8 @@ def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
 def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.DataFrame:
     """Print all metrics by collection, then some with both settings of trees side by side."""
     tests, _ = tables(lines)
+    if against not in set(tests.name):
+        raise SystemExit(f"the log has no {against!r}: run it, or say what to test --against.")
     found = summary(tests, against)
     found["cell"] = found["mean"].map("{:.4f}".format) + np.where(found.p < 0.05, "*", "")
     show = as_markdown if markdown else pd.DataFrame.to_string
