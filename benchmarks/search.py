@@ -182,7 +182,7 @@ def report(lines: list[dict[str, Any]]) -> None:
             p = skrank.stats.holm(skrank.stats.paired_t(table.to_numpy(), pairs=pairs).p_value)
             shown = table.mean().map("{:.4f}".format)
             for other, value in zip(others, p, strict=True):
-                shown[other] += f" (p = {value:.2f})"
+                shown[other] += " (p < .001)" if value < 0.001 else f" (p = {value:.3f})"
             cells[f"{collection}, {metric}"] = shown
     both = by_query.groupby(["collection", "name"]).mean().groupby("name").mean()
     for metric in METRICS:
