@@ -115,8 +115,17 @@ class Soft(NamedTuple):
     scores: Array
     gain: Array  # by code
     inverse: Array  # by query
+    weight: Array  # by query
     sigma: float
     relative: bool  # whether sigma is in units of the spread of scores
+
+
+class SoftGradients(NamedTuple):
+    """What is filled; arithmetic on pairs has the precision of `grad`."""
+
+    grad: Array
+    hess: Array
+    values: Array  # by query
 
 
 class Graded(NamedTuple):

@@ -19,7 +19,9 @@ class _Announcement(event.Listener):
 
     def on_start(self, event):
         """One of numba's compilations begins."""
-        if not self.made and event.data["dispatcher"].py_func.__module__.startswith("skrank."):
+        if not self.made and (event.data["dispatcher"].py_func.__module__ or "").startswith(
+            "skrank."
+        ):
             self.made = True
             if os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
                 print(MESSAGE, file=sys.stderr, flush=True)

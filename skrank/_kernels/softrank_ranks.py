@@ -14,7 +14,9 @@ import numpy as np
 
 from skrank._kernels import tiles
 from skrank._kernels.cache import njit
-from skrank._kernels.softrank import GAIN, PEAK, SCORE, load, make
+from skrank._kernels.normal import PEAK
+from skrank._kernels.softrank import clear, load
+from skrank._kernels.softrank_pairs import make
 
 
 @njit(**tiles.options)
@@ -52,6 +54,15 @@ def _distribute(odds, low, ranks):
         ranks[0] -= above * ranks[0]
 
 
+@njit(**tiles.options)
+def _mean(ranks, discount):
+    """Expected discount of a document."""
+    total = 0.0
+    for r in range(len(ranks)):
+        total += ranks[r] * discount[r]
+    return total
+
+
 @njit(**tiles.fast)
 def _undo(ranks, steps, odds, without, slopes):
     """Sums of `steps` times the probabilities without one of the documents, for each of these."""
@@ -75,59 +86,63 @@ def _slopes(ranks, steps, odds, low, without, slopes):
 @njit(**tiles.options)
 def values(first, last, indptr, soft, discount, out):
     """Soft value of each query; `discount` by rank."""
-    documents, position = make(first, last, indptr, out)
-    room = len(position)
-    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    longest = tiles.longest(first, last, indptr)
+    documents = make(longest, discount)
+    score, gain = documents.score, documents.gain
+    odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     for q in range(first, last):
         n = indptr[q + 1] - indptr[q]
         worth = 0.0
         if soft.inverse[q] != 0:
-            relevant, _ = load(soft, indptr[q], indptr[q + 1], documents, position)
+            relevant, _ = load(soft, indptr[q], indptr[q + 1], 1.0, documents)
             for j in range(relevant):
-                low = _odds(documents[SCORE, :n], j, odds, others)
+                low = _odds(score[:n], j, odds, others)
                 _distribute(odds[: n - 1], low, ranks[:n])
-                for r in range(n):
-                    worth += documents[GAIN, j] * ranks[r] * discount[r]
+                worth += gain[j] * _mean(ranks[:n], discount)
         out[q] = soft.inverse[q] * worth
 
 
 @njit(**tiles.options)
-def gradients(first, last, indptr, soft, discount, weight, grad, hess):
-    """Gradient and curvature of 1 - value, times the weight of the query."""
-    documents, position = make(first, last, indptr, discount)
-    room = len(position)
-    odds, ranks, others = np.empty(room), np.empty(room), np.empty(room, np.int64)
-    without, slopes = np.empty(room), np.empty(room)
-    pull, curve = np.empty(room), np.empty(room)
+def gradients(first, last, indptr, soft, discount, out):
+    """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
+    grad, hess = out.grad, out.hess
+    longest = tiles.longest(first, last, indptr)
+    documents = make(longest, discount)
+    score, gain, position = documents.score, documents.gain, documents.position
+    odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
+    without, slopes = np.empty(longest), np.empty(longest)
+    pull, curve = np.empty(longest), np.empty(longest)
     steps = discount[1:] - discount[:-1]
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        scale = soft.inverse[q] * weight[q] * PEAK
+        scale = soft.inverse[q] * soft.weight[q] * PEAK
         if scale == 0:
-            grad[start:stop] = 0
-            hess[start:stop] = 0
+            clear(out, q, start, stop)
             continue
-        relevant, theta = load(soft, start, stop, documents, position)
+        relevant, theta = load(soft, start, stop, 1.0, documents)
         pull[:n] = 0.0
         curve[:n] = 0.0
+        worth = 0.0
         for j in range(relevant):
-            low = _odds(documents[SCORE, :n], j, odds, others)
+            low = _odds(score[:n], j, odds, others)
             _distribute(odds[: n - 1], low, ranks[:n])
+            worth += gain[j] * _mean(ranks[:n], discount)
             _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, without, slopes)
-            _pull(documents, j, others[: n - 1], slopes, pull, curve)
+            _pull(score, gain[j], j, others[: n - 1], slopes, pull, curve)
+        out.values[q] = soft.inverse[q] * worth
         for i in range(n):
             grad[start + position[i]] = -scale / theta * pull[i]
             hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
 
 
 @njit(**tiles.options)
-def _pull(documents, j, others, slopes, pull, curve):
+def _pull(score, gain, j, others, slopes, pull, curve):
     """Add what the chances of document j against each other one pull at both."""
     for t in range(len(others)):
         i = others[t]
-        right = documents[SCORE, j] - documents[SCORE, i]
-        force = abs(slopes[t]) * documents[GAIN, j] * math.exp(-0.5 * right * right)
+        right = score[j] - score[i]
+        force = abs(slopes[t]) * gain * math.exp(-0.5 * right * right)
         bend = force * (right + math.sqrt(right * right + 4.0))
         pull[j] += force
         pull[i] -= force

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Soft
+from skrank._kernels.arguments import Soft, SoftGradients
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 
@@ -195,7 +195,7 @@ class BoundSoftRank:
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
         self.gain = gain / unit
         self.discount = plan.tables.u  # type: ignore[attr-defined]
-        self.shift = chosen.smooth.shift or 0.0 if chosen.smooth else 0.0
+        self.shift = chosen.smooth and chosen.smooth.shift
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit
         check.check_learnable(self.inverse, chosen, self.queries)
@@ -213,23 +213,23 @@ class BoundSoftRank:
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self._check(scores)
-        self.round += 1
-        kernels, discount = self._form()
-        soft = self._soft(scores)
-        run_chunks(kernels.gradients, self.indptr, soft, discount, self.weight, grad, hess)
-        check.check_gradients(grad, hess, self.objective)
+        self.losses(scores, grad, hess)
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """1 - value of each query that has one, times its weight; fills as `gradient` does."""
-        self.gradient(scores, grad, hess)
-        return self.weight * np.where(self.empty, 0.0, 1.0 - self.values(scores, grad.dtype))
+        self._check(scores)
+        self.round += 1
+        kernels, discount = self._form()
+        out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
+        run_chunks(kernels.gradients, self.indptr, self._soft(scores), discount, out)
+        check.check_gradients(grad, hess, self.objective)
+        return self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
     def _soft(self, scores: np.ndarray) -> Soft:
         sigma, relative = self.objective.sigma, self.objective.relative
-        return Soft(self.codes, scores, self.gain, self.inverse, sigma, relative)
+        return Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
 
-    def _form(self) -> tuple[ModuleType, float | np.ndarray]:
+    def _form(self) -> tuple[ModuleType, float | np.ndarray | None]:
         """The kernels of the form, and the discount as they take it."""
         from skrank._kernels import softrank, softrank_ranks
 

@@ -23,6 +23,7 @@ import numba
 numba.njit(lambda x: x + 1)(1)
 from skrank._kernels import labels
 numba.njit(lambda x: x + 2)(1)
+numba.njit(eval("lambda x: x + 3", {}))(1)  # of no module
 """
 
 

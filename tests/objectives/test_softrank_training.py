@@ -13,8 +13,9 @@ from scipy.special import ndtr
 import skrank
 from skrank._engine import threads as _parallel
 from skrank._engine.judgments import judge
+from skrank._kernels import normal
 from skrank.objectives import LambdaRank, Objective, SoftRank, as_objective
-from tests.helpers.softrank_cases import every_form, many, one_query
+from tests.helpers.softrank_cases import FORMS, every_form, many, one_query
 
 # ---------------------------------------------------------------------- properties
 
@@ -115,14 +116,46 @@ def through_boosters(objective, labels, scores, groups, dtype=np.float32):
     return grad, hess
 
 
-def test_the_normal_distribution_of_single_precision():
-    from skrank._kernels.softrank import _normal_single
-
-    y = np.linspace(0, 13, 5001).astype(np.float32)
-    tail, density = np.transpose([_normal_single(one) for one in y]).astype(float)
+@pytest.mark.parametrize(
+    ("real", "absolute", "relative"), [(np.float32, 2e-7, 1e-4), (np.float64, 4e-16, 1e-12)]
+)
+def test_the_normal_distribution(real, absolute, relative):
+    """With the errors that `skrank._kernels.normal` states."""
+    y = np.linspace(0, normal.reach(np.zeros(1, real)), 20_001).astype(real)
+    found = np.transpose([normal.normal(one) for one in y]).astype(float)
     exact = y.astype(float)
-    assert_allclose(tail, ndtr(-exact), rtol=2e-5, atol=2e-7)
-    assert_allclose(density, np.exp(-(exact**2) / 2), rtol=2e-5, atol=2e-7)
+    tail, density = ndtr(-exact / normal.UNIT), np.exp2(-(exact**2))
+    assert_allclose(found[0], tail, rtol=0, atol=absolute)
+    assert_allclose(found[1], density, rtol=0, atol=absolute)
+    there = density > 1e-3 * np.finfo(real).tiny * 2.0**23
+    assert_allclose(found[0][there], tail[there], rtol=relative)
+    assert_allclose(found[2], np.sqrt(exact**2 + 4 * normal.UNIT**2), rtol=4 * np.finfo(real).eps)
+    assert found[0, -1] == found[1, -1] == 0
+
+
+def test_a_value_and_its_gradient_come_in_one_pass():
+    labels, scores, groups = many(30)
+    for name, form in FORMS:
+        for real, tolerance in ((np.float32, 2e-7), (np.float64, 1e-15)):
+            bound = SoftRank(name, form=form).bind(judge(labels, groups))
+            losses = bound.losses(scores, *np.empty((2, len(scores)), real))
+            expected = np.where(bound.empty, 0, 1 - bound.values(scores))
+            assert_allclose(losses, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg"])
+def test_pairs_that_are_not_kept_are_made_again(name):
+    """A query with too many relevant documents for its pairs to be kept, over several tiles."""
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 4, 1300).astype(float), rng.normal(size=1300)
+    objective = SoftRank(name, sigma=0.3)
+    grad, hess = objective(labels, scores)
+    assert abs(grad.sum()) < 1e-12
+    for a, b in zip(through_boosters(objective, labels, scores, None), (grad, hess), strict=True):
+        assert_allclose(a, b, atol=2e-6 * np.abs(b).max())
+    unit = rng.normal(size=1300)
+    up, down = (objective.value(labels, scores + s * unit) for s in (1e-5, -1e-5))
+    assert grad @ unit == pytest.approx((down - up) / 2e-5, rel=1e-6)
 
 
 @every_form

@@ -1,0 +1,112 @@
+"""The normal distribution, so that loops over it become SIMD: no calls, no branches.
+
+Distances y are in units in which the density, but for its peak, is 2^-(y^2): a power of two is made
+of its bits and a polynomial in what is left. Phi(-y) is the density times a ratio that falls slowly
+from 1/2 on. In single precision it is a polynomial in root - y, root = sqrt(y^2 + 4 UNIT^2) being
+what bounds of Mills' ratio are made of as well; in double precision one in (y - c) / (y + c).
+
+Errors, beside scipy's ndtr (a test holds them):
+
+                        Phi(-y)    relative to it    density
+    single precision     2e-7          1e-4           2e-7
+    double precision     4e-16         1e-12          4e-16
+"""
+
+import math
+
+import numpy as np
+from numba.extending import overload
+
+PEAK = 1 / math.sqrt(2 * math.pi)  # of the density
+UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation
+
+# Polynomials, highest powers first. The power of two by Chebyshev interpolation; the ratio in
+# single precision by Remez' algorithm, with the error weighed by the density, but by 1/1000 where
+# that is less; in double precision by Chebyshev interpolation, even and odd powers apart, since
+# LLVM unrolls short loops only.
+_POWER = tuple(
+    np.float32(c)
+    for c in (
+        0.0001546144469856913, -0.0013400428177615838, 0.009618056678524637, -0.05550327226670302,
+        0.24022650922288757, -0.6931472067028326, 1.0,
+    )
+)  # fmt: skip
+_POWER_DOUBLE = (
+    -4.4558179083360645e-10, 7.074194297288521e-09, -1.0178057087733941e-07, 1.3215432535912375e-06,
+    -1.5252733841556773e-05, 0.00015403530463724353, -0.001333355814640647, 0.009618129107587256,
+    -0.055504108664821625, 0.24022650695910158, -0.6931471805599453, 1.0,
+)  # fmt: skip
+_RATIO = tuple(
+    np.float32(c / (2 * UNIT) ** (8 - k))
+    for k, c in enumerate((
+        0.0179451016810493, -0.09985109775026085, 0.2747023778701088, -0.4070026171964041,
+        0.40976102449945073, -0.11023358703625973, 0.017104813452610237, 0.3975275780908548,
+        4.640757230544387e-05,
+    ))
+)  # fmt: skip
+_RATIO_EVEN = (
+    1.5414183289220556e-9, -1.1285406496965039e-8, 7.79063754253734e-8, -6.7575930428481748e-7,
+    6.6447270301400955e-6, -6.0427562146069949e-5, 0.00021955074944962857, 0.008991370549649723,
+    0.047855352284203327, 0.11606881188600297, 0.076919304975006296,
+)  # fmt: skip
+_RATIO_ODD = (
+    4.0705034041021367e-9, -3.7216186657130767e-8, 2.4204335338391658e-7, -1.2695477340714897e-6,
+    9.6117230140699998e-7, 0.00013427686444866711, -0.002378844358675725, -0.023413900487589691,
+    -0.080883877264129788, -0.14345755526401196,
+)  # fmt: skip
+_NOUGHT, _HALF, _FOUR = np.float32(0), np.float32(0.5), np.float32(4 * UNIT**2)
+_REACH = np.float32(math.sqrt(127))  # from whose square on 2^-x has no bits
+_REACH_DOUBLE = math.sqrt(1023)
+
+
+def reach(array):
+    """The distance from which on `normal` is 0, in the precision of an array."""
+    return _REACH if array.itemsize == 4 else _REACH_DOUBLE
+
+
+@overload(reach)
+def _compile_reach(array):
+    found = _REACH_DOUBLE if array.dtype.bitwidth == 64 else _REACH
+    return lambda array: found
+
+
+def normal(y):
+    """Phi(-y), the density 2^-(y^2), and root, for 0 <= y <= `reach`, in the precision of y."""
+    return (_single if isinstance(y, np.float32) else _double)(y)
+
+
+@overload(normal)
+def _compile_normal(y):
+    return _double if y.bitwidth == 64 else _single
+
+
+def _single(y):
+    square = y * y
+    whole = np.int32(square + _HALF)
+    rest = square - np.float32(whole)
+    density = _NOUGHT
+    for c in _POWER:
+        density = density * rest + c
+    density *= np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole
+    root = np.float32(math.sqrt(square + _FOUR))
+    ratio = _NOUGHT
+    for c in _RATIO:
+        ratio = ratio * (root - y) + c
+    return ratio * density, density, root
+
+
+def _double(y):
+    square = y * y
+    whole = np.int32(square + 0.5)
+    rest = square - np.float64(whole)
+    density = 0.0
+    for c in _POWER_DOUBLE:
+        density = density * rest + c
+    density *= np.int64((1023 - np.int64(whole)) << 52).view(np.float64)
+    t = 1.0 - (10.0 * UNIT) / (y + 5.0 * UNIT)
+    even, odd = 0.0, 0.0
+    for c in _RATIO_EVEN:
+        even = even * (t * t) + c
+    for c in _RATIO_ODD:
+        odd = odd * (t * t) + c
+    return (even + odd * t) * density, density, math.sqrt(square + 4.0 * UNIT**2)
