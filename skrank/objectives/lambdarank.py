@@ -104,7 +104,7 @@ class _Neighbours:
     def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
         from skrank._kernels import lambdarank
 
-        lead = np.empty_like(lists.scores)
+        lead = np.empty_like(out.grad)
         form = self.kernels.form
         run_chunks(self.kernels.neighbours, indptr, lists, form, pairs.truncation, lead)
         run_chunks(lambdarank.neighbours, indptr, lists, lead, pairs, out)

@@ -145,6 +145,7 @@ class BoundObjectiveMixture:
         for weight, bound in self.parts:
             yield weight, bound, (part_grad, part_hess)
             with np.errstate(over="ignore", invalid="ignore"):
-                grad += weight * part_grad
-                hess += weight * part_hess
+                for total, part in ((grad, part_grad), (hess, part_hess)):
+                    part *= weight  # in place: a round takes no more memory than it must
+                    total += part
         check.check_gradients(grad, hess, self.objective)
