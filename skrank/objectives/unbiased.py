@@ -134,10 +134,11 @@ class _DebiasedPairs:
         from skrank._kernels import debiased
 
         ratios = self.position_bias.estimates.values()
-        factors = [_inverse(one)[self.shown.codes] for one in ratios]
-        costs = np.empty((2, len(lists.scores)))
-        clicks = Clicks(*factors, *costs)
-        run_chunks(debiased.lambdas, indptr, lists, self.form, pairs, clicks, out)
+        real = out.grad.dtype  # as pairs have
+        factors = [_inverse(one).astype(real)[self.shown.codes] for one in ratios]
+        costs = np.empty((2, len(lists.scores)), real)
+        run_chunks(debiased.lambdas, indptr, lists, self.form, pairs, Clicks(*factors, *costs), out)
+        del factors  # the sums need room, too
         self.costs += [self.shown.sums(one) for one in costs]
 
 
