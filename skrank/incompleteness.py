@@ -315,7 +315,7 @@ def robustness(
         for repeat in range(1 if percent == 100 else n_repeats)
     ]
     top = check.check_max_grade(max_grade)
-    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    chosen = unique_metrics(metrics)
     pool = CodedQrels.of(as_qrels(qrels))
     lots = [_Lots.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
     sources = Runs.of(runs)

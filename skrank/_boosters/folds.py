@@ -73,5 +73,4 @@ def chosen_metrics(
         metrics = getattr(objective, "metric", None)
     if metrics is None:
         raise ValueError("there is no metric: give metrics=, such as metrics='gap@10'.")
-    several = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
-    return tuple(metric(one) for one in several)
+    return tuple(metric(one) for one in check.several("metrics", metrics, (str, Metric)))

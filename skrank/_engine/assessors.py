@@ -53,10 +53,12 @@ def aggregate_judgments(
     """
     check.check_choice("method", method, ("mean", "and", "or"))
     threshold = check.check_rel(threshold)
-    grades = np.array(judgments, dtype=np.float64)
+    grades = check.as_numbers("judgments", judgments, "of documents x assessors").copy()
     if grades.ndim != 2 or 0 in grades.shape:
         raise ValueError(f"judgments has shape {grades.shape}: pass one column per assessor.")
-    grades[np.isin(grades, np.asarray(cannot, dtype=np.float64))] = np.nan if drop else 0.0
+    grades[np.isin(grades, check.as_numbers("cannot", cannot, "of labels"))] = (
+        np.nan if drop else 0.0
+    )
     bad = np.argwhere((grades < 0) | np.isinf(grades))
     if len(bad):
         row, column = bad[0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.groups import show
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import run_chunks
@@ -31,6 +32,8 @@ class StrictTables(Tables):
         This code and higher ones are of documents not judged.
     needed : int64 ndarray (n_queries,)
         Relevant documents that must have been found.
+    ids : ndarray (n_queries,), optional
+        Query ids, for messages. Default: the numbers of the queries.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class StrictTables(Tables):
     found: np.ndarray
     unjudged: int
     needed: np.ndarray
+    ids: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
@@ -62,7 +66,8 @@ class StrictTables(Tables):
 
     def repeated(self, n_lists: int) -> StrictTables:
         """The tables of the first query, for `n_lists` lists."""
-        return replace(self, needed=np.repeat(self.needed[:1], n_lists))
+        ids = None if self.ids is None else np.repeat(self.ids[:1], n_lists)
+        return replace(self, needed=np.repeat(self.needed[:1], n_lists), ids=ids)
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
@@ -75,9 +80,10 @@ class StrictTables(Tables):
         )  # fmt: skip
         queries = [query for query in stopped if query >= 0]
         if queries:
+            query = queries[0] if self.ids is None else self.ids[queries[0]]
             raise ValueError(
                 f"{self.name} has no closed form over random orders, and its value depends on the "
-                f"order of tied documents in query number {queries[0]} (from 0): break the ties of "
+                f"order of tied documents in query {show(query)}: break the ties of "
                 'the scores, or choose ties="stable", "worst" or "best".'
             )
         return out

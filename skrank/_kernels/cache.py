@@ -10,6 +10,7 @@ import pickle
 import warnings
 
 import numba
+import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
@@ -85,9 +86,10 @@ def njit(**options):
     """`numba.njit` with a cache."""
 
     def compile_(function):
+        if numba.config.DISABLE_JIT:  # compiled arithmetic wraps around, and is silent about it
+            return np.errstate(all="ignore")(function)
         compiled = numba.njit(**options)(function)
-        if not numba.config.DISABLE_JIT:
-            compiled._cache = _cache_of(function)
+        compiled._cache = _cache_of(function)
         return compiled
 
     return compile_

@@ -12,10 +12,12 @@ case.
 
 import numpy as np
 
+from skrank._kernels import passing
 from skrank._kernels.cache import njit
 from skrank._kernels.tiles import longest, options
 
 _NOTHING = 1e-18  # of a sum: no part that double precision keeps
+_FEW_STEPS, _FEW_CODES = 5_000_000, 200  # some milliseconds; more groups are not worth joining
 
 
 @njit(**options)
@@ -53,15 +55,8 @@ def _reach(ranked, low, high, stop):
 
 
 @njit(**options)
-def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, count):
-    """Expected worth of a block of ties for a user who reaches it.
-
-    ``pass_by[j]`` is the probability that a user passes the first j documents of a random order:
-    the mean of prod (1 - rho) over all sets of j documents. It is a power where all documents have
-    the most common rho; the others are added one at a time.
-    """
-    shown = min(_reach(ranked, low, high, stop), depth - first_rank)
-    common = _most_common(ranked, low, high, stop, count)
+def _one_by_one(ranked, low, high, stop, common, shown, pass_by):
+    """Fill `pass_by`: a power of the documents of the common rho, and the others added in turn."""
     known = 0
     for row in range(low, high):
         known += stop[ranked[row]] == common
@@ -76,6 +71,47 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
         for j in range(min(known, shown), 0, -1):
             share = j / known
             pass_by[j] = (1.0 - share) * pass_by[j] + share * (1.0 - rho) * pass_by[j - 1]
+
+
+@njit(**options)
+def _group_by_group(ranked, low, high, stop, common, shown, pass_by, count):
+    """The same for documents of a few rho: group by group."""
+    for row in range(low, high):
+        count[ranked[row]] += 1
+    known = 0
+    for code in range(len(stop)):
+        known += count[code] if stop[code] == common else 0
+    pass_by[0] = 1.0
+    for j in range(1, shown + 1):
+        pass_by[j] = pass_by[j - 1] * (1.0 - common) if j <= known else 0.0
+    powers, joined = np.empty(shown + 1), np.empty(shown + 1)
+    for code in range(len(stop)):
+        if count[code] > 0 and stop[code] != common:
+            both = known + count[code]
+            passing.join(
+                known, count[code], 1.0 - stop[code], min(shown, both), pass_by, powers, joined
+            )
+            known = both
+            pass_by[: min(shown, both) + 1] = joined[: min(shown, both) + 1]
+    count[:] = 0
+
+
+@njit(**options)
+def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, count):
+    """Expected worth of a block of ties for a user who reaches it.
+
+    ``pass_by[j]`` is the probability that a user passes the first j documents of a random order:
+    the mean of prod (1 - rho) over all sets of j documents.
+    """
+    shown = min(_reach(ranked, low, high, stop), depth - first_rank)
+    common = _most_common(ranked, low, high, stop, count)
+    others = 0
+    for row in range(low, high):
+        others += stop[ranked[row]] != common
+    if shown * others <= _FEW_STEPS or len(stop) > _FEW_CODES:
+        _one_by_one(ranked, low, high, stop, common, shown, pass_by)
+    else:
+        _group_by_group(ranked, low, high, stop, common, shown, pass_by, count)
     worth = 0.0
     for j in range(shown):
         worth += phi[first_rank + j] * (pass_by[j] - pass_by[j + 1])

@@ -3,6 +3,7 @@
 from skrank._typing import RandomState as RandomState
 from skrank._validation.arrays import as_column as as_column
 from skrank._validation.arrays import as_ids as as_ids
+from skrank._validation.arrays import as_numbers as as_numbers
 from skrank._validation.arrays import as_vector as as_vector
 from skrank._validation.arrays import check_same_index as check_same_index
 from skrank._validation.arrays import without_index as without_index
@@ -99,10 +100,13 @@ from skrank._validation.parameters import check_parts as check_parts
 from skrank._validation.parameters import check_persistence as check_persistence
 from skrank._validation.parameters import check_random_state as check_random_state
 from skrank._validation.parameters import check_rel as check_rel
+from skrank._validation.parameters import check_result as check_result
 from skrank._validation.parameters import check_seed as check_seed
 from skrank._validation.parameters import check_share as check_share
+from skrank._validation.parameters import check_table as check_table
 from skrank._validation.parameters import check_thresholds as check_thresholds
 from skrank._validation.parameters import refuse_cutoff as refuse_cutoff
+from skrank._validation.parameters import several as several
 from skrank._validation.parameters import unknown_name as unknown_name
 from skrank._validation.statistics import check_assessments as check_assessments
 from skrank._validation.statistics import check_importance as check_importance

@@ -14,13 +14,24 @@ if TYPE_CHECKING:
 EXACT = 2**53  # below, double precision has every whole number
 
 
+ROWS = "one per row (document)"
+
+
+def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
+    """`values` in double precision, of any shape; `what` says in errors what they should be.
+
+    None and the NA of pandas become NaN.
+    """
+    return _as_numbers(name, values, _unmasked(name, values, f"numbers, {what}"), what)
+
+
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
 
     None and the NA of pandas become NaN. What double precision would change is refused.
     """
     given = _unmasked(name, values)
-    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given)))
+    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given, ROWS)))
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
@@ -47,34 +58,36 @@ def _column(name: str, given: np.ndarray) -> np.ndarray:
     return given
 
 
-def _unmasked(name: str, values: ArrayLike) -> np.ndarray:
+def _unmasked(
+    name: str, values: ArrayLike, what: str = "one value per row (document)"
+) -> np.ndarray:
     """An array of the values, none of which is masked."""
     if isinstance(values, np.ma.MaskedArray):
-        masked = np.flatnonzero(np.ma.getmaskarray(values))
+        masked = np.argwhere(np.ma.getmaskarray(values))
         if len(masked):
             raise ValueError(
-                f"row {masked[0]} of {name} is masked: fill it, such as with "
+                f"row {masked[0, :1].sum()} of {name} is masked: fill it, such as with "
                 "values.filled(numpy.nan) for documents that were not judged, or drop the row."
             )
         return values.data
     try:
         return np.asarray(values)
     except (TypeError, ValueError):  # such as rows of different lengths
-        raise ValueError(f"{name} must be one value per row (document).") from None
+        raise ValueError(f"{name} must be {what}.") from None
 
 
-def _as_numbers(name: str, values: object, given: np.ndarray) -> np.ndarray:
+def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.ndarray:
     """The values in double precision."""
     if given.dtype.kind in "cMmV":
-        what = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
-        raise ValueError(f"{name} must be numbers, one per row (document), and not {what}.")
+        kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
+        raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
     try:
         with np.errstate(all="ignore"):  # what becomes infinite is refused as such
             if given.dtype == object and hasattr(values, "to_numpy"):
                 return values.to_numpy(dtype=np.float64, na_value=np.nan).reshape(given.shape)
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers, one per row (document).") from None
+        raise ValueError(f"{name} must be numbers, {what}.") from None
 
 
 def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._validation.arrays import as_vector
+from skrank._validation.arrays import as_numbers, as_vector
 from skrank._validation.parameters import (
     LEAST_LABEL,
     MOST_GRADES,
@@ -194,10 +194,7 @@ def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
 
 
 def _per_query(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, one per query.") from None
+    vector = as_numbers(name, values, "one per query")
     if vector.shape != (n_queries,):
         raise ValueError(
             f"{name} has shape {vector.shape} for {n_queries} queries: give one entry per query."

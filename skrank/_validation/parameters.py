@@ -77,12 +77,12 @@ def check_cutoff(k: object) -> int | None:
     return None if k is None else check_count("k", k, "the number of top ranks that count")
 
 
-def check_count(parameter: str, value: object, meaning: str) -> int:
-    """`value` as an int of at least 1."""
+def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:
+    """`value` as an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
-    if value < 1:
-        raise ValueError(f"{parameter}={value} must be at least 1: {meaning}.")
+    if value < least:
+        raise ValueError(f"{parameter}={value} must be at least {least}: {meaning}.")
     if value > MOST_RANKS:
         raise ValueError(f"{parameter}={value} is beyond {MOST_RANKS}: leave it out for no limit.")
     return int(value)
@@ -210,6 +210,35 @@ def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
             f"{parameter}={margin!r} must be a number above 0, or one below and one above 0."
         )
     return low, high
+
+
+def check_result(parameter: str, value: Any, kind: type[T], source: str) -> T:
+    """`value` if it is what `source` returns."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{parameter} is of type {type(value).__name__}: pass what {source} returns."
+        )
+    return value
+
+
+def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
+    """A DataFrame of one row or more, with some columns among others."""
+    missing = sorted(set(columns) - set(getattr(table, "columns", ())))
+    n_rows = len(table) if hasattr(table, "columns") else 0
+    if missing or not n_rows:
+        raise ValueError(
+            f"{parameter} has {n_rows} rows and lacks {missing}: pass a DataFrame of one row or "
+            f"more, with the columns {', '.join(columns)}."
+        )
+
+
+def several(parameter: str, given: Any, one: tuple[type, ...]) -> list[Any]:
+    """The things of a sequence, or the one thing that was given, of one of some types."""
+    if isinstance(given, one):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{parameter}={given!r} must be one of a kind or a sequence of them.")
+    return list(given)
 
 
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._validation.arrays import check_same_index
+from skrank._validation.arrays import as_numbers, check_same_index
 from skrank._validation.parameters import check_choice, check_count
 
 NAN_CHOICES = ("drop", "raise")
@@ -16,10 +16,7 @@ LEAST_WEIGHT = 1e-12  # as a share of the largest: of a lower weight nothing is 
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
     check_choice("nan", nan, NAN_CHOICES)
-    try:
-        matrix = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("scores must be numbers, of queries (rows) x systems (columns).") from None
+    matrix = as_numbers("scores", scores, "of queries (rows) x systems (columns)")
     if matrix.ndim != 2:
         raise ValueError(
             f"scores has shape {matrix.shape}: pass queries x systems, one row per query and one "
@@ -75,10 +72,7 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranking(name: str, values: ArrayLike) -> np.ndarray:
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, one per system.") from None
+    vector = as_numbers(name, values, "one per system")
     if vector.ndim != 1 or len(vector) < 2:
         raise ValueError(
             f"{name} has shape {vector.shape}: pass one score per system, for at least 2 systems."
@@ -93,10 +87,7 @@ def _ranking(name: str, values: ArrayLike) -> np.ndarray:
 
 def check_p_values(p_values: ArrayLike) -> np.ndarray:
     """Probabilities as a float64 array."""
-    try:
-        p = np.asarray(p_values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("p_values must be numbers in [0, 1].") from None
+    p = as_numbers("p_values", p_values, "all of them in [0, 1]")
     bad = np.argwhere(~((p >= 0) & (p <= 1)))
     if len(bad):
         place = ", ".join(map(str, bad[0]))
@@ -116,10 +107,7 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
     """One weight per query, or None where all are the same."""
     if weights is None:
         return None
-    try:
-        vector = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("weights must be numbers, one per query.") from None
+    vector = as_numbers("weights", weights, "one per query")
     if vector.shape != (n_queries,):
         raise ValueError(f"weights has shape {vector.shape}: pass one per query ({n_queries}).")
     bad = np.flatnonzero(~((vector >= 0) & np.isfinite(vector)))
@@ -141,11 +129,8 @@ def _relative(weights: np.ndarray) -> np.ndarray:
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Values of queries x columns, NaN = none, and the weight of each; two or more count."""
-    try:
-        matrix = np.asarray(values, dtype=np.float64)
-        weight = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("values and weights must be numbers.") from None
+    matrix = as_numbers("values", values, "one per query")
+    weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2:
@@ -177,10 +162,7 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
 
 def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
     """Labels of two or more assessors as a float64 matrix; NaN = not judged."""
-    try:
-        table = np.asarray(labels, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, of one length: labels of documents.") from None
+    table = as_numbers(name, labels, "labels of documents")
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise ValueError(f"{name} has shape {table.shape}: pass documents x assessors.")
     if (np.abs(table) > LARGEST).any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +54,9 @@ def label_probabilities(
         columns = check_scale(label_model.classes_)
         probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
     else:
-        probabilities = np.asarray(label_model, dtype=np.float64)
+        probabilities = check.as_numbers(
+            "label_model", cast("ArrayLike", label_model), "of rows x grades"
+        )
         if probabilities.ndim != 2:
             raise ValueError(
                 f"label_model has shape {probabilities.shape}: give one column per grade."
@@ -77,10 +79,7 @@ def _is_classifier(label_model: ArrayLike | Classifier) -> TypeGuard[Classifier]
 
 def check_scale(grades: ArrayLike) -> np.ndarray:
     """Grades as ascending distinct labels of at least 0."""
-    try:
-        values = np.asarray(grades, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        raise ValueError(f"grades={grades!r} must be numbers, such as range(5).") from None
+    values = check.as_numbers("grades", grades, "such as range(5)").reshape(-1)
     if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
         raise ValueError(f"grades={values.tolist()} must be finite labels of at least 0.")
     if (np.diff(values) <= 0).any():

@@ -61,7 +61,7 @@ def sampling_distribution(
     >>> sampling_distribution(m, costs=[2, 1]).round(3)
     array([0.454, 0.546])
     """
-    n_queries = len(moments.first)
+    n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
     check.check_number("mixing", mixing, 0, 1)
     p = np.full(n_queries, 1 / n_queries)
     if frequencies is not None:

@@ -149,13 +149,15 @@ def simulate(
     p = np.full(n_queries, 1 / n_queries)
     if frequencies is not None:
         p = check.check_frequencies("frequencies", frequencies, n_queries)
-    limits = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
+    limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))
     if limits.ndim > 1 or not (limits > 0).all():
         raise ValueError(f"budgets={limits.tolist()} must be positive numbers.")
     n_campaigns = check.check_count("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if estimator == "assisted" and moments is None:
         raise ValueError('estimator="assisted" needs moments=, what a label model expects.')
+    if moments is not None:
+        check.check_result("moments", moments, Moments, "active.label_moments")
     deviation = None if moments is None else moments.deviation(p)
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")

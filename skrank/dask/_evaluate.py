@@ -20,9 +20,9 @@ from skrank.evaluation._evaluate import (
     DEFAULT_METRICS,
     MeasuredQueries,
     Report,
-    chosen_metrics,
     measure,
     report_of,
+    unique_metrics,
 )
 from skrank.metrics import Metric
 
@@ -81,7 +81,7 @@ def evaluate(
     precision@1    0.50
     Name: mean, dtype: float64
     """
-    chosen, max_grade = chosen_metrics(metrics), check.check_max_grade(max_grade)
+    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     pieces = aligned_pieces(
         {
             "relevance": relevance,

@@ -168,11 +168,11 @@ def load_letor(
     folder = Path(folder)
     splits = _find_splits(folder)
     if fold is not None:
-        if fold not in splits:
+        if fold not in list(splits):
             raise ValueError(f"fold={fold!r}: {folder} has the folds {_listed(splits)}")
         splits = {fold: splits[fold]}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
-    collection = LETOR(_read_files(paths, np.dtype(dtype)), splits)
+    collection = LETOR(_read_files(paths, _number_type(dtype)), splits)
     if any(len(part) > 1 for parts in splits.values() for part in parts):
         _check_disjoint(collection.files)
     return collection if fold is None else collection.fold(fold)
@@ -256,6 +256,16 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     if not lines.qid:
         raise ValueError(f"{path} holds no rows: replace it by the whole file")
     return X, np.where(labels == -1, np.nan, labels), lines.qid
+
+
+def _number_type(dtype: DTypeLike) -> np.dtype[Any]:
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "iuf":
+        raise ValueError(f"dtype={dtype!r}: give a type of numbers, such as numpy.float32")
+    return found
 
 
 def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:

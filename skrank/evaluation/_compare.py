@@ -185,7 +185,7 @@ def compare(
     0    new       0.075  0.027  0.123   0.001    35
     1  other       0.012 -0.021  0.045   0.412    32
     """
-    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    chosen = unique_metrics(metrics)
     _pairs(systems, baseline)
     _check_correction(test, correction)
     scores = {f"system {name!r}": values for name, values in systems.items()}

@@ -146,7 +146,7 @@ def evaluate(
     gap         0.7500 0.0000 1.0000 0.3536        2      0
     precision@1 0.5000 0.0000 1.0000 0.7071        2      0
     """
-    chosen = chosen_metrics(metrics)
+    chosen = unique_metrics(metrics)
     max_grade = check.check_max_grade(max_grade)
     check.check_same_index(
         {
@@ -240,17 +240,12 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
     )
 
 
-def chosen_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
-    """The metrics that a caller asks for: one or several, by their full names."""
-    return unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
-
-
-def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
+def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
     """Metrics by their full name, or by the name that another tool gives them, each once.
 
     Parameters
     ----------
-    metrics : names or Metrics
+    metrics : name or Metric, or several
 
     Returns
     -------
@@ -262,7 +257,7 @@ def unique_metrics(metrics: Sequence[str | Metric]) -> dict[str, Metric]:
         If there is none, or one is given twice.
     """
     chosen: dict[str, Metric] = {}
-    for item in metrics:
+    for item in check.several("metrics", metrics, (str, Metric)):
         for name, one in columns(item).items():
             if name in chosen:
                 raise ValueError(f"metric {name!r} is given twice: each has one column.")

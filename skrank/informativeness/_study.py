@@ -257,7 +257,7 @@ def study(
     condensed = check.check_flag("condensed", condensed)
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
     top = check.check_max_grade(max_grade)
-    chosen = unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+    chosen = unique_metrics(metrics)
     for name, one in chosen.items():
         if one.condensed and not condensed:
             raise ValueError(

@@ -65,4 +65,6 @@ class InfAP(Metric):
         """Read by a kernel of its own."""
         needed = np.zeros(len(scale.judgments.queries), np.int64)
         found = scale.labels >= self.rel
-        return StrictTables("infap", "inferred", found, scale.unjudged, needed)
+        return StrictTables(
+            "infap", "inferred", found, scale.unjudged, needed, scale.judgments.queries.ids
+        )

@@ -78,7 +78,9 @@ class InterpolatedPrecision(Metric):
         found = scale.labels >= self.rel
         relevant = scale.totals(found)
         needed = _whole(self.recall * relevant, self.rounding).astype(np.int64)
-        return StrictTables("iprec", "interpolated", found, scale.unjudged, needed)
+        return StrictTables(
+            "iprec", "interpolated", found, scale.unjudged, needed, scale.judgments.queries.ids
+        )
 
 
 def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
@@ -129,15 +129,19 @@ class QueryTimeSeriesSplit(QuerySplitter):
         place = np.empty(n_queries, np.int64)
         place[np.argsort(times, kind="stable")] = np.arange(n_queries)
         row_place = place[codes]
+        gap = check.check_count("gap", self.gap, "the queries left out before a test part", 0)
+        for name in ("max_train_size", "test_size"):
+            if getattr(self, name) is not None:
+                check.check_count(name, getattr(self, name), "a number of queries")
         size = self.test_size or n_queries // (self.n_splits + 1)
         first = n_queries - self.n_splits * size
-        if size < 1 or first - self.gap < 1:
+        if size < 1 or first - gap < 1:
             raise ValueError(
                 f"{self!r} finds no training query for its first split among {n_queries} queries: "
                 "lower n_splits, test_size or gap."
             )
         for start in range(first, n_queries, size):
-            end = start - self.gap
+            end = start - gap
             begin = 0 if self.max_train_size is None else end - self.max_train_size
             train = (row_place >= begin) & (row_place < end)
             test = (row_place >= start) & (row_place < start + size)
@@ -199,6 +203,7 @@ def query_train_test_split(
     """
     if not arrays:
         raise ValueError("there is nothing to split: pass X, y, ...")
+    check_consistent_length(*arrays)
     y = arrays[1] if len(arrays) > 1 else None
     codes, ids = query_codes(require_groups(groups, y, arrays[0], who="query_train_test_split"))
     counts = [count_queries("test_size", test_size, len(ids))]

@@ -69,6 +69,7 @@ class TauMatrixDisplay(Display):
         import pandas as pd
 
         check.check_choice("method", method, METHOD_CHOICES)
+        check.check_table("means", means, ())
         if len(means) < 2:
             raise ValueError(f"means has {len(means)} system: a ranking needs at least 2.")
         names = list(means.columns)
@@ -195,7 +196,7 @@ class MetricScatterDisplay(Display):
         what: str = "systems",
     ) -> None:
         check.check_same_index({"x": x, "y": y})
-        first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        first, second = (check.as_numbers(n, v, "one per point") for n, v in (("x", x), ("y", y)))
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError(
                 f"x has shape {first.shape} and y {second.shape}: pass one value of each per point."

@@ -60,8 +60,12 @@ class ASLCurveDisplay(LinesDisplay):
     """
 
     def __init__(self, powers: Mapping[str, DiscriminativePower]) -> None:
-        if not powers:
+        if not isinstance(powers, Mapping) or not powers:
             raise ValueError("powers is empty: pass what discriminative_power found, by metric.")
+        for name, power in powers.items():
+            check.check_result(
+                f"powers[{name!r}]", power, DiscriminativePower, "stats.discriminative_power"
+            )
         if len({one.alpha for one in powers.values()}) > 1:
             raise ValueError("powers are of several alpha: their curves have one line to cross.")
         self.powers = dict(powers)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
+from skrank import _validation as check
 from skrank.plotting._display import Display
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class CampaignDisplay(Display):
     def __init__(
         self, progress: pd.DataFrame, *, budget: float | None = None, label: str | None = None
     ) -> None:
+        check.check_table("progress", progress, ("cost", "value", "low", "high"))
         self.progress = progress
         self.budget = budget
         self.label = label

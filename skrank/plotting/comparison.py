@@ -76,10 +76,7 @@ class QueryComparisonDisplay(Display):
         metric: str | Metric = "gap",
         names: Sequence[str] = ("a", "b"),
     ) -> None:
-        import pandas as pd
-
-        self.values_a = pd.Series(values_a, dtype=np.float64)
-        self.values_b = pd.Series(values_b, dtype=np.float64)
+        self.values_a, self.values_b = _series("values_a", values_a), _series("values_b", values_b)
         if not self.values_a.index.equals(self.values_b.index):
             raise ValueError(
                 f"values_a is of {len(self.values_a)} queries and values_b of "
@@ -271,6 +268,15 @@ class QueryComparisonDisplay(Display):
     def _count(self, what: str) -> str:
         text = f"{len(self.difference)} {what}"
         return f"{text}; not defined on {self.n_empty} more" if self.n_empty else text
+
+
+def _series(name: str, values: ArrayLike) -> pd.Series:
+    """Values by query."""
+    import pandas as pd
+
+    if isinstance(values, pd.Series):
+        return pd.Series(check.as_numbers(name, values, "one per query"), values.index)
+    return pd.Series(check.as_vector(name, values))
 
 
 def _check_names(names: Sequence[str]) -> tuple[str, str]:

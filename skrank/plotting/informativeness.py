@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._typing import Options
+from skrank.informativeness import Study
 from skrank.metrics import metric
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import LinesDisplay, choose, colour
@@ -17,8 +19,6 @@ from skrank.plotting._triangle import draw_triangle
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
-
-    from skrank.informativeness import Study
 
 _ERROR = "RMS error of precision\nmean of {} lists"
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
@@ -83,7 +83,7 @@ class InformativenessDisplay(LinesDisplay):
     scatter_: PathCollection | None
 
     def __init__(self, study: Study) -> None:
-        self.study = study
+        self.study = check.check_result("study", study, Study, "informativeness.study")
         candidates = {
             name: one.thresholds
             for name in study.metrics
@@ -187,7 +187,8 @@ class InformativenessDisplay(LinesDisplay):
 
     def _levels(self, rel: Sequence[float] | None) -> list[float]:
         known = self.study.rel.tolist()
-        for level in rel or []:
+        levels = known if rel is None else list(check.check_numbers("rel", rel))
+        for level in levels:
             if level not in known:
                 raise ValueError(f"rel={level:g} is not in the study, which has {known}.")
-        return known if rel is None else [float(level) for level in rel]
+        return levels

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank.plotting._display import Display, choose
 
 if TYPE_CHECKING:
@@ -68,12 +69,7 @@ class IntervalDisplay(Display):
         title: str | None = None,
         reference: float | None = None,
     ) -> None:
-        missing = {"value", "low", "high"} - set(table.columns)
-        if missing or not len(table):
-            raise ValueError(
-                f"table has {len(table)} rows and lacks {sorted(missing)}: pass at least one row, "
-                "with value, low and high."
-            )
+        check.check_table("table", table, ("value", "low", "high"))
         self.table = table.sort_values("value", kind="stable")
         self.label = label
         self.title = title

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.stats
 
+from skrank import _validation as check
 from skrank._typing import Options
 from skrank.plotting._display import Display
 from skrank.stats import BayesianComparison
@@ -55,6 +56,7 @@ class PosteriorDisplay(Display):
     """
 
     def __init__(self, found: BayesianComparison, *, names: Sequence[str] | None = None) -> None:
+        check.check_result("found", found, BayesianComparison, "stats.bayesian_comparison")
         n_systems = int(found.pairs.max()) + 1
         names = [str(i) for i in range(n_systems)] if names is None else list(map(str, names))
         if len(names) < n_systems:

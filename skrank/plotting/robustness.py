@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from skrank import _validation as check
+from skrank.incompleteness import Robustness
 from skrank.metrics import metric
 from skrank.plotting._display import LinesDisplay, choose, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from skrank.incompleteness import Robustness
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",
@@ -69,7 +68,9 @@ class RobustnessDisplay(LinesDisplay):
     """
 
     def __init__(self, robustness: Robustness) -> None:
-        self.robustness = robustness
+        self.robustness = check.check_result(
+            "robustness", robustness, Robustness, "incompleteness.robustness"
+        )
 
     def plot(
         self,

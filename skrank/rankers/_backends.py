@@ -30,6 +30,10 @@ _CLASSIFIERS = {
 
 def backend_of(estimator: Estimator) -> Backend:
     """How an estimator is trained."""
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(
+            f"estimator={estimator!r} has no fit: pass an estimator, such as lightgbm.LGBMRanker()."
+        )
     names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
     if ("sklearn", "Pipeline") in names and backend_of(estimator.steps[-1][1]).ranks:
         inner = type(estimator.steps[-1][1]).__name__

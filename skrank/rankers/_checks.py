@@ -75,11 +75,16 @@ def check_parameters(
     ):
         _check_patience(ranker.estimator)
     if ranker.early_stopping_rounds is not None:
-        check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
+        _check_rounds(ranker.early_stopping_rounds)
         if X_val is not None or ranker.validation_fraction is not None:
             _check_not_dart(ranker.estimator)
     if ranker.max_queries is not None:
         check.check_count("max_queries", ranker.max_queries, "training queries to use")
+
+
+def _check_rounds(rounds: object) -> None:
+    if not (isinstance(rounds, str) and rounds == "auto"):
+        check.check_count("early_stopping_rounds", rounds, 'rounds without improvement, or "auto"')
 
 
 def check_start(ranker: Estimator, backend: Backend) -> None:
@@ -117,12 +122,11 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
     """Warn of parameters of early stopping that have no effect, for nothing is validated on."""
     if validates:
         return
-    usual = (None, type(ranker)(None).early_stopping_rounds)
     given = [
         name
         for name, unused in (
             ("eval_metric", ranker.eval_metric is None),
-            ("early_stopping_rounds", ranker.early_stopping_rounds in usual),
+            ("early_stopping_rounds", ranker.early_stopping_rounds in (None, "auto")),
         )
         if not unused
     ]

@@ -55,10 +55,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping, alike in their numbers of
         relevant documents. Default: none, and no early stopping unless `fit` gets `X_val`.
-    early_stopping_rounds : int or None, default=50
-        Rounds without improvement after which training stops, where there is validation. None:
-        values are recorded, and training goes on to the end. Without validation it always does,
-        and warns if `eval_metric` or another number of rounds is given.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Rounds without improvement after which training stops, where there is validation; "auto" is
+        50. None: values are recorded, and training goes on to the end. Without validation it always
+        does, and warns if `eval_metric` or a number of rounds is given.
     refit : bool, default=False
         After early stopping on held-out queries, train on all queries for as many rounds as were
         best.
@@ -154,7 +154,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         objective: str | Metric | Objective | None = None,
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
         validation_fraction: float | None = None,
-        early_stopping_rounds: int | None = 50,
+        early_stopping_rounds: int | str | None = "auto",
         refit: bool = False,
         init: str | Estimator | None = None,
         init_scale: float | None = 1.0,

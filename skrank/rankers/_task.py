@@ -13,6 +13,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 
 _OWN_METRIC = "ndcg@10"  # early stopping of rankers whose objective is their own
+_USUAL_ROUNDS = 50  # without improvement, unless another number is given
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def task_of(
     estimator: Estimator,
     objective: str | Metric | Objective | None,
     eval_metric: str | Metric | Sequence[str | Metric] | None,
-    rounds: int | None,
+    rounds: int | str | None,
     *,
     trains_objective: bool,
 ) -> Task:
@@ -57,8 +58,8 @@ def task_of(
         chosen = next((one.metric for one in terms if hasattr(one, "metric")), None)
     if chosen is None and trains_objective and not _has_own_metric(estimator):
         chosen = _OWN_METRIC
-    several = [chosen] if isinstance(chosen, (str, Metric)) else chosen
-    return Task(trained_on, {} if several is None else unique_metrics(several), rounds)
+    metrics = {} if chosen is None else unique_metrics(chosen)
+    return Task(trained_on, metrics, _USUAL_ROUNDS if isinstance(rounds, str) else rounds)
 
 
 def _has_own_metric(estimator: Estimator) -> bool:

@@ -236,7 +236,7 @@ def evaluate(
     given["condensed"] = check.check_flag("judged_only", judged_only) or None
     chosen = {
         name: _changed(one, {key: value for key, value in given.items() if value is not None})
-        for name, one in _metrics(metrics).items()
+        for name, one in unique_metrics(metrics).items()
     }
     top = check.check_max_grade(max_grade)
     if depth is not None:
@@ -255,10 +255,6 @@ def evaluate(
             found = together(job.measure(sources))
     warn_missing(found.lacks)
     return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
-
-
-def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
-    return unique_metrics([metrics] if isinstance(metrics, (str, Metric)) else metrics)
 
 
 def _changed(one: Metric, given: dict[str, Any]) -> Metric:

@@ -41,6 +41,11 @@ def opened(source: Source, form: Form) -> Source | Columns:
     ValueError
         With the name of the file, if it cannot be read.
     """
+    if not (isinstance(source, (str, os.PathLike)) or hasattr(source, "read")):
+        raise TypeError(
+            f"{form.kind} of type {type(source).__name__} cannot be read: pass a path, a file "
+            "object, or a mapping or table of them in memory."
+        )
     name = source_name(source)
     data: bytes | None = None
     if isinstance(source, (str, os.PathLike)):

@@ -63,6 +63,8 @@ def ir_measure(name: str | Metric) -> Any:
     counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
 
     def value(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-        return 0.0 if run.empty else float(evaluate(qrels, run, counted).per_query.iloc[0, 0])
+        if run.empty or qrels.empty:  # ir_measures leaves out queries that have no judgments
+            return 0.0
+        return float(evaluate(qrels, run, counted).per_query.iloc[0, 0])
 
     return ir_measures.define_byquery(value, name=str(one), support_cutoff=False)

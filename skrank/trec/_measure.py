@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.plan import average
 from skrank._engine.threads import limit_threads, thread_count
 from skrank._progress import Bar
@@ -55,7 +56,7 @@ class Runs:
         elif _is_one(runs):
             sources = [runs]
         else:
-            sources = list(runs)
+            sources = check.several("runs", runs, ())
             if sources and is_record(sources[0], RUNS):
                 sources = [sources]
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from skrank import _validation as check
 from skrank._engine.names import columns
 from skrank._engine.peer_names import TREC_EVAL, split_prefix, split_trec
-
-if TYPE_CHECKING:
-    from skrank.trec._evaluate import TrecReport
+from skrank.trec._evaluate import TrecReport
 
 
 def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
@@ -35,6 +32,7 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     num_q                 	all	1
     P_5                   	all	0.2000
     """
+    check.check_result("report", report, TrecReport, "trec.evaluate")
     names = sorted(report.mean.columns, key=_place)
     counts = {name: next(iter(columns(name).values())).average == "sum" for name in names}
     shown = {name: _printed(split_prefix(name)[1]) for name in names}

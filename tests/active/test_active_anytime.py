@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from test_active_campaign import SCORES, answer, comparator, data, evaluator
 
 import skrank
 from skrank._engine.judgments import Judgments
@@ -18,6 +17,7 @@ from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._moments import evaluate, prepare
 from skrank.active._weighing import Known
 from skrank.metrics import registered
+from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator
 
 N = 60
 RANDOM = np.random.default_rng(0)

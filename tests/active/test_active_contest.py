@@ -8,7 +8,6 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from test_active_campaign import SCORES, answer, comparator, data, evaluator, run
 
 import skrank
 from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, simulate
@@ -17,6 +16,7 @@ from skrank.active._estimate import estimate
 from skrank.active._intervals import certainty
 from skrank.active._weighing import repeated_mean
 from skrank.plotting import CampaignDisplay
+from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator, run
 
 THREE = SCORES | {"truth": data.relevance + 0.0}
 

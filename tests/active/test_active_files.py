@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_active_campaign import answer, data, evaluator
 
 import skrank
 from skrank.active import ActiveEvaluator, _files
+from tests.helpers.campaigns import answer, data, evaluator
 
 
 @pytest.fixture

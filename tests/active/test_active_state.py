@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from test_active_campaign import answer, both, data, evaluator, run
 
 from skrank.active import ActiveComparator, ActiveEvaluator
+from tests.helpers.campaigns import answer, both, data, evaluator, run
 
 
 @pytest.mark.parametrize("ids", ["int", "str"])

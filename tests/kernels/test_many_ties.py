@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank._kernels import cascade
+from skrank._kernels import cascade, passing
 from skrank._kernels.arguments import Cascade, Ranked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,8 @@ labels = np.arange(1_000_000) % 2
 print(skrank.metric("err", max_grade=4)(labels, np.zeros(1_000_000)))
 print(skrank.metric("err", max_grade=4)(labels * 0 + 1, np.zeros(1_000_000)))
 print(skrank.metric("err", max_grade=4)(labels * 4, np.zeros(1_000_000)))
+for top in (10, 20):  # users who go on for long
+    skrank.metric("err", max_grade=top)(labels, np.zeros(1_000_000))
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -82,6 +84,54 @@ def test_the_cut_changes_nothing(case):
         form = Cascade(stop, shown, depth)
         cascade.values(0, 1, np.array([0, n]), lists, form, np.ones(1), out)
         assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
+
+
+def in_turn(counts, rhos, shown):
+    """Chances of passing, the documents added one after the other: n squared steps."""
+    n = np.arange(shown + 1.0)
+    passes, known = np.where(n == 0, 1.0, 0.0), 0
+    for count, rho in zip(counts, rhos, strict=True):
+        for _ in range(count):
+            known += 1
+            share = np.minimum(n / known, 1)
+            passes[1:] = (1 - share[1:]) * passes[1:] + share[1:] * (1 - rho) * passes[:-1]
+    return passes
+
+
+@pytest.mark.parametrize(
+    ("counts", "rhos"),
+    [
+        ([5000, 3000], [0, 1 / 1024]),
+        ([7000, 1500, 400, 100], [0, 1e-3, 3e-3, 7e-3]),
+        ([9000, 9, 2], [1e-4, 0.999, 0]),
+        ([8000, 5, 1], [0, 1e-4, 1]),  # the last one may hold a user anywhere
+        ([6000, 1200], [0, 1]),
+        ([4000, 3000], [1e-5, 2e-5]),
+    ],
+)
+def test_groups_of_ties_that_are_put_together(counts, rhos):
+    """As one after the other, down to the last digits; long stretches are interpolated."""
+    shown = sum(counts)
+    exact = in_turn(counts, rhos, shown)
+    passes, known = (1 - rhos[0]) ** np.arange(shown + 1.0), counts[0]
+    powers = np.empty(shown + 1)
+    for count, rho in zip(counts[1:], rhos[1:], strict=True):
+        joined = np.empty(shown + 1)
+        passing.join(known, count, 1 - rho, known + count, passes, powers, joined)
+        passes, known = joined, known + count
+    assert_allclose(passes, exact, rtol=1e-11, atol=1e-18)
+
+
+@pytest.mark.parametrize("top", [8, 12, 20])
+def test_a_long_block_is_worth_what_its_documents_are(top):
+    """Both ways to the worth of a block."""
+    labels = np.repeat([0, 1, 3], [9000, 2000, 50])
+    stop = (2.0 ** np.arange(top + 1) - 1) / 2.0**top
+    counts, rhos = [9000, 2000, 50], stop[[0, 1, 3]]
+    passes = in_turn(counts, rhos, len(labels))
+    worth = (passes[:-1] - passes[1:]) @ (1 / np.arange(1.0, len(labels) + 1))
+    found = skrank.metric("err", max_grade=top)(labels, np.zeros(len(labels)))
+    assert_allclose(found, worth, rtol=1e-9)
 
 
 def test_documents_worth_nothing():

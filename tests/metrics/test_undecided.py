@@ -68,6 +68,13 @@ def test_ties_that_do_not_change_inferred_precision():
     assert min(taken, refused) > 20
 
 
+@pytest.mark.parametrize("name", ["infap", "iprec", "iap"])
+def test_the_query_whose_ties_matter_is_named(name):
+    labels, scores, groups = [1, 0, 1, 0], [2, 1, 1, 1], ["first", "first", "second", "second"]
+    with pytest.raises(ValueError, match="tied documents in query 'second': break the ties"):
+        skrank.metric(name)(labels, scores, groups=groups)
+
+
 def test_ties_of_a_label_and_none_and_of_two_relevant_labels():
     assert skrank.metric("iprec(recall=1)")([1, 0, NAN], [2, 1, 1]) == 1
     assert skrank.metric("infap")([1, 0, NAN, 2, 1], [3, 1, 1, 2, 2]) > 0.99

@@ -59,6 +59,7 @@ def test_validation_columns_in_another_order_are_refused(estimator):
     [
         ({"eval_metric": "gap"}, "eval_metric"),
         ({"early_stopping_rounds": 7}, "early_stopping_rounds"),
+        ({"early_stopping_rounds": 50}, "early_stopping_rounds"),  # also the usual number
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
@@ -78,6 +79,24 @@ def test_training_to_the_end_on_purpose_warns_of_nothing():
         GroupedRanker(lgbm()).fit(X, Y)
         GroupedRanker(lgbm(), early_stopping_rounds=None).fit(X, Y)
         GroupedRanker(lgbm(), eval_metric="gap", **STOP).fit(X, Y)
+
+
+def test_the_usual_number_of_rounds_is_50(monkeypatch):
+    seen = []
+
+    def noting(rounds, **rest):
+        seen.append(rounds)
+        return early_stopping(rounds, **rest)
+
+    early_stopping = lightgbm.early_stopping
+    monkeypatch.setattr(lightgbm, "early_stopping", noting)
+    usual = GroupedRanker(lgbm(), validation_fraction=0.25, random_state=0)
+    assert clone(usual).get_params()["early_stopping_rounds"] == "auto"
+    for ranker in (usual, clone(usual).set_params(early_stopping_rounds=50)):
+        ranker.fit(X, Y)
+    assert seen == [50, 50]
+    with pytest.raises(ValueError, match="early_stopping_rounds='never' must be an integer"):
+        clone(usual).set_params(early_stopping_rounds="never").fit(X, Y)
 
 
 @pytest.mark.parametrize("estimator", [lgbm(boosting_type="dart"), xgb(booster="dart")], ids=repr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,9 +50,6 @@ def test_arrays(data, name, size):
         assert np.isfinite(found).all()
 
 
-VALUES = (None, True, False, 0, 1, 2, -1, 10**400, 2**31, 0.5, odd.NAN, odd.INF, 1e308, "", "a",
-          "stable", "nDCG", [], [0.5, 0.5], [1], [0, 1, 2], {}, {0: 0, 1: 1}, {"a": 1}, (1, 2), 1j,
-          b"x", np.float32(0.5), np.int8(3), np.array([0.5, 0.5]), pd.NA, object)  # fmt: skip
 FIELDS = sorted(
     (name, field)
     for name, cls in metrics.registered().items()
@@ -63,7 +59,7 @@ LABELS, SCORES = [1, 0, 2, np.nan], [4.0, 3.0, 1.0, 2.0]
 
 
 @settings(SETTINGS, max_examples=1500)
-@given(st.sampled_from(FIELDS), st.sampled_from(VALUES))
+@given(st.sampled_from(FIELDS), odd.anything)
 def test_parameters_of_metrics(field, value):
     """A metric of any parameters has a name that parses back, and a value in its range."""
     name, parameter = field
@@ -76,7 +72,7 @@ def test_parameters_of_metrics(field, value):
 
 
 @settings(SETTINGS, max_examples=1000)
-@given(st.text("gapndcG@10()=,.+*'[]{}: -_xé\n\0", max_size=14) | st.sampled_from(VALUES))
+@given(st.text("gapndcG@10()=,.+*'[]{}: -_xé\n\0", max_size=14) | odd.anything)
 def test_names_of_metrics(text):
     found = odd.outcome(lambda: skrank.metric(text))
     assert isinstance(found, (skrank.Metric, ValueError, TypeError))

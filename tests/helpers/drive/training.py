@@ -1,0 +1,379 @@
+"""Objectives, what boosters call, scorers and rankers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression, Ridge
+
+import skrank
+from skrank import objectives
+from tests.helpers import odd
+from tests.helpers.catalogue import Lists, trainable
+from tests.helpers.drive import Call, case, within
+from tests.helpers.drive.measures import CATALOGUE, literal_mean
+from tests.helpers.lambdarank_cases import literal
+
+TRAINABLE = [point for point in CATALOGUE if trainable(point)]
+SOFT = ("gap", "ap", "ndcg", "ndcg@3")
+GRADES = st.integers(0, 3).map(float)
+SCORES = st.integers(-9, 9).map(lambda n: n / 2)
+
+
+def rows_of(draw, least=2, most=8):
+    """Labels, scores and queries of rows, those of a query together."""
+    size = draw.size(least, most)
+    first = draw.size(1, size)
+    groups = np.where(np.arange(size) < first, 0, 1)
+    return (
+        draw.vector(GRADES, size, odd.labels),
+        draw.vector(SCORES, size, odd.scores),
+        draw(st.just(groups), odd.arrays(odd.ids, size)),
+    )
+
+
+def gradient_of(make, draw, balanced=True, check=None):
+    """A call of an objective: numbers, with a curvature of at least 0, which sum to 0."""
+    labels, scores, groups = rows_of(draw)
+
+    def right(found):
+        grad, hess = found
+        assert np.isfinite(found).all()
+        assert (hess >= 0).all()
+        if balanced:
+            assert abs(grad.sum()) <= 1e-9 * max(1.0, abs(grad).sum())
+        if check is not None and not draw.is_odd:
+            check(Lists(odd.as_floats(labels), odd.as_floats(scores), groups), found)
+
+    return Call(lambda: make()(labels, scores, groups=groups), right)
+
+
+PAIRS = {
+    "sigmoid": st.floats(0.1, 3), "truncation_level": st.integers(1, 5), "norm": st.booleans(),
+    "pairs": st.sampled_from(("all", "adjacent")), "random_state": st.integers(0, 9),
+    "tie_order": st.sampled_from(("random", "stable")), "perturbations": st.integers(1, 3),
+    "temperature": st.floats(0.1, 2),
+}  # fmt: skip
+
+
+@case("objectives.LambdaRank")
+def _(draw):
+    point = draw.pick(*TRAINABLE)
+    options = {"sigmoid": draw(st.floats(0.1, 3)), "norm": draw(st.booleans())}
+    options["truncation_level"] = draw(st.sampled_from((None, 1, 3)))
+
+    def check(data, found):
+        for one, exact in zip(found, literal(point, data, **options), strict=True):
+            np.testing.assert_allclose(one, exact, rtol=0, atol=1e-9 * max(1, abs(exact).max()))
+
+    stable = options | {"tie_order": draw(st.just("stable"))}
+    return gradient_of(lambda: objectives.LambdaRank(point.metric, **stable), draw, check=check)
+
+
+@case("objectives.LambdaLoss")
+def _(draw):
+    pairs = {name: one for name, one in PAIRS.items() if name != "pairs"}
+    options = draw.options(**pairs, mu=st.floats(0, 20))
+    metric = draw.of("ndcg", "ndcg@3", "dcg")
+    return gradient_of(lambda: objectives.LambdaLoss(metric, **options), draw)
+
+
+@case("objectives.UnbiasedLambdaRank")
+def _(draw):
+    pairs = {name: one for name, one in PAIRS.items() if name != "pairs"}
+    options = draw.options(**pairs, bias_norm=st.floats(0, 1), max_position=st.integers(1, 9))
+    metric = draw.of("gap", "ndcg@3", "ap", "precision@2")
+    return gradient_of(lambda: objectives.UnbiasedLambdaRank(metric, **options), draw)
+
+
+@case("objectives.SoftRank")
+def _(draw):
+    options = draw.options(sigma=st.floats(0.1, 3), relative=st.booleans())
+    metric = draw.of(*SOFT)
+    return gradient_of(lambda: objectives.SoftRank(metric, **options), draw)
+
+
+@case("objectives.AdditivePositionBias")
+def _(draw):
+    options = draw.options(
+        max_position=st.integers(1, 9), learning_rate=st.floats(0.01, 1),
+        regularization=st.floats(0, 1),
+    )  # fmt: skip
+    inner = draw(st.just(skrank.LambdaRank("ndcg")))
+    return gradient_of(lambda: objectives.AdditivePositionBias(inner, **options), draw)
+
+
+@case("objectives.Softmax")
+def _(draw):
+    options = draw.options(
+        gain=st.sampled_from(("exp2", "linear")), random_gains=st.booleans(),
+        random_state=st.integers(0, 9),
+    )  # fmt: skip
+    return gradient_of(lambda: objectives.Softmax(**options), draw)
+
+
+@case("objectives.SquaredError")
+def _(draw):
+    options = draw.options(
+        gain=st.sampled_from(("exp2", "linear")), max_grade=st.just(3), centered=st.booleans()
+    )
+    return gradient_of(lambda: objectives.SquaredError(**options), draw, balanced=False)
+
+
+@case("objectives.ObjectiveMixture")
+def _(draw):
+    parts = ((0.5, skrank.LambdaRank("gap")), (2.0, skrank.SquaredError()))
+    given = draw(st.just(parts))
+    return gradient_of(lambda: objectives.ObjectiveMixture(given), draw, balanced=False)
+
+
+@case("objectives.as_objective")
+def _(draw):
+    what = draw.of("gap", skrank.metric("ndcg@3"), "0.5*gap+0.5*err(max_grade=3)")
+    options = draw.options(**PAIRS)
+    return gradient_of(lambda: objectives.as_objective(what, **options), draw)
+
+
+# boosters -----------------------------------------------------------------------------------------
+
+
+class Trained:
+    """Rows as a booster hands them over: contiguous queries, and its own data set of them."""
+
+    def __init__(self, draw):
+        sizes = [draw.size(1, 4) for _ in range(draw.size(1, 3))]
+        n = sum(sizes)
+        self.sizes, self.groups = np.array(sizes), np.repeat(np.arange(len(sizes)), sizes)
+        self.labels = np.array([draw.pick(0.0, 1.0, 2.0, 3.0) for _ in range(n)])
+        self.preds = draw(
+            st.lists(SCORES, min_size=n, max_size=n).map(np.array),
+            st.lists(odd.scores, min_size=n, max_size=n).map(np.array) | odd.anything,
+        )
+
+    def dataset(self):
+        import lightgbm
+
+        return lightgbm.Dataset(
+            np.zeros((len(self.labels), 1)), self.labels, group=self.sizes, params={"verbose": -1}
+        ).construct()
+
+    def matrix(self):
+        import xgboost
+
+        return xgboost.DMatrix(np.zeros((len(self.labels), 1)), self.labels, qid=self.groups)
+
+    def lists(self):
+        return Lists(self.labels, np.asarray(self.preds, float), self.groups)
+
+
+# in `fit` and outside of a training there is no scale of grades to take
+FIXED = [p for p in CATALOGUE if not p.settled.needs_scale and p.metric.average == "macro"]
+
+
+def drive_metric(room):
+    @case(f"{room}.eval_metric")
+    def _(draw):
+        import skrank.lightgbm
+        import skrank.xgboost
+
+        data, point = Trained(draw), draw.pick(*FIXED)
+        metric = draw(st.just(point.settled))
+        way = draw.pick("fit", "train")
+
+        def call():
+            made = getattr(skrank, room).eval_metric(metric)
+            if room == "xgboost":
+                return made(data.preds, data.matrix())
+            if way == "train":
+                return made(data.preds, data.dataset())
+            return made(data.labels, data.preds, None, data.sizes)
+
+        def right(found):
+            assert isinstance(found[1], float)
+            if not draw.is_odd:
+                lists = data.lists()
+                scale = getattr(metric, "max_grade", 0) or 0
+                if lists.max_grade <= (scale or 99):
+                    expected = literal_mean(point, lists)
+                    assert found[1] == pytest.approx(expected, rel=1e-6, abs=1e-9, nan_ok=True)
+
+        return Call(call, right)
+
+
+def drive_objective(room):
+    @case(f"{room}.objective")
+    def _(draw):
+        import skrank.lightgbm
+        import skrank.xgboost
+
+        data, point = Trained(draw), draw.pick(*TRAINABLE)
+        metric, options = draw(st.just(point.metric)), {"tie_order": draw(st.just("stable"))}
+        way = draw.pick("fit", "train")
+
+        def call():
+            made = getattr(skrank, room).objective(metric, **options)
+            if room == "xgboost":
+                return made(data.preds, data.matrix())
+            if way == "train":
+                return made(data.preds, data.dataset())
+            return made(data.labels, data.preds, None, data.sizes)
+
+        def right(found):
+            grad, hess = np.asarray(found)
+            assert np.isfinite(grad).all()
+            assert (hess >= 0).all()
+            if not draw.is_odd:
+                twice = 2 if room == "xgboost" else 1
+                exact = literal(point, data.lists())
+                atol = 1e-5 * max(1, abs(exact[0]).max())
+                np.testing.assert_allclose(grad, exact[0], rtol=1e-4, atol=atol)
+                np.testing.assert_allclose(hess / twice, exact[1], rtol=1e-4, atol=atol)
+
+        return Call(call, right)
+
+
+for _room in ("lightgbm", "xgboost"):
+    drive_metric(_room)
+    drive_objective(_room)
+
+
+@case("xgboost.early_stopping")
+def _(draw):
+    import skrank.xgboost
+
+    metric, rounds = draw.of("gap@10", "error@3"), draw(st.integers(1, 99))
+    options = draw.options(
+        save_best=st.booleans(), data_name=st.just("valid"), min_delta=st.floats(0, 1)
+    )
+
+    def right(found):
+        assert found.maximize == skrank.metric(metric).greater_is_better
+
+    return Call(lambda: skrank.xgboost.early_stopping(metric, rounds, **options), right)
+
+
+DATA = skrank.datasets.make_ranking(12, n_docs=(3, 6), n_features=8, random_state=0)
+
+
+def drive_cv(room, data, params):
+    @case(f"{room}.cv")
+    def _(draw):
+        import skrank.lightgbm
+        import skrank.xgboost
+
+        options = draw.options(folds=st.integers(2, 3), seed=st.integers(0, 9)) | {
+            "objective": draw.of("gap", skrank.SoftRank("ndcg")),
+            "metrics": draw.of("gap@3", ["ndcg@3", "ap"]),
+        }
+        rounds = draw(st.integers(1, 3))
+        return Call(
+            lambda: getattr(skrank, room).cv(params, data(), rounds, **options),
+            lambda found: within(0, 1)([*found.values()] if isinstance(found, dict) else found),
+        )
+
+
+def _dataset():
+    import lightgbm
+
+    sizes = np.unique(DATA.qid, return_counts=True)[1]
+    return lightgbm.Dataset(DATA.X, DATA.relevance, group=sizes, params={"verbose": -1})
+
+
+def _matrix():
+    import xgboost
+
+    return xgboost.DMatrix(DATA.X, DATA.relevance, qid=DATA.qid)
+
+
+drive_cv("lightgbm", _dataset, {"verbosity": -1, "num_threads": 1, "num_leaves": 3})
+drive_cv("xgboost", _matrix, {"nthread": 1, "max_depth": 2})
+
+
+# scorers and rankers ------------------------------------------------------------------------------
+
+
+@case("scoring.get_scorer")
+def _(draw):
+    labels, scores, _ = rows_of(draw)
+    groups = draw(st.just(np.zeros(len(odd.of_dtype(labels, "O")), int)))
+    metric = draw.of("gap", "ap", "rr", "precision@2")
+    options = draw.options(max_grade=st.just(3), response_method=st.sampled_from(("auto",)))
+
+    class Model:
+        """Gives the column as scores."""
+
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return X
+
+    def right(found):
+        if not draw.is_odd:
+            given = {"max_grade": 3} if metric == "gap" and "max_grade" in options else {}
+            expected = skrank.metric(metric, **given)(labels, scores, groups=groups)
+            assert found == pytest.approx(expected, nan_ok=True)
+
+    return Call(
+        lambda: skrank.scorer(metric, **options)(Model(), scores, labels, groups=groups), right
+    )
+
+
+@case("scoring.RankingScorer")
+def _(draw):
+    metrics = draw.of(["gap"], ["ap", "ndcg@3"])
+    options = draw.options(max_grade=st.integers(1, 9))
+    return Call(lambda: skrank.scoring.RankingScorer(metrics, **options), repr)
+
+
+@case("scoring.get_scorer_names")
+def _(draw):
+    return Call(skrank.get_scorer_names, lambda found: [skrank.scorer(one) for one in found])
+
+
+Y = skrank.with_groups(DATA.relevance, DATA.qid)
+
+
+def fitted(draw, make):
+    """A ranker that is fitted and predicts."""
+    X, y = draw(st.just(DATA.X)), draw(st.just(Y))
+    call = lambda: make().fit(X, y).predict(X)  # noqa: E731
+    return Call(call, lambda found: np.isfinite(found).all() or pytest.fail("no scores"))
+
+
+COMMON = {
+    "scoring": st.sampled_from(("gap", "ndcg@3")), "unjudged": st.sampled_from(("raise", "drop")),
+    "max_queries": st.integers(4, 9), "random_state": st.integers(0, 9),
+}  # fmt: skip
+
+
+@case("rankers.GroupedRanker")
+def _(draw):
+    inner = draw(st.sampled_from((Ridge(), LogisticRegression(max_iter=1000))))
+    options = draw.options(**COMMON)
+    return fitted(draw, lambda: skrank.GroupedRanker(inner, **options))
+
+
+@case("rankers.LinearRanker")
+def _(draw):
+    options = draw.options(
+        **COMMON, alpha=st.floats(1e-4, 1), positive=st.booleans(), sigma=st.floats(0.1, 2),
+        validation_fraction=st.floats(0.2, 0.4), max_iter=st.integers(1, 9),
+    )  # fmt: skip
+    options.setdefault("max_iter", 5)
+    objective = draw.of("gap", "ndcg", skrank.Softmax())
+    return fitted(draw, lambda: skrank.LinearRanker(objective, **options))
+
+
+@case("with_groups")
+def _(draw):
+    labels, _, groups = rows_of(draw)
+
+    def right(found):
+        assert found.index.name == "qid"
+        if not draw.is_odd:
+            assert found.to_numpy().tolist() == odd.as_floats(labels).tolist()
+            assert found.index.tolist() == groups.tolist()
+
+    return Call(lambda: skrank.with_groups(labels, groups), right)
