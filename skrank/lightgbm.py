@@ -231,7 +231,7 @@ def cv(
     return lightgbm.cv(
         settings | {"metric": "None"},
         train_set,
-        num_boost_round,
+        check.check_count("num_boost_round", num_boost_round, "the most rounds"),
         folds=_Folds(folds, train_set, groups, seed),
         feval=_LightGBMMetric(chosen, per_query),
         callbacks=called,

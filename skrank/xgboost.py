@@ -344,7 +344,7 @@ def cv(
     result = xgboost.cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),
-        num_boost_round,
+        check.check_count("num_boost_round", num_boost_round, "the most rounds"),
         folds=[([0], [0])] * len(parts),
         obj=None if trained_on is None else _XGBoostObjective(trained_on, parts.max_grade),
         custom_metric=_XGBoostMetric(chosen, per_query, parts.max_grade),

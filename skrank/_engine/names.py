@@ -105,7 +105,7 @@ def unregister(name: str) -> None:
     Traceback (most recent call last):
     ValueError: 'gap' is a metric of skrank itself, which stays.
     """
-    if name not in _registry:
+    if not isinstance(name, str) or name not in _registry:
         raise check.unknown_name("metric", name, _registry)
     cls = _registry[name]
     if cls.__module__.startswith("skrank.metrics."):

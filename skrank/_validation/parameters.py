@@ -155,9 +155,10 @@ def check_rel(rel: object) -> float:
 
 def check_persistence(p: object) -> float:
     """The probability that a user goes to the next rank, in [0, 1)."""
-    if p == 1:
+    number = check_number("p", p, 0, 1)
+    if number == 1:
         raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
-    return check_number("p", p, 0, 1)
+    return number
 
 
 def refuse_cutoff(name: str, k: object, instead: str) -> None:

@@ -126,10 +126,11 @@ def label_moments(
     (array([0.8155]), 'exact')
     """
     both = [scores] if other is None else [scores, other]
+    seed = check.check_random_state(random_state)
     form, pool, probabilities = prepare(
-        metric, both, groups, label_model, X, grades, random_state, who="label_moments"
+        metric, both, groups, label_model, X, grades, seed, who="label_moments"
     )
-    return moments_of(form, pool, probabilities, method, n_draws, random_state)
+    return moments_of(form, pool, probabilities, method, n_draws, seed)
 
 
 def prepare(

@@ -226,10 +226,11 @@ def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -
     names = list(known)
     if wanted is None:
         return names
-    for name in wanted:
+    chosen = check.several(parameter, wanted, (str,))
+    for name in chosen:
         if name not in names:
             raise check.unknown_name(parameter, name, names)
-    return list(wanted)
+    return chosen
 
 
 def legend_entry(name: str | None, measure: str, value: float | None) -> str | None:

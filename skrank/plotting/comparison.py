@@ -280,7 +280,8 @@ def _series(name: str, values: ArrayLike) -> pd.Series:
 
 
 def _check_names(names: Sequence[str]) -> tuple[str, str]:
-    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+    pair = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
+    if not pair or str(names[0]) == str(names[1]):
         raise ValueError(f"names={names!r} must be two different names, one per system.")
     return str(names[0]), str(names[1])
 

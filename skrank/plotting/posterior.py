@@ -88,7 +88,7 @@ class PosteriorDisplay(Display):
         """
         if pair is None:
             return self._bars(ax, kwargs)
-        if not 0 <= pair < len(self.found.pairs):
+        if not isinstance(pair, int) or pair not in range(len(self.found.pairs)):
             raise ValueError(f"pair={pair} is none of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(

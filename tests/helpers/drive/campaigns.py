@@ -133,8 +133,8 @@ def _(draw):
 @case("active.estimate")
 def _(draw):
     size = draw.size(1, 6)
-    values = draw.vector(st.floats(0, 1), size, odd.scores)
-    weights = draw.vector(st.floats(0.1, 3), size, odd.scores)
+    values = draw.vector(st.floats(0, 1), size, odd.scores, containers=odd.PLAIN)
+    weights = draw.vector(st.floats(0.1, 3), size, odd.scores, containers=odd.PLAIN)
     options = draw.options(confidence=SHARES)
 
     def right(found):

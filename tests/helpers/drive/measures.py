@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -122,6 +122,67 @@ def _(draw):
 @case("metrics.registered")
 def _(draw):
     return Call(metrics.registered)
+
+
+@case("metrics.metric_from_function")
+def _(draw):
+    labels, scores, groups = judged(draw)
+    options = draw.options(
+        needs_relevant=st.just(True), value_range=st.just("[0, 1]"), greater_is_better=st.just(True)
+    )
+    function, name = draw(st.just(first_relevant)), draw(st.just("first_relevant"))
+
+    def right(found):
+        if not draw.is_odd:
+            (point,) = [one for one in POINTS[metrics.RR] if str(one) == "rr"]
+            expected = point.expected(lists_of(labels, scores, groups))
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    return Call(
+        lambda: metrics.metric_from_function(function, name, **options).per_query(
+            labels, scores, groups=groups
+        ),
+        right,
+    )
+
+
+def first_relevant(ranked):
+    return 1 / (1 + np.argmax(ranked > 0)) if (ranked > 0).any() else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renamed(metrics.AP):
+    """AP by another name."""
+
+
+def registered(names):
+    """Register a class, and take it away again."""
+    cls = skrank.register(*names)(Renamed)
+    try:
+        return skrank.metric(names[0])
+    finally:
+        skrank.unregister(cls.names[0])
+
+
+@case("metrics.register")
+def _(draw):
+    names = [draw(st.sampled_from(("renamed", "another", "third_1")), odd.anything)]
+    return Call(lambda: registered(names), lambda found: isinstance(found, Renamed) or 1 / 0)
+
+
+@case("metrics.unregister")
+def _(draw):
+    name = draw(st.just("renamed"), odd.anything | st.just("gap"))
+
+    def call():
+        skrank.register("renamed")(Renamed)
+        try:
+            skrank.unregister(name)
+        finally:
+            if "renamed" in metrics.registered():
+                skrank.unregister("renamed")
+
+    return Call(call, lambda found: "renamed" not in metrics.registered() or 1 / 0)
 
 
 @case("metrics.aggregate_judgments")

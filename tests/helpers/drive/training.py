@@ -16,7 +16,7 @@ from tests.helpers.drive.measures import CATALOGUE, literal_mean
 from tests.helpers.lambdarank_cases import literal
 
 TRAINABLE = [point for point in CATALOGUE if trainable(point)]
-SOFT = ("gap", "ap", "ndcg", "ndcg@3")
+SOFT = ("gap", "ap", "ndcg")
 GRADES = st.integers(0, 3).map(float)
 SCORES = st.integers(-9, 9).map(lambda n: n / 2)
 
@@ -325,6 +325,12 @@ def _(draw):
     metrics = draw.of(["gap"], ["ap", "ndcg@3"])
     options = draw.options(max_grade=st.integers(1, 9))
     return Call(lambda: skrank.scoring.RankingScorer(metrics, **options), repr)
+
+
+@case("scoring.score_name")
+def _(draw):
+    metric = skrank.metric(draw.pick("gap", "error@3"))
+    return Call(lambda: skrank.scoring.score_name(metric), lambda found: skrank.scorer(found))
 
 
 @case("scoring.get_scorer_names")
