@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from skrank.metrics import Metric, metric
@@ -62,9 +63,10 @@ def ir_measure(name: str | Metric) -> Any:
 
     counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
 
-    def value(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-        if run.empty or qrels.empty:  # ir_measures leaves out queries that have no judgments
-            return 0.0
-        return float(evaluate(qrels, run, counted).per_query.iloc[0, 0])
+    def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
+        for query, ranked in run.groupby("query_id"):
+            judged = qrels[qrels["query_id"] == query]
+            if len(judged):  # what nobody has judged does not count
+                yield query, float(evaluate(judged, ranked, counted).per_query.iloc[0, 0])
 
-    return ir_measures.define_byquery(value, name=str(one), support_cutoff=False)
+    return ir_measures.define(values, name=str(one), support_cutoff=False)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# 200 of each objective, and a fifth as many of trainings, take a minute:
+# SKRANK_INTERRUPTS=200 pytest -n 0 tests/engine/test_interrupts.py
 INTERRUPTS = int(os.environ.get("SKRANK_INTERRUPTS", "25"))
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
@@ -77,6 +79,61 @@ def test_interrupts_at_random_moments_leave_later_values_as_they_were():
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 2 * INTERRUPTS
+
+
+TRAIN = """
+import random, signal, sys
+import numpy as np
+import skrank.xgboost, xgboost
+
+rng = np.random.default_rng(0)
+sizes = np.r_[20_000, np.full(300, 40)]
+labels = rng.choice(4, sizes.sum(), p=[.7, .2, .07, .03])
+data = xgboost.DMatrix(
+    rng.normal(size=(len(labels), 2)), labels, qid=np.repeat(np.arange(len(sizes)), sizes)
+)
+params = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 2}
+
+class Stop(Exception):
+    pass
+
+def stop(*_):
+    raise Stop
+
+def train(objective):
+    return xgboost.train(params, data, 4, obj=objective).predict(data)
+
+def objective():
+    return skrank.xgboost.objective("ndcg@10", truncation_level=3)
+
+signal.signal(signal.SIGALRM, stop)
+random.seed(0)
+expected = train(objective())
+kept, stopped = objective(), 0
+for _ in range(int(sys.argv[1])):
+    signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-3, 0.1))
+    try:
+        for _ in range(20):
+            train(kept)
+    except Stop:
+        stopped += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if not np.array_equal(train(kept), expected):
+        sys.exit("a later model differs")
+print(stopped)
+"""
+
+
+def test_a_training_that_is_interrupted_and_begun_anew_gives_the_same_model():
+    pytest.importorskip("xgboost")
+    environment = os.environ | {"NUMBA_NUM_THREADS": "2"}
+    trainings = max(4, INTERRUPTS // 5)
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN, str(trainings)],
+        capture_output=True, text=True, cwd=ROOT, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == trainings
 
 
 WAIT = """

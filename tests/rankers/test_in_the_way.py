@@ -9,7 +9,11 @@ import pytest
 import xgboost
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
@@ -249,6 +253,15 @@ def test_a_grouped_classifier_shows_its_probabilities():
     assert is_regressor(regressor)
     assert not hasattr(regressor, "predict_proba")
     assert not hasattr(regressor.fit(X, Y), "classes_")
+
+
+def test_ensembles_take_a_grouped_classifier_for_the_classifier_that_it_is():
+    ranker = GroupedRanker(LogisticRegression(max_iter=2000))
+    with pytest.raises(ValueError, match="GroupedRanker should be a regressor"):
+        VotingRegressor([("a", ranker)]).fit(X, Y)
+    soft = VotingClassifier([("a", ranker), ("b", clone(ranker))], voting="soft").fit(X, Y)
+    expected = skrank.scorer("gap")(clone(ranker).fit(X, Y), X, Y)
+    assert skrank.scorer("gap")(soft, X, Y) == pytest.approx(expected)
 
 
 def test_a_metric_makes_a_scorer_of_scikit_learn():

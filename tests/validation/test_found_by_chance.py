@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
 
 import skrank
+import skrank.lightgbm as lightgbm_adapter
+from skrank import active, metrics, plotting, stats, trec
+from tests.helpers import odd
 
 
 def test_labels_of_no_row_with_groups():
@@ -41,3 +45,65 @@ def test_labels_too_high_for_romip_are_refused_without_overflow():
 def test_splitting_no_row():
     with pytest.raises(ValueError, match="groups is empty: there is no query to split"):
         list(skrank.QueryKFold(2).split(np.zeros((0, 1)), [], []))
+
+
+MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
+MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+REFUSED = {
+    "masked scores": (lambda: stats.paired_t(MASKED), "row 1 of scores is masked"),
+    "masked p-values": (lambda: stats.holm(MASKED), "row 1 of p_values is masked"),
+    "masked costs": (
+        lambda: active.sampling_distribution(MOMENTS, costs=np.ma.array([1, 2], mask=[0, 1])),
+        "row 1 of costs is masked",
+    ),
+    "complex labels of assessors": (
+        lambda: stats.fleiss_kappa([[1j, 1], [0, 1]]), "labels must be numbers, .* not complex"
+    ),
+    "huge whole numbers": (lambda: stats.fleiss_kappa([[10**400, 1]]), "labels must be numbers"),
+    "no numbers": (lambda: metrics.aggregate_judgments("ab"), "judgments must be numbers"),
+    "no metrics": (
+        lambda: skrank.evaluate([1, 0], [2, 1], groups=[1, 1], metrics=None), "metrics=None must be"
+    ),
+    "no metrics of a scorer": (lambda: skrank.scoring.RankingScorer(object), "must be one of a"),
+    "no persistence": (lambda: skrank.metric("rbp", p=np.array([0.5, 0.5])), "p=array.* must be"),
+    "no gap of queries": (
+        lambda: [*skrank.QueryTimeSeriesSplit(2, gap=[1]).split(np.zeros(9), groups=range(9))],
+        r"gap=\[1\] must be an integer",
+    ),
+    "no rows": (
+        lambda: skrank.query_train_test_split(np.zeros(4), 2, groups=[1, 2, 3, 4]),
+        "Expected sequence or array-like",
+    ),
+    "no file": (lambda: skrank.reduce_judgments(None, 50), "of type NoneType cannot be read"),
+    "no runs": (lambda: trec.evaluate({"q": {"d": 1}}, 3, "ap"), "runs=3 must be"),
+    "no report": (lambda: trec.trec_eval_lines([]), "report is of type list: pass what trec.eval"),
+    "no moments": (lambda: active.sampling_distribution([1]), "pass what label_moments returns"),
+    "no seed": (
+        lambda: active.label_moments("dcg", [2, 1], ["a", "a"], grades=[0, 1], random_state="x"),
+        "random_state='x' is no seed",
+    ),
+    "no study": (lambda: plotting.InformativenessDisplay(3), "study is of type int"),
+    "no table": (lambda: plotting.TauMatrixDisplay([1, 2]), "means has 0 rows"),
+    "no estimator": (
+        lambda: skrank.GroupedRanker({}).fit([[1], [2]], [1, 0], groups=[1, 1]), "has no fit"
+    ),
+    "no rounds": (
+        lambda: lightgbm_adapter.cv({}, None, True, objective="gap"), "num_boost_round=True must be"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_by_name(call, message):
+    """None of these raised an error of skrank's, and masks were lost."""
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        call()
+    assert odd.is_ours(error.value)
+
+
+def test_a_run_with_a_query_that_nobody_judged():
+    """It raised; ir_measures leaves such queries out."""
+    measures = [trec.ir_measure("rr"), ir_measures.RR]
+    run = {"q": {"a": 2.0, "b": 1.0}, "other": {"a": 1.0}}
+    found = ir_measures.calc_aggregate(measures, {"q": {"b": 1}}, run)
+    assert [found[one] for one in measures] == [0.5, 0.5]
