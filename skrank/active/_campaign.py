@@ -344,7 +344,7 @@ class Campaign:
             if self._budget is None:
                 raise ValueError("say how many draws, for there is no budget: draws(n).")
             n = self._draws.affordable(d.costs, self._budget)
-        drawn = self._draws.first(n)
+        drawn = self._draws.first(check.check_count("n", n, "the number of draws", 0))
         index = pd.Index(self._setup.queries.ids[drawn], name="qid")
         return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 

@@ -125,6 +125,14 @@ def _(draw):
     return Call(lambda: stats.bootstrap_interval(values, **options), interval_of(values))
 
 
+@case("stats.bounded_interval")
+def _(draw):
+    values = draw.vector(VALUES, draw.size(2, 7), containers=odd.FLAT)
+    options = draw.options(confidence=SHARES, random_state=st.integers(0, 9))
+    options["n_resamples"] = draw(st.integers(30, 60))
+    return Call(lambda: stats.bounded_interval(values, **options), interval_of(values))
+
+
 # rankings of systems ------------------------------------------------------------------------------
 
 
