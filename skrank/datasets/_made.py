@@ -11,6 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 
 # Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
 _AT_LEAST = (0.48, 0.16, 0.03, 0.01)
+_MOST = 2**31
 
 
 def make_ranking(
@@ -92,9 +93,9 @@ def make_ranking(
     _check_at_least("n_informative", n_informative, 3)
     _check_at_least("n_features", n_features, n_informative)
     _check_at_least("max_grade", max_grade, 1)
-    if not 0 <= noise < math.inf:
+    if not (isinstance(noise, numbers.Real) and 0 <= noise < math.inf):
         raise ValueError(f"noise={noise!r}: give a finite number that is not negative")
-    if not 0 <= empty_fraction <= 1:
+    if not (isinstance(empty_fraction, numbers.Real) and 0 <= empty_fraction <= 1):
         raise ValueError(f"empty_fraction={empty_fraction!r}: give a share from 0 to 1")
 
     rng = check_random_state(random_state)
@@ -115,8 +116,8 @@ def make_ranking(
 
 
 def _check_at_least(name: str, value: object, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name}={value!r}: give an integer of at least {least}")
+    if not isinstance(value, numbers.Integral) or not least <= value < _MOST:
+        raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
 
 
 def _bounds(n_docs: object) -> tuple[int, int]:

@@ -211,7 +211,7 @@ class MetricScatterDisplay(Display):
         index = getattr(x, "index", None)
         labels = np.asarray(index).astype(str)[defined] if hasattr(index, "equals") else None
         self.point_names = None if labels is None else labels.tolist()
-        self.names = tuple(names)
+        self.names = tuple(check.several("names", names, ()))
         self.what = what
         self.n_empty = len(first) - len(self.x)
         self.tau = tau_b(self.x, self.y)

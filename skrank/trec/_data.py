@@ -195,6 +195,7 @@ class Run:
         -------
         Run
         """
+        depth = check.check_count("depth", depth, "the documents of each query to keep")
         sizes = np.minimum(self.queries.sizes, depth)
         indptr = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(indptr[-1]) + np.repeat(self.queries.indptr[:-1] - indptr[:-1], sizes)

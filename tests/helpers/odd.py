@@ -141,6 +141,7 @@ def outcome(call):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "no query has a relevant document", RuntimeWarning)
         warnings.filterwarnings("ignore", "each of the .* queries has one document", UserWarning)
+        warnings.filterwarnings("ignore", "run .* has no documents for", UserWarning)
         warnings.filterwarnings("ignore", ".*converge", ConvergenceWarning)
         warnings.filterwarnings("ignore", "relevance has .* as if they were swapped", UserWarning)
         try:

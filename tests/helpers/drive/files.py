@@ -148,7 +148,8 @@ def assert_query(query, qrels, run, name, value):
 
 @case("trec.trec_eval_lines")
 def _(draw):
-    report = trec.evaluate(nested(qrels_of(draw)), nested(run_of(draw)), ["ap", "num_rel"])
+    judged, run = nested(qrels_of(draw)), nested(run_of(draw))
+    report = odd.outcome(lambda: trec.evaluate(judged, run, ["ap", "num_rel"]))
     given, options = draw(st.just(report)), draw.options(per_query=st.booleans())
     return Call(lambda: trec.trec_eval_lines(given, **options), lambda found: found.index("all"))
 
