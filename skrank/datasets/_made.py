@@ -116,7 +116,7 @@ def make_ranking(
 
 
 def _check_at_least(name: str, value: object, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or not least <= value < _MOST:
+    if not isinstance(value, numbers.Integral) or not least <= int(value) < _MOST:
         raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
 
 
