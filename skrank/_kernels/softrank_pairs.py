@@ -145,7 +145,10 @@ def _expect_of_others(room, begin, end, documents, first, last, shift, at, strid
 
 @njit(**tiles.options)
 def _forget_itself(room, i, low, at):
-    """A document has a chance against itself, which halves stand for, but does not pull itself."""
+    """A document has a chance against itself, which halves stand for, but does not pull itself.
+
+    For average precision the pull is zero anyway.
+    """
     if i >= low:
         room.near[at + np.uint64(i - low)] = 0
 
@@ -164,7 +167,8 @@ def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
         a, m = _expect_of(room, begin, end, score[i], gain[i], shift, at, zero, one, far)
         above[i] += a
         more[i] += m
-        _forget_itself(room, i, low, at)
+        if shift is not None:
+            _forget_itself(room, i, low, at)
         at += np.uint64(stride)
 
 
@@ -284,7 +288,8 @@ def pull(documents, n, relevant, shift, room):
         else:
             for i in range(rows):
                 _expect_of_others(room, _own_block(i, low), end, documents, i, i + 1, shift, at, 0)
-                _forget_itself(room, i, low, at)
+                if shift is not None:
+                    _forget_itself(room, i, low, at)
                 _pull_at_relevant(room, low, end, documents, i, i + 1, shift, at, 0)
         at += np.uint64(min(stride, end))
     for low in range(relevant, n, CAPACITY):
