@@ -25,3 +25,6 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _kernels_digest())
 # Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Looking for doctests in them would import them under a second name.
+collect_ignore = ["helpers"]

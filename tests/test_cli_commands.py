@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_help_names_every_command(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     out = capsys.readouterr().out
-    assert all(f"    {name} " in out for name in COMMANDS)
+    assert all(re.search(rf"^ +{name}\b", out, re.MULTILINE) for name in COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if y is None:
             raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
         backend = backend_of(self.estimator)
+        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
+        if not _dask.is_collection(X):
+            check.check_same_index({"X": X, "y": y} | asked)
+            check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
         _checks.check_parameters(self, backend, X_val, y_val)
         if _dask.is_collection(X):
             given = (
@@ -237,9 +241,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             )
             found = _dask.fit_collections(self, backend, *given, position, fit_params)
             return self._keep(*found)
-        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
-        check.check_same_index({"X": X, "y": y} | asked)
-        check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
         task = self._task(backend)
         validates = X_val is not None or self.validation_fraction is not None
         _checks.check_fit_params(fit_params, backend, validates or task.objective is not None)

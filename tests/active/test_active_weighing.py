@@ -7,6 +7,7 @@ import pytest
 
 from skrank.active import estimate, simulate
 from skrank.active._intervals import certainty
+from skrank.active._moments import Moments
 from skrank.active._weighing import Known, chances, lure, parts, repeated_mean, single_mean
 
 RANDOM = np.random.default_rng(0)
@@ -158,11 +159,11 @@ def test_an_assistant_that_is_wrong_is_not_believed():
     assert few.value == repeated_mean(loss[:3], np.ones(3)).value
 
 
-class Expected:
+class Expected(Moments):
     """Moments that tell a part of the values."""
 
     def __init__(self, first):
-        self.first = first
+        super().__init__(np.arange(len(first)), np.ones(len(first)), first, first**2, "exact")
 
     def deviation(self, p):
         return self.first - p @ self.first

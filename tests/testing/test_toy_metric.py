@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import ClassVar
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -99,9 +100,8 @@ def test_workers_import_its_module_and_know_its_name(tmp_path, monkeypatch):
     measured = importlib.import_module("cubes_of_ranks").measured
     metric = skrank.metric("cube_rank@2")
     try:
-        there = joblib.Parallel(2, backend="loky")(
-            joblib.delayed(measured)(metric) for _ in range(2)
-        )
+        with ProcessPoolExecutor(2, get_context("spawn")) as workers:
+            there = list(workers.map(measured, [metric] * 2))
         assert there == [measured(metric)] * 2 == [(0.25, "cube_rank@2", True)] * 2
     finally:
         skrank.unregister("cube_rank")
