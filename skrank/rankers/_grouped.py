@@ -235,9 +235,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
         _checks.check_parameters(self, backend, X_val, y_val)
         if _dask.is_collection(X):
-            train = X, y, groups if qid is None else qid, sample_weight
-            valid = X_val, y_val, groups_val
-            found = _dask.fit_collections(self, backend, train, valid, position, fit_params)
+            given = X, y, groups if qid is None else qid, sample_weight
+            external = X_val, y_val, groups_val
+            found = _dask.fit_collections(self, backend, given, external, position, fit_params)
             return self._keep(*found)
         task = self._task(backend)
         validates = X_val is not None or self.validation_fraction is not None
