@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,12 +192,11 @@ class RankingScorer:
         known = None
         if self.max_grade is None and any(one.needs_scale for one in self.metrics):
             known = judgments.whole_grade or trained_grade(estimator)
-        values = {}
+        means = {}
         for one in self.metrics:
             plan = self._plan(one, judgments, known)
-            value = plan.mean(ranking, plan.values(ranking), weights)
-            values[score_name(one)] = value if one.greater_is_better else -value
-        return values if len(values) > 1 else next(iter(values.values()))
+            means[one] = plan.mean(ranking, plan.values(ranking), weights)
+        return as_scores(means)
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:
         """The same scorer for one data set whose groups it carries along.
@@ -369,6 +368,10 @@ def _positive(item: str | Metric) -> str | Metric:
     return one
 
 
-def score_name(one: Metric) -> str:
-    """What a dict of scores calls a metric: scores are better when they are higher."""
-    return str(one) if one.greater_is_better else _NEGATED + str(one)
+def as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
+    """Means of metrics as scores, which are better when they are higher; several by name."""
+    scores = {}
+    for one, mean in means.items():
+        name = str(one)
+        scores |= {name: mean} if one.greater_is_better else {_NEGATED + name: -mean}
+    return scores if len(scores) > 1 else next(iter(scores.values()))

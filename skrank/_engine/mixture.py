@@ -12,7 +12,7 @@ from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 from skrank._engine.plan import Definition, Plan
-from skrank._engine.ranking import Ranking
+from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 
@@ -168,6 +168,11 @@ class MixturePlan(Plan):
                 for _, plan in self.parts
             ]
         )
+
+    @property
+    def depth(self) -> int | None:
+        """Ranks that the metric reads which reads most; None if all."""
+        return deepest([plan.depth for _, plan in self.parts])
 
     def slope(self) -> np.ndarray:
         """Change of the mixture per unit of the normalised sum of each metric, one row for each."""

@@ -18,6 +18,12 @@ _DEEPEST_HEAD = 32  # ranks up to which finding the best documents is faster tha
 _LONG = 3  # times as many documents must there be
 
 
+def deepest(depths: Sequence[int | None]) -> int | None:
+    """The greatest number of ranks, None being all."""
+    cut = [depth for depth in depths if depth is not None]
+    return max(cut) if len(cut) == len(depths) else None
+
+
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
 
@@ -31,6 +37,7 @@ class Ranking:
     """
 
     _head: tuple[int, RankedCodes] | None = None  # and how many ranks it has
+    _deepest: int | None = 0  # ranks that will be read, as far as is known; None: all
 
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
@@ -78,24 +85,22 @@ class Ranking:
         depth : int
             The ranks that are read.
         """
-        if ties != "average" or self.judgments.unjudged is not None or "_sorted" in vars(self):
+        judgments, whole = self.judgments, self._deepest is None or "_sorted" in vars(self)
+        if ties != "average" or judgments.unjudged is not None or whole:
             return None
         if self._head is None:
-            longest = int(self.judgments.queries.sizes.max())
-            if depth <= _DEEPEST_HEAD and _LONG * depth <= longest:
-                judgments = self.judgments
-                codes = rank_head(judgments.queries, self._scores, judgments.codes, depth)
-                self._head = depth, codes
+            ranks = max(depth, self._deepest or 0)
+            longest = int(judgments.queries.sizes.max())
+            if ranks <= _DEEPEST_HEAD and _LONG * ranks <= longest:
+                codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
+                self._head = ranks, codes
         if self._head is None or self._head[0] < depth:
             return None
         return self._head[1]
 
     def expect(self, depths: Sequence[int | None]) -> None:
-        """Put in order what metrics of these depths will read, at once."""
-        if None not in depths:
-            self.head("average", max(depth for depth in depths if depth is not None))
-        elif len(depths) > 1:
-            _ = self.tied
+        """Say what will be read, so that no head is made that is too short."""
+        self._deepest = deepest(depths)
 
     def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
         """The ranked codes under a policy for ties, with or without documents not judged.

@@ -10,7 +10,7 @@ from skrank.dask._collections import aligned_pieces
 from skrank.dask._evaluate import DaskPiece, measured_pieces
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
-from skrank.scoring import RankingScorer, score_name
+from skrank.scoring import RankingScorer, as_scores
 
 _OWN = ("lightgbm.dask", "xgboost.dask", "dask_ml")  # models of these predict collections
 
@@ -101,11 +101,7 @@ class DaskScorer:
         pieces = self._pieces(estimator, X, y, groups, sample_weight)
         _, measured = measured_pieces(pieces, named, known)
         means = report_of(named, measured).mean
-        values = {
-            score_name(one): float(means[name]) * (1 if one.greater_is_better else -1)
-            for name, one in named.items()
-        }
-        return values if len(values) > 1 else next(iter(values.values()))
+        return as_scores({one: float(means[name]) for name, one in named.items()})
 
     def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[DaskPiece]:
         own = predicts_collections(estimator)

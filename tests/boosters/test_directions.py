@@ -81,11 +81,12 @@ def test_a_wrong_direction_is_told_where_lower_is_better():
 
 
 def test_metrics_of_others_are_not_looked_at():
-    train(["gap"], early_stopping_rounds=None)
+    assert train(["gap"], early_stopping_rounds=None).num_boosted_rounds() == 30
     own = xgb.callback.EarlyStopping(rounds=3, metric_name="rmse")
-    train(
+    booster = train(
         ["gap"], params={"disable_default_eval_metric": 0, "eval_metric": "rmse"}, callbacks=[own]
     )
+    assert booster.num_boosted_rounds() == booster.best_iteration + 4  # stopped by its own rmse
 
 
 @pytest.mark.parametrize(
@@ -124,10 +125,12 @@ def tune(tool, metric, **rest):
     else:
         rest |= {"folds": skrank.QueryKFold(2)}
     params = {"objective": skrank.lightgbm.objective("gap"), "metric": metric} | QUIET
-    tool(
+    made = tool(
         params, data, num_boost_round=3, show_progress_bar=False,
         feval=skrank.lightgbm.eval_metric("gap@10", "error@5"), **rest,
-    ).tune_feature_fraction(2)  # fmt: skip
+    )  # fmt: skip
+    made.tune_feature_fraction(2)
+    return made
 
 
 @pytest.mark.parametrize("tool", [LightGBMTuner, LightGBMTunerCV])
@@ -141,4 +144,6 @@ def test_the_tuner_of_optuna_that_would_minimise_is_refused(tool):
 
 
 def test_the_tuner_of_optuna_may_minimise_what_is_better_when_it_is_low():
-    tune(LightGBMTuner, "error@5")
+    tuner = tune(LightGBMTuner, "error@5")
+    assert 0 < tuner.best_score < 1
+    assert tuner.best_score == min(trial.value for trial in tuner.study.trials)

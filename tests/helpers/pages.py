@@ -20,7 +20,6 @@ BLOCK = re.compile(
 SAME = doctest.OutputChecker().check_output
 HOW = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 DECIMAL = re.compile(r"-?\d*\.\d+")
-NEAR = 0.03  # trees that are trained on another machine round otherwise, and grow otherwise
 
 
 class Block(NamedTuple):
@@ -60,19 +59,20 @@ def write_collection(folder: Path) -> None:
         (folder / "runs" / f"run{spread}.txt").write_text("".join(lines))
 
 
-def same(shown: str, printed: str) -> bool:
-    """Whether a page shows what is printed, decimals being near."""
-    if SAME(shown, printed, HOW):
-        return True
+def same(shown: str, printed: str, near: float) -> bool:
+    """Whether a page shows what is printed, decimals within `near`."""
+    if near == 0 or SAME(shown, printed, HOW):
+        return SAME(shown, printed, HOW)
     texts = [DECIMAL.sub("#", text) for text in (shown, printed)]
     numbers = [[float(one) for one in DECIMAL.findall(text)] for text in (shown, printed)]
-    return SAME(*texts, HOW) and np.allclose(*numbers, rtol=0, atol=NEAR)
+    return SAME(*texts, HOW) and np.allclose(*numbers, rtol=0, atol=near)
 
 
-def run(path: Path) -> tuple[dict[str, Any], list[str]]:
+def run(path: Path, near: float = 0) -> tuple[dict[str, Any], list[str]]:
     """Run a page. Returns the names that it leaves, and the packages that some block lacked.
 
-    A block whose output is shown prints just that; one without prints nothing.
+    A block whose output is shown prints just that, decimals within `near`; one without prints
+    nothing.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     missing: list[str] = []
@@ -86,7 +86,7 @@ def run(path: Path) -> tuple[dict[str, Any], list[str]]:
         with contextlib.redirect_stdout(out):
             exec(compile(code, str(path), "exec"), names)
         shown = block.output or ""
-        assert same(shown, out.getvalue()), (
+        assert same(shown, out.getvalue(), near), (
             f"{path}:{block.line + 1} shows\n{shown}\nand prints\n{out.getvalue()}"
         )
     return names, missing

@@ -15,7 +15,7 @@ from skrank.plotting import (
     GradedPrecisionRecallDisplay,
 )
 from skrank.scoring import scorer
-from tests.helpers.plotting_cases import texts
+from tests.helpers.plotting_cases import shuffled_rows, texts
 
 matplotlib.use("Agg")
 
@@ -35,15 +35,7 @@ def closed_figures():
 
 @pytest.fixture
 def data():
-    """Shuffled rows; some documents are not judged, some not retrieved, some queries are empty."""
-    rng = np.random.default_rng(0)
-    made = make_ranking(n_queries=40, n_docs=(3, 40), random_state=0)
-    order = rng.permutation(len(made.qid))
-    relevance = made.relevance[order].astype(float)
-    scores = relevance + 2 * rng.normal(size=len(order))
-    relevance[rng.random(len(order)) < 0.1] = np.nan
-    scores[rng.random(len(order)) < 0.1] = -np.inf
-    return relevance, scores, made.qid[order]
+    return shuffled_rows()
 
 
 def area_of_steps(line):

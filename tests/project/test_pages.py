@@ -51,7 +51,8 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
 
 def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names, _ = run(DOCS / "quickstart.md")
+    # trees that are trained on another machine round otherwise, and so grow otherwise
+    names, _ = run(DOCS / "quickstart.md", near=0.03)
     assert list(names["found"].to_frame()["metric"]) == ["gap", "ndcg@10"]
     assert (tmp_path / "ranker.joblib").exists()
 
