@@ -370,7 +370,7 @@ def _positive(item: str | Metric) -> str | Metric:
 
 def as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
     """Means of metrics as scores, which are better when they are higher; several by name."""
-    scores = {}
+    scores: dict[str, float] = {}
     for one, mean in means.items():
         name = str(one)
         scores |= {name: mean} if one.greater_is_better else {_NEGATED + name: -mean}

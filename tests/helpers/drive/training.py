@@ -327,10 +327,17 @@ def _(draw):
     return Call(lambda: skrank.scoring.RankingScorer(metrics, **options), repr)
 
 
-@case("scoring.score_name")
+@case("scoring.as_scores")
 def _(draw):
-    metric = skrank.metric(draw.pick("gap", "error@3"))
-    return Call(lambda: skrank.scoring.score_name(metric), lambda found: skrank.scorer(found))
+    names = draw.of(["gap"], ["error@3"], ["gap", "error@3"])
+    scores = {"gap": 0.25, "neg_error@3": -0.25}
+    kept = [scores[name] for name in scores if name.removeprefix("neg_") in names]
+
+    def check(found):
+        assert (list(found.values()) if isinstance(found, dict) else [found]) == kept
+
+    means = {skrank.metric(name): 0.25 for name in names}
+    return Call(lambda: skrank.scoring.as_scores(means), check)
 
 
 @case("scoring.get_scorer_names")
