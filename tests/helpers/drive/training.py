@@ -329,7 +329,7 @@ def _(draw):
 
 @case("scoring.as_scores")
 def _(draw):
-    names = draw.of(["gap"], ["error@3"], ["gap", "error@3"])
+    names = draw.pick(["gap"], ["error@3"], ["gap", "error@3"])
     scores = {"gap": 0.25, "neg_error@3": -0.25}
     kept = [scores[name] for name in scores if name.removeprefix("neg_") in names]
 
