@@ -6,11 +6,15 @@ in scores that move by small steps: NaN, gradients of a query that do not sum to
 that, carried on from round to round, differs from one sorted anew.
 
     python benchmarks/endurance.py [--rows 1000000] [--documents 100] [--rounds 1000]
+
+A round's work takes room for a block of queries: with fewer rows than a million, what objectives
+need that take queries in blocks (perturbed orders, mixtures of objectives, positions) is more.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import tracemalloc
 
 import lightgbm as lgb
@@ -21,6 +25,22 @@ import skrank.lightgbm
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 
+OBJECTIVES = {
+    **{name: skrank.LambdaRank(name) for name in ("gap", "ndcg@10", "q", "err", "0.7*gap+0.3*err")},
+    "adjacent": skrank.LambdaRank("gap", pairs="adjacent"),
+    "perturbed": skrank.LambdaRank("gap", perturbations=2),
+    "perturbed, adjacent": skrank.LambdaRank("gap", perturbations=2, pairs="adjacent"),
+    "LambdaLoss": skrank.LambdaLoss("ndcg"),
+    "SoftRank gap": skrank.SoftRank("gap"),
+    "SoftRank ndcg@10": skrank.SoftRank("ndcg@10", form="distribution"),
+    "Softmax": skrank.Softmax(),
+    "SquaredError": skrank.SquaredError(centered=True),
+    "mixture": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg"),
+    "additive": skrank.AdditivePositionBias("gap"),
+    "additive, perturbed": skrank.AdditivePositionBias(skrank.LambdaRank("gap", perturbations=2)),
+    "unbiased": skrank.UnbiasedLambdaRank("ndcg"),
+    "unbiased, perturbed": skrank.UnbiasedLambdaRank("ndcg", perturbations=2),
+}
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 
 
@@ -33,16 +53,19 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def memory(name: str, labels: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+def memory(
+    trained_on: skrank.Objective, labels: np.ndarray, sizes: np.ndarray
+) -> tuple[float, float]:
     """Bytes per row between rounds and at the peak of a round, as LightGBM calls the objective."""
     X = np.zeros((len(labels), 1), np.float32)
     data = lgb.Dataset(X, labels, group=sizes, params={"verbose": -1}).construct()
-    objective = skrank.lightgbm.objective(name)
+    objective = skrank.lightgbm.objective(trained_on)
     scores = np.random.default_rng(0).standard_normal(len(labels))
     objective(scores, data)  # compiles, and allocates what stays
-    objective = skrank.lightgbm.objective(name)
+    objective = skrank.lightgbm.objective(trained_on)
     tracemalloc.start()
     objective(scores, data)
+    gc.collect()
     tracemalloc.reset_peak()
     gradients = objective(scores, data)
     held, peak = tracemalloc.get_traced_memory()
@@ -82,10 +105,10 @@ def main() -> None:
     sizes = np.full(n_queries, options.documents)
     n_rows = int(sizes.sum())
     labels = rng.choice(len(GRADES), size=n_rows, p=GRADES).astype(np.float32)
-    print(f"{n_rows} rows, {n_queries} queries\n\nbytes per row     at rest    peak")
-    for name in options.metrics:
-        rest, peak = memory(name, labels, sizes)
-        print(f"{name:16}{rest:9.1f}{peak:8.1f}")
+    print(f"{n_rows} rows, {n_queries} queries\n\nbytes per row          at rest    peak")
+    for name, objective in OBJECTIVES.items():
+        rest, peak = memory(objective, labels, sizes)
+        print(f"{name:21}{rest:9.1f}{peak:8.1f}", flush=True)
     print(f"\ndrift over {options.rounds} rounds")
     judgments = Judgments(labels, Queries.from_sizes(sizes))
     for name in options.metrics:

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
+from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
 from skrank.objectives._training import Training
 from skrank.objectives.base import BoundObjective, Objective
@@ -70,14 +72,14 @@ class Supplied:
     max_grade: int | None = None
     positions: np.ndarray | None = None
 
-    def equals(self, other: Supplied) -> bool:
-        """Whether nothing has changed that a plan depends on."""
+    def equals(self, kept: Supplied) -> bool:
+        """Whether nothing has changed that a plan depends on since a snapshot was taken."""
         return (
-            self.max_grade == other.max_grade
-            and _same(self.sizes, other.sizes)
-            and _same(self.weights, other.weights)
-            and _same(self.positions, other.positions)
-            and _same(self.labels, other.labels)
+            self.max_grade == kept.max_grade
+            and _same(self.sizes, kept.sizes)
+            and _same(self.weights, kept.weights)
+            and _same(self.positions, kept.positions)
+            and _same(self.labels, kept.labels)
         )
 
     def at_least(self, max_grade: int | None) -> Supplied:
@@ -88,18 +90,30 @@ class Supplied:
 
     def snapshot(self) -> Supplied:
         """A copy that outlives changes and does not keep the owner alive."""
-        sizes, weights, positions = (
-            None if a is None else np.array(a) for a in (self.sizes, self.weights, self.positions)
+        labels, sizes, weights, positions = (
+            None if a is None else _small_copy(a)
+            for a in (self.labels, self.sizes, self.weights, self.positions)
         )
-        labels = np.array(self.labels)
+        assert labels is not None
         return Supplied(None, labels, sizes, weights, self.max_grade, positions)
 
 
-def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    """Whether two arrays are equal, NaN included."""
-    if a is None or b is None:
-        return a is b
-    return a.dtype == b.dtype and np.array_equal(_bits(a), _bits(b))
+def _small_copy(values: np.ndarray) -> np.ndarray:
+    """The numbers, in a byte each where that holds them: grades are kept as long as a data set."""
+    if values.size and values.min() >= 0 and values.max() <= 255:  # no NaN, that is
+        small = values.astype(np.uint8)
+        if np.array_equal(small, values):
+            return small
+    return np.array(values)
+
+
+def _same(given: np.ndarray | None, kept: np.ndarray | None) -> bool:
+    """Whether an array equals one that was kept, NaN included."""
+    if given is None or kept is None:
+        return given is kept
+    if kept.dtype == np.uint8:
+        return np.array_equal(given, kept)
+    return given.dtype == kept.dtype and np.array_equal(_bits(given), _bits(kept))
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
@@ -119,7 +133,7 @@ class PerDataSet(Generic[T]):
         found = self._kept.get(key)  # one look: another thread may drop it
         if found is not None:
             owner, seen, value = found
-            if owner() is data.owner and seen.equals(data):
+            if owner() is data.owner and data.equals(seen):
                 return value
         value = make(data)
         self._kept[key] = (self._watch(data.owner, key), data.snapshot(), value)
@@ -207,17 +221,19 @@ class GradientCallable:
         def bind(data: Supplied) -> tuple[BoundObjective, Training]:
             judgments, weights, max_grade = judge(data)
             given = {} if data.positions is None else {"positions": data.positions}
-            bound = self.objective.bind(judgments, weights, max_grade=max_grade, **given)
+            in_blocks = self.objective.needs_room and self.objective.by_query
+            bind = partial(BoundBlocks, self.objective) if in_blocks else self.objective.bind
+            bound = bind(judgments, weights, max_grade=max_grade, **given)
             return bound, Training(judgments.queries)
 
         data = data.at_least(self.max_grade)
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
-        grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
         with self._lock:
             bound, training = self._bound.get(data, bind)
             bound.round = training.round_of(vector)
+            grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
                 self._learned["bias"] = bound.position_bias

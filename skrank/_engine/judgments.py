@@ -117,11 +117,24 @@ class Judgments:
         codes = np.searchsorted(whole.labels[:n_whole], self.labels)
         if self.unjudged is not None:
             codes[self.unjudged :] = n_whole
-        part = Judgments.__new__(Judgments)
-        part.queries, part.indptr, part._whole = self.queries, self.indptr, self._whole
-        part.codes = codes.astype(whole.codes.dtype)[self.codes]
-        part.labels, part.unjudged = whole.labels, whole.unjudged
+        part = whole._with(self.queries, codes.astype(whole.codes.dtype)[self.codes])
+        part._whole = self._whole
         return part
+
+    def block(self, queries: slice) -> Judgments:
+        """Those of some consecutive queries, with the codes and the highest grade of all."""
+        some = self.queries.block(queries)
+        rows = slice(some.first_row, some.first_row + some.n_rows)
+        block = self._with(some, self.codes[rows])
+        block.max_grade, block.whole_grade = self.max_grade, self.whole_grade
+        return block
+
+    def _with(self, queries: Queries, codes: np.ndarray) -> Judgments:
+        """Other documents with the same labels."""
+        other = Judgments.__new__(Judgments)
+        other.queries, other.indptr, other.codes = queries, queries.indptr, codes
+        other.labels, other.unjudged = self.labels, self.unjudged
+        return other
 
     def best_lists(self, worth: np.ndarray) -> RankedCodes:
         """The codes of each query, those of the highest worth first."""

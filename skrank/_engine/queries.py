@@ -21,11 +21,16 @@ class Queries:
         First row of each query, in contiguous order, and the end.
     order : int64 ndarray of shape (n_rows,) or None
         Caller's row of each contiguous row; None when they are the same.
+    first_query, first_row : int
+        Where they begin among all queries, if they are a block of them: what is drawn does not
+        depend on blocks.
     """
 
     ids: np.ndarray
     indptr: np.ndarray
     order: np.ndarray | None = None
+    first_query: int = 0
+    first_row: int = 0
 
     @classmethod
     def from_groups(cls, groups: np.ndarray) -> Queries:
@@ -53,6 +58,18 @@ class Queries:
     def single(cls, n_rows: int) -> Queries:
         """All rows as one query."""
         return cls.from_sizes(np.array([n_rows]))
+
+    def block(self, queries: slice) -> Queries:
+        """Some consecutive queries of these, with their contiguous rows."""
+        first, last, _ = queries.indices(len(self))
+        start, stop = int(self.indptr[first]), int(self.indptr[last])
+        return Queries(
+            self.ids[queries],
+            self.indptr[first : last + 1] - start,
+            None if self.order is None else self.order[start:stop],
+            self.first_query + first,
+            self.first_row + start,
+        )
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -91,7 +108,7 @@ class Queries:
 
     def caller_row(self, row: int) -> int:
         """The caller's number of a contiguous row."""
-        return int(row if self.order is None else self.order[row])
+        return int(self.first_row + row if self.order is None else self.order[row])
 
     @property
     def row_query(self) -> np.ndarray:

@@ -44,11 +44,12 @@ def squared_error(
 
 @njit(**options)
 def softmax(
-    first, last, indptr, codes, scores, gain, weight, noisy, seed, grad, hess, losses
+    first, last, indptr, codes, scores, gain, weight, noisy, seed, before, grad, hess, losses
 ):  # fmt: skip
     """Gradient and curvature of rows, loss of queries; all 0 in a query without a gain.
 
-    `noisy` adds to each gain a number in [0, 1) that depends on `seed` and the row only.
+    `noisy` adds to each gain a number in [0, 1) that depends on `seed` and the row only; `before`
+    rows stand before the first one of these.
     """
     room = longest(first, last, indptr)
     worth, chance = np.empty(room), np.empty(room)
@@ -70,7 +71,8 @@ def softmax(
             chance[i] = math.exp(scores[start + i] - highest)
             mass += chance[i]
             if noisy:
-                draw = mix(origin + GOLDEN * np.uint64(start + i + 1)) >> np.uint64(11)
+                number = np.uint64(before + start + i + 1)
+                draw = mix(origin + GOLDEN * number) >> np.uint64(11)
                 worth[i] += np.float64(draw) * 2.0**-53
                 gains += np.float64(draw) * 2.0**-53
         level = highest + math.log(mass)

@@ -217,11 +217,14 @@ def mix(x):
 
 
 @njit(**options)
-def shuffle_ties(first, last, indptr, tied, seed, order):
-    """Random order inside each block of ties; depends on `seed` and the query only."""
+def shuffle_ties(first, last, indptr, tied, seed, before, order):
+    """Random order inside each block of ties; depends on `seed` and the query only.
+
+    `before` tells how many queries stand before the first one of these.
+    """
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        state = mix(np.uint64(seed) + GOLDEN * np.uint64(q + 1))
+        state = mix(np.uint64(seed) + GOLDEN * np.uint64(before + q + 1))
         low = start
         for row in range(start + 1, stop):
             if not tied[row]:
@@ -234,11 +237,14 @@ def shuffle_ties(first, last, indptr, tied, seed, order):
 
 
 @njit(**options)
-def add_noise(first, last, indptr, scores, temperature, seed, noisy):
-    """Scores plus Gumbel noise, which depends on `seed` and the row only."""
+def add_noise(first, last, indptr, scores, temperature, seed, before, noisy):
+    """Scores plus Gumbel noise, which depends on `seed` and the row only.
+
+    `before` tells how many rows stand before the first one of these.
+    """
     origin = mix(np.uint64(seed))
     for row in range(indptr[first], indptr[last]):
-        draw = mix(origin + GOLDEN * np.uint64(row + 1)) >> np.uint64(11)
+        draw = mix(origin + GOLDEN * np.uint64(before + row + 1)) >> np.uint64(11)
         uniform = (np.float64(draw) + 0.5) * 2.0**-53
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 

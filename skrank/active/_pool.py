@@ -81,7 +81,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
     original = Queries(queries.ids, queries.indptr, rows)  # for messages
     for r in range(len(scores)):
         rank_scores(original, scores[r], order[r], tied[r], retrieved[r])
-        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], seed, order[r])
+        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], seed, 0, order[r])
     return Pool(queries, rows, scores, order, tied, retrieved)
 
 

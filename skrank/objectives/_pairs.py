@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,8 @@ Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
 @dataclass(frozen=True)
 class PairObjective(Objective):
     """An objective of pairs of documents that a metric weighs; `LambdaRank` tells its options."""
+
+    by_query: ClassVar[bool] = True
 
     metric: Metric
     _: KW_ONLY
@@ -73,6 +75,11 @@ class PairObjective(Objective):
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def needs_room(self) -> bool:  # type: ignore[override]
+        """Each order has noisy scores, a gradient and a curvature, which are added up."""
+        return self.perturbations is not None
 
     @property
     def ideal_cutoff(self) -> int | None:
@@ -174,7 +181,8 @@ class PairRounds:
                 "Lower the learning rate, or drop the documents that were not retrieved."
             )
         if self.objective.tie_order == "random":
-            run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, self.order)
+            before = self.queries.first_query
+            run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
         """Gradient and curvature in the present order."""
@@ -197,8 +205,10 @@ class PairRounds:
         hess[:] = 0
         for number in range(n_orders):
             seed = (self.seed + number * SEED_STEP) % 2**63
-            arguments = (scores, self.objective.temperature, seed, noisy)
-            run_chunks(ranking.add_noise, self.indptr, *arguments)
+            run_chunks(
+                ranking.add_noise, self.indptr, scores, self.objective.temperature, seed,
+                self.queries.first_row, noisy,
+            )  # fmt: skip
             self._rank(noisy, seed, warm=False)
             self._pull(scores, False, one_grad, one_hess)
             grad += one_grad

@@ -54,7 +54,7 @@ class Shown:
     ----------
     values : int64 ndarray
         The positions that occur, ascending.
-    codes : int64 ndarray of shape (n_rows,)
+    codes : unsigned integers, ndarray of shape (n_rows,)
         Place of each contiguous row's position among them.
     """
 
@@ -64,13 +64,10 @@ class Shown:
         else:
             rows = queries.gather(check.check_positions(positions, queries.n_rows))
         self.queries = queries
-        self.values, self.codes = np.unique(
+        self.values, codes = np.unique(
             rows if deepest is None else np.minimum(rows, deepest), return_inverse=True
         )
-
-    def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Sum over the rows at each position, in the order of the rows."""
-        return np.bincount(self.codes, rows, len(self.values))
+        self.codes = codes.astype(np.min_scalar_type(len(self.values)))
 
 
 def check_max_position(value: Any) -> int | None:

@@ -12,6 +12,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank.metrics import Metric
 from skrank.objectives._as_objective import as_objective
+from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
@@ -19,7 +20,7 @@ from skrank.objectives._positions import (
     Shown,
     check_max_position,
 )
-from skrank.objectives.base import BoundObjective, Objective
+from skrank.objectives.base import Objective
 
 _NEWTON_FLOOR = 1e-3  # added to curvatures, as LightGBM does
 
@@ -117,16 +118,14 @@ class AdditivePositionBias(Objective, PositionObjective):
     ) -> BoundAdditivePositionBias:
         """The objective on judgments, with one weight per query and one position per row."""
         shown = Shown(judgments.queries, positions, self.max_position)
-        inner = self.objective.bind(judgments, weights, max_grade=max_grade)
+        inner = BoundBlocks(self.objective, judgments, weights, max_grade)
         return BoundAdditivePositionBias(self, inner, shown)
 
 
 class BoundAdditivePositionBias(BoundPositionObjective):
     """An objective on one data set, and the biases of its positions."""
 
-    def __init__(
-        self, objective: AdditivePositionBias, inner: BoundObjective, shown: Shown
-    ) -> None:
+    def __init__(self, objective: AdditivePositionBias, inner: BoundBlocks, shown: Shown) -> None:
         super().__init__(shown, PositionBias(shown.values, bias=0.0))
         self.objective = objective
         self.inner = inner
@@ -148,7 +147,11 @@ class BoundAdditivePositionBias(BoundPositionObjective):
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` at the shifted scores, and take a Newton step for the biases."""
         bias = self.position_bias.estimates["bias"]
-        self.inner.gradient(scores + bias[self.shown.codes], grad, hess)
-        slope = self.shown.sums(grad) + self.penalty * bias
-        curvature = self.shown.sums(hess) + self.penalty
+        slope, curvature = self.penalty * bias, self.penalty.copy()
+        self.inner.round = self.round  # an interrupted round is begun anew by all blocks
+        for rows, bound in self.inner.parts:
+            codes = self.shown.codes[rows]
+            bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])
+            slope += np.bincount(codes, grad[rows], len(bias))
+            curvature += np.bincount(codes, hess[rows], len(bias))
         bias -= self.objective.learning_rate * slope / (curvature + _NEWTON_FLOOR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class ObjectiveMixture(Objective):
     array([ 1.095, -0.921, -0.247])
     """
 
+    needs_room: ClassVar[bool] = True  # for the gradient of a part
+
     parts: tuple[tuple[float, Objective], ...]
 
     def __post_init__(self) -> None:
@@ -75,6 +78,11 @@ class ObjectiveMixture(Objective):
     def is_function(self) -> bool:
         """Its gradient is that of a function if that of each part is."""
         return all(one.is_function for _, one in self.parts)
+
+    @property
+    def by_query(self) -> bool:  # type: ignore[override]
+        """Its gradients depend on single queries if those of each part do."""
+        return all(one.by_query for _, one in self.parts)
 
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
         """The mixture of changed objectives, with the same weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class Softmax(Objective):
     (array([ 0.333, -0.417,  0.083]), array([0.222, 0.222, 0.222]))
     """
 
+    by_query: ClassVar[bool] = True
+
     gain: Gain = "exp2"
     _: KW_ONLY
     random_gains: bool = False
@@ -114,7 +117,8 @@ class BoundSoftmax:
         losses = np.empty(len(self.weight))
         run_chunks(
             listwise.softmax, self.judgments.indptr, self.judgments.codes, scores,
-            self.gain, self.weight, noisy, seed, grad, hess, losses,
+            self.gain, self.weight, noisy, seed, self.judgments.queries.first_row,
+            grad, hess, losses,
         )  # fmt: skip
         check.check_gradients(grad, hess, self.objective)
         return losses

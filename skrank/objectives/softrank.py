@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -90,6 +90,8 @@ class SoftRank(Objective):
     >>> round(skrank.metric("gap")([0, 2, 1], [0.3, 0.2, 0.1]), 3)
     0.556
     """
+
+    by_query: ClassVar[bool] = True
 
     metric: Metric
     _: KW_ONLY

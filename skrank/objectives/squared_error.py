@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class SquaredError(Objective):
     >>> grad.round(3), hess.round(3)
     (array([ 0.444, -0.556,  0.111]), array([0.667, 0.667, 0.667]))
     """
+
+    by_query: ClassVar[bool] = True
 
     gain: Gain = "exp2"
     _: KW_ONLY

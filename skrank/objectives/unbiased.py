@@ -9,8 +9,10 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Plan
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
+from skrank.objectives._blocks import blocks
 from skrank.objectives._pairs import PairObjective, PairRounds
 from skrank.objectives._positions import (
     BoundPositionObjective,
@@ -87,6 +89,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     """
 
     takes_positions: ClassVar[bool] = True
+    by_query: ClassVar[bool] = False  # all learn from each other's clicks
     _: KW_ONLY
     norm: bool = False
     bias_norm: float = 0.0
@@ -108,61 +111,79 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
         positions: Any = None,
     ) -> BoundUnbiasedLambdaRank:
         """The objective on judgments, with one weight per query and one position per row."""
-        plan = self.metric.bind(judgments, max_grade=max_grade)
-        kernels = plan.tables.lambda_kernels(judgments)
+        shown = Shown(judgments.queries, positions, self.max_position)
+        bias = PositionBias(shown.values, clicked=1.0, skipped=1.0)
+        parts = []
+        for queries, rows, block in blocks(judgments):
+            plan = self.metric.bind(block, max_grade=max_grade)
+            pull = self._pull(plan, shown.codes[rows], bias)
+            some = None if weights is None else weights[queries]
+            parts.append((rows, pull, PairRounds(self, plan, some, pull.codes, pull)))
+        return BoundUnbiasedLambdaRank(parts, shown, bias, self.bias_norm)
+
+    def _pull(self, plan: Plan, shown: np.ndarray, bias: PositionBias) -> _DebiasedPairs:
+        """The pulls of a block of queries, whose documents were `shown` at these places."""
+        kernels = plan.tables.lambda_kernels(plan.judgments)
         if not isinstance(kernels.form, QuadraticSwaps):
             raise ValueError(
                 f"UnbiasedLambdaRank has no pair weights for {self.metric}: use "
                 f"skrank.AdditivePositionBias({str(self.metric)!r}), which takes any metric."
             )
-        shown = Shown(judgments.queries, positions, self.max_position)
-        pull = _DebiasedPairs(kernels.form, shown)
-        rounds = PairRounds(self, plan, weights, kernels.codes, pull)
-        return BoundUnbiasedLambdaRank(rounds, pull, shown, self.bias_norm)
+        return _DebiasedPairs(kernels.form, kernels.codes, shown, bias)
 
 
 class _DebiasedPairs:
     """Pulls of all pairs of documents by the ratios of their positions, and what they cost."""
 
-    def __init__(self, form: QuadraticSwaps, shown: Shown) -> None:
+    def __init__(
+        self, form: QuadraticSwaps, codes: np.ndarray, shown: np.ndarray, bias: PositionBias
+    ) -> None:
         self.form = form
+        self.codes = codes
         self.shown = shown
-        self.position_bias = PositionBias(shown.values, clicked=1.0, skipped=1.0)
-        self.costs = np.zeros((2, len(shown.values)))
+        self.bias = bias
+        self.costs = np.zeros((2, len(bias.positions)))
 
     def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
         from skrank._kernels import debiased
 
-        ratios = self.position_bias.estimates.values()
+        ratios = self.bias.estimates.values()
         real = out.grad.dtype  # as pairs have
-        factors = [_inverse(one).astype(real)[self.shown.codes] for one in ratios]
+        factors = [_inverse(one).astype(real)[self.shown] for one in ratios]
         costs = np.empty((2, len(lists.scores)), real)
         run_chunks(debiased.lambdas, indptr, lists, self.form, pairs, Clicks(*factors, *costs), out)
-        del factors  # the sums need room, too
-        self.costs += [self.shown.sums(one) for one in costs]
+        for total, rows in zip(self.costs, costs, strict=True):
+            total += np.bincount(self.shown, rows, len(total))
 
 
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
-    """LambdaRank on one data set, and the ratios of its positions."""
+    """LambdaRank on the blocks of one data set, and the ratios of its positions."""
 
     def __init__(
-        self, rounds: PairRounds, pull: _DebiasedPairs, shown: Shown, bias_norm: float
+        self,
+        parts: list[tuple[slice, _DebiasedPairs, PairRounds]],
+        shown: Shown,
+        bias: PositionBias,
+        bias_norm: float,
     ) -> None:
-        super().__init__(shown, pull.position_bias)
-        self.rounds = rounds
-        self.pull = pull
+        super().__init__(shown, bias)
+        self.parts = parts
         self.bias_norm = bias_norm
-        counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
-        self.mass = shown.sums(np.repeat(counted, rounds.queries.sizes))
+        self.mass = np.zeros(len(shown.values))
+        for rows, _, rounds in parts:
+            counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
+            worth = np.repeat(counted, rounds.queries.sizes)
+            self.mass += np.bincount(shown.codes[rows], worth, len(self.mass))
 
     @property
     def round(self) -> int:
-        """Number of rounds."""
-        return self.rounds.round
+        """Number of the rounds that all blocks have seen."""
+        return self.parts[-1][2].round
 
     @round.setter
     def round(self, number: int) -> None:
-        self.rounds.round = number
+        for _, _, rounds in self.parts:
+            rounds.round = number
 
     def restart(self) -> None:
         """All positions alike."""
@@ -171,11 +192,14 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` by the ratios, and take new ones from the costs."""
-        self.pull.costs[:] = 0
-        self.rounds.gradient(scores, grad, hess)
-        estimates = self.position_bias.estimates.values()
-        for ratios, costs in zip(estimates, self.pull.costs, strict=True):
-            self._learn(ratios, costs)
+        self.round = self.round  # an interrupted round is begun anew by all blocks
+        costs = np.zeros((2, len(self.mass)))
+        for rows, pull, rounds in self.parts:
+            pull.costs[:] = 0
+            rounds.gradient(scores[rows], grad[rows], hess[rows])
+            costs += pull.costs
+        for ratios, cost in zip(self.position_bias.estimates.values(), costs, strict=True):
+            self._learn(ratios, cost)
 
     def _learn(self, ratios: np.ndarray, costs: np.ndarray) -> None:
         """New ratios from the costs of positions; the old ones where costs are none or endless."""

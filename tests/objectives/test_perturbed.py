@@ -181,7 +181,7 @@ def test_noise_has_the_distribution_that_it_claims():
     indptr = np.array([0, 3 * n], dtype=np.int64)
     scores, noisy = np.tile([1.0, 0.0, -0.5], n), np.empty(3 * n)
     temperature = 0.8
-    ranking.add_noise(0, 1, indptr, scores, temperature, 11, noisy)
+    ranking.add_noise(0, 1, indptr, scores, temperature, 11, 0, noisy)
     first = np.argmax(noisy.reshape(n, 3), axis=1)
     weights = np.exp(scores[:3] / temperature)
     shares = weights / weights.sum()
