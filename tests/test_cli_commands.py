@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from skrank.cli import COMMANDS, main
+from skrank.cli import COMMANDS, INTERRUPTED, main
+from skrank.cli._output import delivered
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n"
 RUNS = {
@@ -100,6 +102,30 @@ def test_output_stands_whole_or_not_at_all(capsys, files):
     assert sorted(path.name for path in Path().iterdir()) == sorted(
         [*files, "folder", "report.txt"]
     )
+
+
+def test_text_that_cannot_be_written_leaves_the_old_file(files):
+    Path("report.txt").write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        delivered("half of a pair: \ud800", "report.txt")
+    assert Path("report.txt").read_text() == "old"
+    assert sorted(path.name for path in Path().iterdir()) == sorted([*files, "report.txt"])
+
+
+def test_an_interrupt_ends_without_a_word(files):
+    os.mkfifo("slow")
+    command = [sys.executable, "-m", "skrank", "evaluate", "slow", "bm25"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with open("slow", "w"):  # waits until it is read
+            process.send_signal(signal.SIGINT)
+            assert process.communicate() == (b"", b"")
+        assert process.returncode == INTERRUPTED == 130
+
+
+def test_lines_of_trec_eval_hold_values_only(capsys, files):
+    status, out, err = run(capsys, "evaluate", *files, "--format", "trec_eval", "--compare")
+    assert (status, out) == (1, "")
+    assert "--format trec_eval shows values, with or without -q, and no compare" in err
 
 
 def test_output_to_links_and_devices(capsys, files):

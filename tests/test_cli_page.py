@@ -108,6 +108,27 @@ def test_one_run_has_no_comparison(collection, capsys):
     assert "<h2>Means</h2>" in out
 
 
+def verdict(capsys, qrels, runs):
+    assert main(["evaluate", str(qrels), *map(str, runs), "-m", "ap", "--format", "html"]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_chance_may_explain_is_said_to_be_open(collection, capsys):
+    out = verdict(capsys, collection / "qrels.json", [collection / "0.csv", collection / "2.csv"])
+    assert re.search(r"is not significant \(p = 0\.\d+\): either may be better\.", out)
+
+
+def test_one_query_has_no_tests(tmp_path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    for name, scores in (("good", (2, 1)), ("bad", (1, 2))):
+        rows = zip("ab", scores, strict=True)
+        (tmp_path / name).write_text("".join(f"1 Q0 {d} 0 {s} {name}\n" for d, s in rows))
+    out = verdict(capsys, tmp_path / "qrels", [tmp_path / "bad", tmp_path / "good"])
+    assert "<b>ap</b>: good is first with 1.0000, then bad with 0.5000.</p>" in out
+    assert "Differences are not tested: " in out
+    assert "significant" not in out
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
 def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     found = opened(page.as_uri(), tmp_path / "page")

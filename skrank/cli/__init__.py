@@ -59,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", ResourceWarning)  # of what an interrupt leaves open
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             text = arguments.run(arguments)
             print(text, end="\n" if text else "", flush=True)

@@ -253,8 +253,6 @@ def _differences(report: TrecReport, names: dict[str, str]) -> str:
 
 def _curves(report: TrecReport) -> str:
     """Interpolated precision over recall, drawn here, so that it needs no program."""
-    if not set(CURVE) <= set(report.mean.columns):
-        return ""
     lines, legend = [], []
     for i, run in enumerate(report.mean.index):
         colour = _COLOURS[i % len(_COLOURS)]

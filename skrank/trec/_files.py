@@ -103,9 +103,6 @@ class Documents:
         start = stop - [len(name) for name in encoded]
         return cls.of(padded(b"".join(encoded)), np.stack([start, stop], axis=1))
 
-    def __len__(self) -> int:
-        return len(self.start)
-
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """What kernels take."""

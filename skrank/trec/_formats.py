@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from skrank.trec import _arrow
 from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Form, columns_of, of_table
 from skrank.trec._files import Source, source_name
 from skrank.trec._packed import SUFFIXES, is_packed, unpacked
@@ -118,7 +120,7 @@ def _columns(data: bytes, kind: str, form: Form, name: str) -> Columns:
     try:
         content = _READ[kind](data)
         found = of_table(content, form) if kind == "csv" else columns_of(content, form)
-    except (ValueError, ImportError) as error:
+    except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if found is None:
         raise ValueError(
@@ -148,22 +150,34 @@ def _lines(data: bytes) -> list[Any]:
 
 def _csv(data: bytes) -> dict[str, list[Any]]:
     """Columns of a table with a header, as texts but for numbers that are asked for as such."""
-    text = data.decode("utf-8-sig")
-    tab = b"\t" in _first_lines(data[:HEAD])[0]
-    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if tab else ","))
-    header, rows = rows[0], rows[1:]
-    for number, row in enumerate(rows, start=2):
-        if row and len(row) != len(header):
-            raise ValueError(f"line {number}: {len(row)} columns instead of {len(header)}.")
-    return {name.strip(): [row[i] for row in rows if row] for i, name in enumerate(header)}
+    header, *rows = csv_rows(io.StringIO(data.decode("utf-8-sig"), newline=""), data[:HEAD])
+    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+
+
+def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
+    """The header of a table whose bytes begin so, and its rows, of which none is blank.
+
+    Raises
+    ------
+    ValueError
+        With the number of the line, if it has another number of columns or cannot be read.
+    """
+    rows = csv.reader(text, delimiter="\t" if b"\t" in _first_lines(head)[0] else ",")
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        yield header
+        for row in filter(None, rows):
+            if len(row) != len(header):
+                columns = f"{len(row)} columns instead of {len(header)}"
+                raise ValueError(f"line {rows.line_num}: {columns}.")
+            yield row
+    except csv.Error as error:  # such as a quotation mark that is never closed
+        raise ValueError(f"line {rows.line_num}: {error}.") from None
 
 
 def _parquet(data: bytes) -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
-    return pyarrow.parquet.read_table(io.BytesIO(data))
+    _, parquet = _arrow.imported()
+    return parquet.read_table(io.BytesIO(data))
 
 
 _READ = {"json": _json, "lines": _lines, "csv": _csv, "parquet": _parquet}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -17,8 +16,8 @@ import numpy as np
 from skrank.trec import _arrow, _files
 from skrank.trec._columns import DOCUMENT, QUERY, RUNS, Columns, checked, column_name, run_column
 from skrank.trec._data import Run, named, run_of_columns
-from skrank.trec._files import BOM, Source, Table, Text, padded, source_name, table_of
-from skrank.trec._formats import HEAD, kind_of
+from skrank.trec._files import BOM, Documents, Source, Table, Text, padded, source_name, table_of
+from skrank.trec._formats import HEAD, csv_rows, kind_of
 from skrank.trec._packed import is_packed, opened, unpacking
 
 
@@ -69,11 +68,12 @@ class LinesPiece(Piece):
     def place(self, run: Run, query: int) -> str:
         """The line."""
         rows = slice(*run.queries.indptr[query : query + 2])
-        return self._line(int(run.documents.start[rows].min()))
+        return self._line(run.documents, int(run.documents.start[rows].min()))
 
-    def _line(self, start: int) -> str:
-        above = self.data.count(b"\n", 0, start)
-        return f"line {self.before + above + 1}"
+    def _line(self, documents: Documents, start: int) -> str:
+        # in the text that was read, of which comments are gone, though not their lines
+        number, _ = Text(documents.text, self.name, self.before).line(start)
+        return f"line {number}"
 
     def _returning(self, table: Table) -> ValueError:
         """The error for the first row that returns to a query."""
@@ -81,7 +81,8 @@ class LinesPiece(Piece):
         queries = table.queries.row_query[order]
         place = _first_return(queries)
         start = int(table.documents.start[order[place]])
-        return self.again(str(table.queries.ids[queries[place]]), self._line(start))
+        line = self._line(table.documents, start)
+        return self.again(str(table.queries.ids[queries[place]]), line)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,8 @@ def pieces_of(source: Source, chunksize: int) -> Iterator[Piece]:
         file = _buffered(raw)
         head = file.peek(HEAD)[:HEAD]
         packed = is_packed(head)
-        stream = _buffered(opened(file, head), name) if packed else file
+        with unpacking(name):
+            stream = _buffered(opened(file, head), name) if packed else file
         head = stream.peek(HEAD)[:HEAD]
         kind = kind_of(name if path else "", head, RUNS)
         if kind == "json":
@@ -206,17 +208,15 @@ def _lines(stream: BinaryIO, name: str, head: bytes, chunksize: int) -> Iterator
     size = chunksize * max(16, len(head) // max(1, head.count(b"\n")))
     if head.startswith(BOM):
         stream.read(len(BOM))
-    rest, before, some = b"", 0, False
+    rest, before = b"", 0
     while more := stream.read(size):
         data = rest + more
         cut = _last_query(data) or 0
         if cut:
             yield LinesPiece(name, before, data[:cut])
-            before, some = before + data.count(b"\n", 0, cut), True
+            before += data.count(b"\n", 0, cut)
         rest = data[cut:]
-    # comments may be left; a file without rows is refused where it is read
-    if not some or _last_query(rest + b"\n") is not None:
-        yield LinesPiece(name, before, rest)
+    yield LinesPiece(name, before, rest)  # a file without rows is refused where it is read
 
 
 def _last_query(data: bytes) -> int | None:
@@ -266,14 +266,11 @@ def _places(columns: list[str]) -> list[str]:
 
 def _csv(stream: BinaryIO, head: bytes) -> Iterator[tuple[Any, Any, Any]]:
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-    rows = csv.reader(text, delimiter="\t" if b"\t" in head.split(b"\n", 1)[0] else ",")
-    header = [name.strip() for name in next(rows)]
+    rows = csv_rows(text, head)
+    header = next(rows)
     query, document, score = (header.index(name) for name in _places(header))
     for row in rows:
-        if row and len(row) != len(header):
-            raise ValueError(f"line {rows.line_num}: {len(row)} columns instead of {len(header)}.")
-        if row:
-            yield row[query], row[document], row[score]
+        yield row[query], row[document], row[score]
 
 
 def _json_lines(stream: BinaryIO) -> Iterator[tuple[Any, Any, Any]]:

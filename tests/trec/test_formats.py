@@ -213,6 +213,13 @@ def test_a_table_of_several_runs():
         ({"1": {"a": "x"}}, RUN, "label must be numbers"),
         ({"1": {}}, RUN, "qrels hold no document"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
+        (
+            [namedtuple("Pair", "query_id doc_id")("1", "a")],
+            RUN,
+            "qrels have no label or relevance",
+        ),
+        (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
+        ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
     ],
 )
 def test_mistakes_in_memory(qrels, run, message):
@@ -230,6 +237,8 @@ def test_mistakes_in_memory(qrels, run, message):
         ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
         ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),
         ("q.csv", "qid,docid,label\n", "q.csv: the qrels hold no document"),
+        ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
+        ("q.csv", "", "q.csv: the qrels have no column of queries"),
         ("q.parquet", "PAR1", "q.parquet: "),
         ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 4"),
     ],

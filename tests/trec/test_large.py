@@ -110,6 +110,9 @@ def test_packed_files_and_streams(run, tmp_path, packing):
 
 def test_text_streams(run):
     assert_same(evaluate(io.StringIO(lines()), chunksize=50), evaluate(run))
+    rows = [("1", "é" * 50_000 + str(i), -i / 7) for i in range(3)]  # more bytes than are asked for
+    frame = pd.DataFrame(rows, columns=["qid", "docid", "score"])
+    assert_same(evaluate(io.StringIO(lines(rows)), chunksize=50), evaluate({"bm25": frame}))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,8 @@ def test_tables(run, tmp_path, suffix):
     if suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n\n" for row in frame.to_dict("records")))
     else:
-        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+        end = "\n\n" if suffix == ".tsv" else "\n"
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",", lineterminator=end)
     found = evaluate({"bm25": path}, chunksize=50)
     assert_same(found, evaluate({"bm25": path}))
     assert_same(found, evaluate(run))
@@ -162,8 +166,10 @@ def test_parquet(run, tmp_path, kind):
         assert_same(evaluate({"bm25": path}, chunksize=chunksize), evaluate(run))
 
 
-def test_rows_of_a_query_must_be_neighbours(tmp_path):
+@pytest.mark.parametrize("behind", [[], [("3", "a", 1.0)]], ids=["last", "inside of a piece"])
+def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
     rows = [("1", "a", 3.0), ("1", "b", 2.0), ("2", "a", 1.0), ("2", "b", 0.5), ("1", "c", 1.0)]
+    rows += behind
     named = pd.DataFrame(rows, columns=["qid", "docid", "score"])
     (tmp_path / "run").write_text("# torn\n" + lines(rows))
     named.to_csv(tmp_path / "run.csv", index=False)
@@ -194,6 +200,12 @@ def test_rows_of_a_query_must_be_neighbours(tmp_path):
         ("run.csv", "qid,docid,score\n1,a,1\n1,b,x\n", "run.csv: .*must be numbers"),
         ("run.csv", "qid,docid\n1,a\n", "run.csv: the run have no column of scores"),
         ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "of several runs"),
+        (
+            "run.csv",
+            'qid,docid,score\n1,a,"1' + 200_000 * "\n",
+            "run.csv: line .*field larger than",
+        ),
+        ("run.csv", "", "run.csv: the run have no column of queries"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\nx\n', "line 2: no JSON"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\n{}\n', "line 2: no record with"),
         ("run.gz", gzip.compress(lines().encode())[:60], "run.gz cannot be unpacked"),
