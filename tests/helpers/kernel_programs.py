@@ -1,0 +1,232 @@
+"""Programs that drive every family of kernels, and print the numbers that they give.
+
+    NUMBA_DISABLE_JIT=1 python -m tests.helpers.kernel_programs values
+
+Lists hold ties, documents not judged and not retrieved, and queries of one document or of nothing
+relevant; longer ones take the ways that short ones do not. Without compilation each program takes
+some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import skrank
+from skrank import informativeness, trec
+from skrank._engine.judgments import judge
+from skrank.active import label_moments
+from skrank.objectives import Objective
+
+SIZES = [1, 2, 19, 9, 3]
+
+
+def short_lists():
+    """Labels, scores and query ids; the last query has nothing relevant."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(5), SIZES)
+    labels = rng.choice(4, len(groups)) * 1.0
+    labels[-SIZES[-1] :] = 0
+    return labels, rng.normal(size=len(groups)).round(1), groups
+
+
+def refused(call: Callable[[], object], number: str) -> list[float]:
+    """The number that a refusal names, as in ``row (number)``."""
+    try:
+        call()
+    except ValueError as error:
+        return [float(re.search(number.replace("N", r"(\d+)"), str(error)).group(1))]
+    raise AssertionError("nothing was refused")
+
+
+# values -------------------------------------------------------------------------------------------
+
+
+def values():
+    """Every family of metrics, with ties averaged and broken."""
+    labels, scores, groups = short_lists()
+    judged, shown = labels.copy(), scores.copy()
+    judged[[4, 9]], shown[[5, 20]] = np.nan, -np.inf
+    found = []
+    for name in (
+        "gap@3", "gap(condensed=True)", "ndcg", "q", "err", "rr@2", "bpref", "bpref(variant=10)",
+        "bpref(variant=n)", "bpref(variant=old)", "rpref", "0.5*gap+0.5*err", "infap(ties=worst)",
+        "iprec(ties=best)",
+    ):  # fmt: skip
+        for ties in ("average", "worst") if "ties" not in name else (None,):
+            metric = skrank.metric(name, **({} if ties is None else {"ties": ties}))
+            found += metric.per_query(judged, shown, groups=groups).fillna(-1).tolist()
+    for name in ("iprec", "infap"):  # ties among documents that are alike, and others
+        metric = skrank.metric(name)
+        found += metric.per_query([2, 2, 0, 0], [2, 2, 1, 1]).tolist()
+        found += refused(lambda one=metric: one([1, 1, 0], [2, 1, 1], groups=[4, 5, 5]), "query N:")
+    found.append(skrank.metric("rr")([0, 0, 1, 1], [2, 2, 1, 1]))
+    found.append(skrank.metric("dcg", gain="linear")([2.5, 0, 1], [3, 2, 1]))
+    return found
+
+
+def long_lists():
+    """Merging, heads, and blocks of ties that are counted or put together."""
+    rng = np.random.default_rng(1)
+    labels, scores = rng.choice(4, 700) * 1.0, rng.normal(size=700).round(2)
+    judged = np.where(rng.random(700) < 0.9, labels, np.nan)
+    found = [skrank.metric(name)(judged, scores) for name in ("ndcg", "gap", "bpref")]
+    metrics, groups = ["ndcg@2", "err@3"], np.zeros(700)
+    for one in (scores, np.sign(scores), np.where(labels == 3, -np.inf, scores), labels * 0):
+        found += skrank.evaluate(labels, one, groups=groups, metrics=metrics).mean.tolist()
+        found.append(skrank.metric("gap", ties="worst")(labels, one))
+    tied = np.repeat([0.0, 1], 1700)
+    found.append(skrank.metric("err", max_grade=10)(tied, np.zeros(len(tied))))
+    found.append(skrank.metric("err", max_grade=4)(tied[-9:] * 4, np.zeros(9)))
+    return found
+
+
+# gradients ----------------------------------------------------------------------------------------
+
+
+def descents(objective: Objective, labels, groups, scores, precision) -> list[float]:
+    """Gradients and curvatures of the last of three rounds."""
+    bound = objective.bind(judge(labels, groups), max_grade=3)
+    out = np.zeros((2, len(labels)), precision)
+    for factor in (1, -1, -1):  # the order of the round before is of no help, and is
+        bound.gradient(factor * scores, *out)
+    return out.ravel().tolist()
+
+
+def gradients(precision=np.float32):
+    """Every objective, with scores near together and far apart."""
+    labels, scores, groups = short_lists()
+    found = []
+    for objective in (
+        skrank.LambdaRank("gap"), skrank.LambdaRank("err", truncation_level=4),
+        skrank.LambdaRank("0.5*gap+0.5*ndcg", perturbations=2, pairs="adjacent"),
+        skrank.LambdaRank("err", pairs="adjacent"), skrank.LambdaLoss("ndcg@5"),
+        skrank.LambdaRank("gap", truncation_level=1),
+        skrank.UnbiasedLambdaRank("ndcg", truncation_level=1),
+        skrank.SoftRank("gap"), skrank.SoftRank("ndcg"),
+        skrank.SoftRank("gap", relative=True), skrank.SoftRank("ndcg@5", form="distribution"),
+        skrank.SquaredError(), skrank.SquaredError(centered=True),
+        skrank.Softmax(), skrank.Softmax(random_gains=True),
+    ):  # fmt: skip
+        for width in (1.0, 500.0):
+            found += descents(objective, labels, groups, width * scores, precision)
+    bound, out = skrank.LambdaRank("gap").bind(judge(labels, groups)), np.zeros((2, len(labels)))
+    found += refused(lambda: bound.gradient(np.where(labels == 3, np.nan, scores), *out), "row N")
+    for name in ("gap", "ndcg@2", "err@3"):
+        judgments = judge(np.array([0.0, 2, 1, 2, 0]), None)
+        plan = skrank.metric(name).bind(judgments, max_grade=2)
+        found += np.triu(plan.tables.deltas(judgments.codes), 1).ravel().tolist()
+    return found
+
+
+def double_gradients():
+    """The same in double precision, which takes long to compile."""
+    return gradients(np.float64)
+
+
+def soft_values():
+    """SoftRank's values, and more pairs than it keeps."""
+    labels, scores, groups = short_lists()
+    found = []
+    for objective in (
+        skrank.SoftRank("ap"), skrank.SoftRank("ndcg"),
+        skrank.SoftRank("ndcg@5", form="distribution"),
+    ):  # fmt: skip
+        found.append(objective.value(labels, scores, groups=groups))
+    rng = np.random.default_rng(2)
+    labels, scores = np.where(np.arange(366) < 3, 0.0, 1.0), rng.normal(size=366)
+    out = np.zeros((2, len(labels)))
+    skrank.SoftRank("ndcg").bind(judge(labels, None)).gradient(scores, *out)
+    return [*found, *out.ravel().tolist()]
+
+
+# other rooms --------------------------------------------------------------------------------------
+
+
+def distributions():
+    """Moments under random labels, and the most random labels under which a metric has a value."""
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=(2, 6)).round(1)
+    one[1] = two[4] = -np.inf
+    groups = np.array([0, 0, 0, 0, 0, 1])
+    chances = rng.dirichlet(np.ones(3), 6)
+    found = []
+    for name in ("dcg@3", "err(max_grade=2)", "ap@2", "gap(max_grade=2)"):
+        for other in (None, two) if name in ("dcg@3", "err(max_grade=2)") else (None,):
+            options = {"other": other, "label_model": chances}
+            moments = label_moments(name, one, groups, **options)
+            found += [*moments.first, *moments.second, *moments.mass]
+    for name, value, counts, n_ranks in (
+        ("gap(thresholds=[.4,.6])", 0.75, [2, 2], 8),
+        ("dcg", 4.0, [2, 2], 8),
+        ("ap", 0.999, [2], 8),
+        ("gap(thresholds=[.4,.6])", 0.35, [1, 3], 30),
+        ("ndcg", 1.0, [3, 1], 12),
+        ("ap", 0.05, [4], 60),
+        ("ap", 1.0, [6], 6),
+        ("dcg", 9.3927, [1, 1, 1], 40),
+    ):
+        spread = informativeness.maximum_entropy(name, value, counts, n_ranks)
+        actual = np.repeat(np.arange(len(counts) + 1), [n_ranks - sum(counts), *counts])[::-1]
+        found += [spread.entropy, spread.error(actual), *spread.probabilities.ravel()]
+    return found
+
+
+def files():
+    """Files of TREC: long names, long numbers, comments, ties by name, queries that lack."""
+    queries = ("q0", "q1", "q10", "q2")
+    judged = "".join(f"{q} 0 d{j} {(i + j) % 3}\n" for i, q in enumerate(queries) for j in range(7))
+    names = [f"d{j}" for j in range(2, 9)] + ["d", "doc", "a-longer-name", "a-longer-name-2"]
+    numbers = [
+        "0.5", "-1.25e0", "+3", "12345678901234567", "0.12345678901234567",
+        "1234567890123456789", "1234567890.123456789012345", "7", "7", "7.000", "7.",
+    ]  # fmt: skip
+    rows = [
+        f"{query} Q0 {name} 0 {numbers[(i * j + j) % len(numbers)]} tag\n"
+        for i, query in enumerate(queries[:3])
+        for j, name in enumerate(names)
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, run = Path(folder) / "qrels", Path(folder) / "run"
+        qrels.write_text(judged)
+        more = "".join(row.replace("tag", "tag a b c d e f g") for row in rows)
+        for text in ("".join(rows), "# a comment\n" + "".join(rows), more):
+            run.write_text(text)
+            report = trec.evaluate(qrels, run, ["gap", "ap", "ndcg@3"])
+            found += np.ravel(report.mean).tolist() + np.ravel(report.per_query).tolist()
+            found += trec.read_run(run, precision="double").scores.tolist()
+        for wrong in (
+            [*rows, "q9 Q0 d 0 1\n"],
+            [*rows[:3], "q0 Q0 x 0\n", "1 tag\n", *rows[3:]],
+            [*rows, rows[2]],
+        ):
+            run.write_text("".join(wrong))
+            found += refused(lambda: trec.read_run(run), "line N")
+    return found
+
+
+PROGRAMS = {
+    one.__name__: one
+    for one in (
+        values,
+        long_lists,
+        gradients,
+        double_gradients,
+        soft_values,
+        distributions,
+        files,
+    )
+}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(json.dumps([number for name in sys.argv[1:] for number in PROGRAMS[name]()]))
