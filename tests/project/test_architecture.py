@@ -203,9 +203,15 @@ def test_nothing_is_imported_before_it_is_used(work, free):
 
 
 def test_the_public_names_are_those_of_the_stub():
-    assert dir(skrank) == sorted(skrank.__all__)
-    for name in skrank.__all__:
+    assert dir(skrank) == sorted([*skrank.__all__, "dask", "lightgbm", "torch", "xgboost"])
+    for name in dir(skrank):
         assert there_or_refused(name), name
+
+
+def test_a_star_hides_no_library():
+    code = "import lightgbm; from skrank import *; print(lightgbm.__name__, GroupedRanker.__name__)"
+    assert run(code) == "lightgbm GroupedRanker"
+    assert run("from skrank import *; print('torch' in dir())") == "False"
 
 
 def there_or_refused(name):
