@@ -98,8 +98,8 @@ def _smooth(one: Metric) -> Objective | None:
 
 def _kin(one: Metric) -> Objective:
     """What to start from for a metric without a smooth form: it without cut-offs, or GAP."""
-    parts = tuple((weight, replace(part, k=None)) for weight, part in one.terms)
     try:
+        parts = tuple((weight, replace(part, k=None)) for weight, part in one.terms)
         whole = parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts)
     except ValueError:  # a metric that needs its cut-off
         return SoftRank(metric("gap"))

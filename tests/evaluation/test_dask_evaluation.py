@@ -1,5 +1,6 @@
 """Evaluation on Dask: the report of arrays, bit for bit."""
 
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -147,6 +148,13 @@ def test_a_frame_is_shuffled_by_query():
         found.per_query, expected.per_query.loc[order], check_exact=True, check_index_type=False
     )
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-14)
+
+
+def test_without_dask(monkeypatch):
+    one = da.from_array(np.array([1.0, 0]), chunks=2)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r"pip install skrank\[dask\]"):
+        skrank.dask.evaluate(one, one, one)
 
 
 def test_what_is_refused():

@@ -110,3 +110,20 @@ def test_a_registered_name_comes_before_that_of_other_tools():
     assert skrank.metric("hit_rate@3") == skrank.metric("success(empty=0)@3")
     cls = skrank.register("hit_rate")(made())
     assert type(skrank.metric("hit_rate@3")) is cls
+
+
+def test_a_metric_that_needs_its_cut_off():
+    """Lists of names show it with one; a linear ranker starts from GAP, which needs none."""
+
+    def check(self):
+        Base.__post_init__(self)
+        if self.k is None:
+            raise ValueError("toy needs a cut-off, such as toy@10")
+
+    skrank.register("toy")(made(__post_init__=check))
+    names = skrank.get_scorer_names()
+    assert "toy@10" in names
+    assert "toy" not in names
+    labels, features = [1, 0, 2, 0], [[2.0], [0], [3], [1]]
+    ranker = skrank.LinearRanker("toy@2").fit(features, labels, groups=[0, 0, 1, 1])
+    assert ranker.coef_ > 0

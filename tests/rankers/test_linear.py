@@ -224,6 +224,8 @@ def test_too_few_iterations_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit().n_iter_ < 200
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations at alpha=0.001"):
+        fit(max_iter=1)
 
 
 def test_warm_start():

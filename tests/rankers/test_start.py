@@ -217,6 +217,9 @@ def test_refusals():
         fit(LGBM, 3)
     with pytest.raises(ValueError, match="init_scale=0 must be"):
         fit(LGBM, "linear", init_scale=0)
+    model = GroupedRanker(xgboost.XGBRanker(n_estimators=2), objective="gap", init="linear")
+    with pytest.raises(ValueError, match="base_margin= of fit and init of GroupedRanker: give one"):
+        model.fit(X, LABELS, QID, base_margin=np.zeros(len(X)))
 
 
 @pytest.mark.parametrize("name", ["lightgbm.DaskLGBMRanker", "xgboost.dask.DaskXGBRanker"])

@@ -353,3 +353,5 @@ def test_scikit_learns_own_type(data, y, ridge):
     assert pickle.loads(pickle.dumps(made))(ridge, data.X, y) == made(ridge, data.X, y)
     with pytest.raises(ValueError, match="one metric"):
         scorer("gap", "err").to_sklearn()
+    with pytest.raises(ValueError, match="know no grades of classes: use predict"):
+        scorer("gap", response_method="predict_proba").to_sklearn()

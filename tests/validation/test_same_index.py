@@ -52,6 +52,13 @@ def closed_figures():
     plt.close("all")
 
 
+def test_labels_that_cannot_be_hashed_say_nothing():
+    """As lists are: rows are taken by position, as where indexes have nothing in common."""
+    x = pd.Series([3.0, 1.0, 2.0], index=pd.Index([[1], [2], [3]]))
+    y = pd.Series([2.0, 1.0, 3.0], index=pd.Index([[3], [2], [1]]))
+    assert stats.kendall_tau(x, y) == stats.kendall_tau(x.to_numpy(), y.to_numpy())
+
+
 @each_call
 def test_same_labels_in_another_order_are_refused(call):
     with pytest.raises(ValueError, match=r"same labels in another order \(row 0: 'a' and 'f'\)"):
