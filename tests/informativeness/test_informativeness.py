@@ -73,6 +73,9 @@ def test_curves_of_other_lists_are_refused():
         found.error([2, 1, 1, 0, 0, 0], rel=3)
     with pytest.raises(ValueError, match="rel=0"):
         found.precision_recall(rel=0)
+    elsewhere = maximum_entropy("gap", 0.3, [2, 0], 6, relevant=[2, 1])
+    with pytest.raises(ValueError, match="the list holds no document of grade 2 or better"):
+        elsewhere.error([1, 1, 0, 0, 0, 0], rel=2)
 
 
 def test_result_prints():
@@ -212,6 +215,10 @@ def test_bad_input_of_a_study():
     empty = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
     with pytest.raises(ValueError, match="no label above 0"):
         study(empty, runs, ["gap"])
+    names = [str(i) for i in range(60)]
+    graded = trec.Qrels.from_arrays(["0"] * 60, names, np.arange(60))
+    with pytest.raises(ValueError, match="59 labels above 0: name those of interest as rel="):
+        study(graded, runs, ["ndcg"])
 
 
 def test_study_tells_of_its_progress():

@@ -162,6 +162,15 @@ def test_mistakes_are_found_without_a_definition(changes, message):
         check_metric(broken(**changes))
 
 
+def test_without_boosters_what_needs_them_is_left_out(monkeypatch):
+    whole = check_metric(SquareRank(), definition)
+    monkeypatch.setattr("skrank.testing._use.find_spec", lambda name: None)
+    alone = check_metric(SquareRank(), definition)
+    assert set(alone) < set(whole)
+    left_out = sorted(set(whole) - set(alone))
+    assert [one.split()[0] for one in left_out] == ["boosters", "eval", "eval"]
+
+
 def test_a_metric_that_is_not_monotone_says_so():
     held = check_metric(broken(tables=dips, **PLAIN), monotone=False)
     assert "no list is worth more than the ideal one" not in held
