@@ -84,7 +84,12 @@ class Estimate:
 
     @property
     def caution(self) -> str | None:
-        """Why the interval says nothing, or less than it seems to; None if all is well."""
+        """Why the interval says nothing, or less than it seems to; None if all is well.
+
+        It says nothing, and has no bounds, where one draw counts or all values are alike. With
+        fewer than 20 distinct queries that count, it cannot tell whether it holds what it says. An
+        interval that holds at any time of looking needs no caution but where nothing counts.
+        """
         if self.complete:
             return None
         if self.n_counted == 0:
@@ -126,6 +131,7 @@ def estimate(
 
     Both sums run over the k draws whose query counts. The interval is that of the bootstrap of
     Student's t, with the draws resampled: it follows weights that vary and values of long tails.
+    Each end is the mean at which what was found would be the quantile (test inversion).
 
     Parameters
     ----------
@@ -158,13 +164,15 @@ def estimate(
     ----------
     C. Sawade et al., Active evaluation of ranking functions based on graded relevance, Machine
     Learning 92, 2013, equation 6 and lemma 1. P. Hall, The Bootstrap and Edgeworth Expansion, 1992.
+    J. Carpenter, Test inversion bootstrap confidence intervals, Journal of the Royal Statistical
+    Society B 61, 1999.
 
     Examples
     --------
     >>> from skrank.active import estimate
     >>> found = estimate([0.2, 0.4, 0.9], weights=[1, 2, 1])
     >>> print(found)
-    0.4750 ± 0.1617, 95% interval [-0.3270, 1.2770] from 3 draws of 3 queries (only 3 queries ...
+    0.4750 ± 0.1617, 95% interval [-0.2206, 1.1706] from 3 draws of 3 queries (only 3 queries ...
     """
     confidence = check.check_share("confidence", confidence)
     if metric is not None:
