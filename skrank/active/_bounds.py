@@ -43,14 +43,15 @@ def difference_bounds(
     """Lowest and highest difference of two rankers on each query; both are 0 for equal lists."""
     low, high = value_bounds(form, pool)
     least, most = low[first] - high[second], high[first] - low[second]
+    alike = _alike(pool, first, second)
     if form.kind == "linear":
         least, most = _linear(form, pool, first, second)
     elif form.kind == "cascade":
         # Lists that begin alike differ by no more than the weight of the first rank that differs.
         weight = np.append(np.maximum.accumulate(form.weight[::-1])[::-1], 0.0)
-        reach = weight[np.minimum(_alike(pool, first, second), len(form.weight))]
+        reach = weight[np.minimum(alike, len(form.weight))]
         least, most = np.maximum(least, -reach), np.minimum(most, reach)
-    same = _alike(pool, first, second) >= pool.queries.sizes
+    same = alike >= pool.queries.sizes
     return np.where(same, 0.0, least), np.where(same, 0.0, most)
 
 

@@ -171,13 +171,12 @@ def _tell(arguments: argparse.Namespace) -> str:
     with locked(arguments.campaign):
         campaign = Campaign.load(arguments.campaign)
         queries = {str(query): query for query in campaign.sampling.index}
-        told = 0
-        for name, labels in _by_query(rows).items():
+        told = _by_query(rows)
+        for name, labels in told.items():
             query = queries.get(name, name)
             campaign.tell(query, _named(campaign, query, labels), replace=arguments.replace)
-            told += 1
         campaign.save(arguments.campaign)  # all of the file, or nothing
-    return f"{told} queries told, {len(campaign.waiting)} wait for labels"
+    return f"{len(told)} queries told, {len(campaign.waiting)} wait for labels"
 
 
 def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:

@@ -98,14 +98,13 @@ def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
     """The mean over the pool, all of which is labelled."""
     p, n = of.setup.design.p, len(draws)
     counts = ~np.isnan(of.values)
+    n_counted = int(np.count_nonzero(counts[draws]))
     mass = float(p @ counts)
     value = float(p @ np.where(counts, of.values, 0.0) / mass) if mass > 0 else math.nan
     size = float(mass**2 / (p[counts] @ p[counts])) if mass > 0 else 0.0
     return Estimate(
-        value, 0.0, (value, value), confidence, n, int(np.count_nonzero(counts[draws])), n,
-        int(np.count_nonzero(counts[draws])), size,
-        complete=True,
-    )  # fmt: skip
+        value, 0.0, (value, value), confidence, n, n_counted, n, n_counted, size, complete=True
+    )
 
 
 def _mean(of: Contest, draws: np.ndarray, estimator: str) -> Mean:
