@@ -108,7 +108,8 @@ def test_intervals_of_skewed_values_cover(weights, least):
 def test_intervals_cover_where_rankers_agree_on_many_queries(truth):
     """A third of the pool is known to tie and is drawn once in forty draws, with a weight of 13.
 
-    Resamples of the draws as they are cover .97 where the truth is 0, and .93 where it is not.
+    Resamples of the draws as they are cover less where the truth is not 0, .97 against .93 if they
+    are right on average.
     """
     random, hits = np.random.default_rng(3), 0
     for _ in range(1000):
