@@ -259,6 +259,7 @@ def test_wrong_labels_raise_and_lose_nothing():
         (second.query, [*labels[:-1], 7], f"label 7 of item {str(second.items[-1])!r} of query"),
         (second.query, [*labels[:-1], 0.5], "none of the grades"),
         (second.query, [*labels[:-1], np.nan], "label nan"),
+        (second.query, ["good"] * len(labels), "must be grades, one per item"),
         (second.query, named | {"d-1": 0}, "item 'd-1' is not among those asked"),
         (second.query, {k: v for k, v in named.items() if k != second.items[0]}, "has no label"),
         (first.query, 4 - data.relevance[first.rows], r"tell\(\.\.\., replace=True\)"),

@@ -107,6 +107,13 @@ def test_tables_are_read_by_people(call):
     assert "a single draw counts" in out
 
 
+def test_a_belief_in_a_grade_beyond_the_scale(call):
+    text = pool(p_0=np.full(len(DATA.qid), 0.5), p_3=np.full(len(DATA.qid), 0.5))
+    status, out, err = call(*START, "--max-grade", 2, files={"pool": text})
+    assert (status, out) == (1, "")
+    assert "column p_3 is of a grade beyond --max-grade" in err
+
+
 def test_beliefs_costs_and_labels_that_exist_come_with_the_pool(call):
     chances = {f"p_{grade}": 0.8 * (DATA.relevance == grade) + 0.2 / 3 for grade in range(3)}
     known = [label if q < 5 else "" for q, label in zip(DATA.qid, DATA.relevance, strict=True)]

@@ -224,3 +224,10 @@ def test_classes_that_are_no_numbers_say_nothing(data):
     decide = scorer("err", response_method="decision_function")
     with pytest.raises(ValueError, match=r"Give max_grade=|values per row"):
         decide(model, data.X, data.relevance, groups=data.qid)
+
+
+def test_labels_that_became_words_have_no_scale():
+    """They keep their queries, and are refused where they are measured."""
+    y = skrank.with_groups([1, 0], [7, 7]).map({1: "good", 0: "bad"})
+    with pytest.raises(ValueError, match="relevance must be numbers"):
+        skrank.evaluate(y, [2, 1], metrics="gap")
