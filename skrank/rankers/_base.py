@@ -18,6 +18,7 @@ from skrank.scoring import scorer
 class Ranker(BaseEstimator, ABC):
     """An estimator that takes groups, and is measured by the one metric of its `scoring`."""
 
+    # said once: scikit-learn 1.6 refuses to take `qid` away again in a subclass
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, Tags, check_random_state
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -141,11 +140,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
-    __metadata_request__fit: ClassVar[dict[str, object]] = {
-        "groups": True,
-        "position": True,
-        "qid": UNUSED,
-    }
+    __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
 
     def __init__(
         self,
