@@ -12,7 +12,7 @@ from skrank._engine.cached import cached_property
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Cascade, Ranked
+from skrank._kernels.arguments import Cascade
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -78,8 +78,7 @@ class CascadeTables(Tables):
         from skrank._kernels import cascade
 
         out = np.empty(len(inverse))
-        lists = Ranked(ranked.codes, ranked.tied, ranked.retrieved)
-        run_chunks(cascade.values, ranked.indptr, lists, self._form, inverse, out)
+        run_chunks(cascade.values, ranked.indptr, ranked.lists, self._form, inverse, out)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

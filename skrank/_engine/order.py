@@ -9,16 +9,22 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Ranked
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RankedCodes:
-    """Codes in rank order with their ties, as the kernels read them."""
+    """Codes in rank order with their ties."""
 
     indptr: np.ndarray
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
+
+    @property
+    def lists(self) -> Ranked:
+        """The argument of kernels."""
+        return Ranked(self.codes, self.tied, self.retrieved)
 
 
 def rank_scores(

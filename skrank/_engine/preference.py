@@ -13,7 +13,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Preference, Ranked
+from skrank._kernels.arguments import Preference
 
 _UNTRAINABLE = "most swaps do not change it: train on gap or ap, which behave alike."
 
@@ -77,14 +77,8 @@ class PreferenceTables(Tables):
 
         divide_by = getattr(preference, f"BY_{self.divide_by.upper()}")
         out = np.empty(len(inverse))
-        run_chunks(
-            preference.values, ranked.indptr,
-            Ranked(ranked.codes, ranked.tied, ranked.retrieved),
-            Preference(
-                self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged
-            ),
-            inverse, out,
-        )  # fmt: skip
+        form = Preference(self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged)
+        run_chunks(preference.values, ranked.indptr, ranked.lists, form, inverse, out)
         return out
 
     def repeated(self, n_lists: int) -> PreferenceTables:

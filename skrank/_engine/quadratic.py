@@ -13,7 +13,7 @@ from skrank._engine.cached import cached_property
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import LambdaKernels, Scale, Tables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Quadratic, QuadraticSwaps, Ranked
+from skrank._kernels.arguments import Quadratic, QuadraticSwaps
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -204,9 +204,8 @@ class QuadraticTables(Tables):
         from skrank._kernels import quadratic
 
         out = np.empty(len(inverse))
-        lists = Ranked(ranked.codes, ranked.tied, ranked.retrieved)
         form = self._form(*self._worth(), len(inverse))
-        run_chunks(quadratic.values, ranked.indptr, lists, form, inverse, out)
+        run_chunks(quadratic.values, ranked.indptr, ranked.lists, form, inverse, out)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

@@ -136,14 +136,7 @@ class Ranking:
             return np.zeros(len(self.retrieved), np.int64)
         lost = np.empty(len(self.retrieved), np.int64)
         ranked = self.codes("average", False)
-        run_chunks(
-            labels.count_unknown,
-            ranked.indptr,
-            self.retrieved,
-            judgments.unjudged,
-            ranked.codes,
-            lost,
-        )
+        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, judgments.unjudged, lost)
         return lost
 
     def _settled(self, ties: str) -> RankedCodes:

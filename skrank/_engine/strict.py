@@ -12,6 +12,7 @@ from skrank._engine.groups import show
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Strict
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -74,10 +75,8 @@ class StrictTables(Tables):
         from skrank._kernels import strict
 
         out = np.empty(len(inverse))
-        stopped = run_chunks(
-            getattr(strict, self.kernel), ranked.indptr, ranked.codes, ranked.tied,
-            ranked.retrieved, self.found, self.unjudged, self.needed, inverse, out,
-        )  # fmt: skip
+        kernel, form = getattr(strict, self.kernel), Strict(self.found, self.unjudged, self.needed)
+        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
         queries = [query for query in stopped if query >= 0]
         if queries:
             query = queries[0] if self.ids is None else self.ids[queries[0]]

@@ -71,6 +71,45 @@ class Preference(NamedTuple):
     unjudged: int  # this code and higher ones are of documents not judged
 
 
+class Strict(NamedTuple):
+    """Which documents are relevant, for metrics of one order: see `strict`."""
+
+    relevant: Array  # by code
+    unjudged: int  # this code and higher ones are of documents not judged
+    needed: Array  # by query: relevant documents from which on precision counts
+
+
+class Blend(NamedTuple):
+    """Weights of the ranks of the Q-measure: see `labels`."""
+
+    gain: Array  # by code
+    beta: float
+    depth: int  # weights vanish from this rank on
+
+
+class RandomLists(NamedTuple):
+    """Ranked documents whose labels are random: see `moments`."""
+
+    order: Array  # position by rank; of two rankers, one line each
+    retrieved: Array  # documents of each query with a score above -inf, as many lines
+    proba: Array  # of each code, by row
+
+
+class RandomWorth(NamedTuple):
+    """What random labels are worth: see `moments`."""
+
+    worth: Array  # by code
+    square: Array  # of it
+    weight: Array  # by rank, down to the last that counts
+
+
+class TwoMoments(NamedTuple):
+    """What is filled, by query."""
+
+    mean: Array
+    second: Array  # mean of the square
+
+
 class Lists(NamedTuple):
     """Documents that pull at each other."""
 

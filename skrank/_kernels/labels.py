@@ -34,11 +34,12 @@ def count(first, last, indptr, codes, counts):
 
 
 @njit(**options)
-def count_unknown(first, last, indptr, retrieved, unjudged, ranked, counts):
+def count_unknown(first, last, indptr, lists, unjudged, counts):
     """Number of documents that were neither retrieved nor judged, from ranked codes."""
+    ranked = lists.codes
     for q in range(first, last):
         counts[q] = 0
-        for row in range(indptr[q] + retrieved[q], indptr[q + 1]):
+        for row in range(indptr[q] + lists.retrieved[q], indptr[q + 1]):
             counts[q] += ranked[row] >= unjudged
 
 
@@ -54,12 +55,13 @@ def arrange(first, last, indptr, counts, best_first, ranked):
 
 
 @njit(**options)
-def blend(first, last, indptr, best, gain, beta, depth, weights):
+def blend(first, last, indptr, best, form, weights):
     """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
+    gain, beta = form.gain, form.beta
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         cumulated = 0.0
         for row in range(start, stop):
             cumulated += gain[best[row]]
             rank = row - start + 1
-            weights[row] = 1.0 / (rank + beta * cumulated) if rank <= depth else 0.0
+            weights[row] = 1.0 / (rank + beta * cumulated) if rank <= form.depth else 0.0

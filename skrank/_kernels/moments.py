@@ -1,8 +1,7 @@
 """Moments of metrics when the labels of a query are independent and random.
 
 `proba[row]` is the distribution of the label of a row over codes. A table over codes says what a
-label is worth; below, e = E worth and m = E worth**2 of one document. `order` holds positions by
-rank; where two rankers are compared it has one line per ranker, and `retrieved` too.
+label is worth; below, e = E worth and m = E worth**2 of one document.
 
 All recursions are exact and take one pass over the list, or over the pairs of two lists. They agree
 with the sum over all label vectors up to rounding.
@@ -35,12 +34,14 @@ def some_relevant(first, last, indptr, proba, worthless, mass):
 
 
 @njit(**options)
-def linear(first, last, indptr, order, retrieved, proba, worth, square, weight, mean, second):
+def linear(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
 
     A document has one label in both lists, so its worth counts with the difference of its weights,
     and the documents are independent: means and variances add.
     """
+    order, retrieved, proba = lists.order, lists.retrieved, lists.proba
+    worth, square, weight = form.worth, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         net = np.zeros(indptr[q + 1] - start)
@@ -54,17 +55,19 @@ def linear(first, last, indptr, order, retrieved, proba, worth, square, weight, 
                 m = _mean(proba[start + i], square)
                 total += net[i] * e
                 variance += net[i] * net[i] * max(m - e * e, 0.0)
-        mean[q] = total
-        second[q] = variance + total * total
+        out.mean[q] = total
+        out.second[q] = variance + total * total
 
 
 @njit(**options)
-def cascade(first, last, indptr, order, retrieved, proba, stop, square, weight, mean, second):
+def cascade(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times the probability to stop there.
 
     From a rank on the value is V = weight * stop + (1 - stop) * V', with V' the value from the next
     rank on, which is independent of `stop`. The means of V and V**2 follow from the last rank up.
     """
+    order, retrieved, proba = lists.order, lists.retrieved, lists.proba
+    stop, square, weight = form.worth, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         v, vv = 0.0, 0.0
@@ -75,8 +78,8 @@ def cascade(first, last, indptr, order, retrieved, proba, stop, square, weight, 
             w = weight[r]
             vv = w * w * m + 2.0 * w * (e - m) * v + (1.0 - 2.0 * e + m) * vv
             v = w * e + (1.0 - e) * v
-        mean[q] = v
-        second[q] = vv
+        out.mean[q] = v
+        out.second[q] = vv
 
 
 @njit(**options)
@@ -100,7 +103,7 @@ def _scale(reach, low, high, factor):
 
 
 @njit(**options)
-def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, weight, product):
+def cascade_product(first, last, indptr, lists, form, product):
     """Mean of the product of the cascade values of two lists of the same documents.
 
     reach[i] is the mean probability to get to rank i of the first list and to the current rank j of
@@ -109,6 +112,8 @@ def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, 
     the other stops one user and lets the other pass: k = E stop (1 - stop), where reach has
     counted f.
     """
+    order, retrieved, proba = lists.order, lists.retrieved, lists.proba
+    stop, square, weight = form.worth, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         n = indptr[q + 1] - start
@@ -147,14 +152,13 @@ def cascade_product(first, last, indptr, order, retrieved, proba, stop, square, 
 
 
 @njit(**options)
-def average_precision(
-    first, last, indptr, order, retrieved, proba, relevant, depth, ideal, mean, second
-):
+def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
     """Average precision at `depth`, over all relevant documents or over at most `depth` of them.
 
     The state is the number of relevant documents so far, with the probability of that number and,
     restricted to it, the means of the sum of precisions and of its square.
     """
+    order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     for q in range(first, last):
         start = indptr[q]
         n = indptr[q + 1] - start
@@ -174,15 +178,15 @@ def average_precision(
                     p[c] = (1.0 - s) * p[c] + s * p[c - 1]
                 else:
                     p[0] *= 1.0 - s
-        mean[q], second[q] = 0.0, 0.0
+        out.mean[q], out.second[q] = 0.0, 0.0
         for c in range(1, n + 1):
             by = 1.0 / (min(c, depth) if ideal else c)
-            mean[q] += v[c] * by
-            second[q] += vv[c] * by * by
+            out.mean[q] += v[c] * by
+            out.second[q] += vv[c] * by * by
 
 
 @njit(**options)
-def graded_precision(first, last, indptr, order, retrieved, proba, at_least, share, depth, moments):
+def graded_precision(first, last, indptr, lists, at_least, share, depth, moments):
     """Joint moments of the sum N of graded average precision and of its divisor D.
 
     `at_least[t]` is the table of the labels that reach threshold t, and `share[t]` the part of the
@@ -190,6 +194,7 @@ def graded_precision(first, last, indptr, order, retrieved, proba, at_least, sha
     that are linear in (c_t, N_t) and in the fresh label, so second moments close.
     `moments[q]` is E N, E D, E N**2, E N D, E D**2.
     """
+    order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     n_t = len(share)
     s = np.empty(n_t)
     c = np.empty(n_t)

@@ -1,8 +1,12 @@
-"""LambdaRank gradients of quadratic metrics: see `buckets` for the order of work."""
+"""LambdaRank gradients of quadratic metrics: see `buckets` for the order of work.
+
+One loop serves both kinds of gradients. Where it takes `clicks` or `costs`, None is for those of
+plain labels: numba compiles the loop for each by itself, without what the other one does.
+"""
 
 import numpy as np
 
-from skrank._kernels import buckets, tiles
+from skrank._kernels import buckets, debiased, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
 from skrank._kernels.cache import njit
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
@@ -81,7 +85,7 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
 
 
 @njit(**tiles.options, forceinline=True)
-def _load(tile, low, size, blocks, e, held, nowhere):
+def _load(tile, low, size, blocks, e, held, nowhere, costs):
     """Fill a tile with the documents from slot `low` on."""
     end = blocks * LANES
     tiles.load(tile, EXP, e, low, size, end, 1)
@@ -89,31 +93,47 @@ def _load(tile, low, size, blocks, e, held, nowhere):
     tiles.load(tile, RANK, held.rank, low, size, end, nowhere)
     tiles.fill(tile, GRAD, end, 0)
     tiles.fill(tile, HESS, end, 0)
+    if costs is not None:
+        debiased.load(tile, low, size, end, costs)
 
 
 @njit(**tiles.options, forceinline=True)
 def _meet(
     tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide, sigma, norm,
-    pull, curve, total,
+    pull, curve, costs, total,
 ):  # fmt: skip
     """All pairs of the documents in slots high .. end - 1 with those of a tile; adds to `total`."""
-    rank, score, near = held.rank, held.score, held.near
+    # arrays by themselves: a tuple of them would cost a count of references for each document
+    rank, score, near, real = held.rank, held.score, held.near, held.rank.dtype.type
     belows, aboves = ends.below, ends.above
+    if costs is not None:
+        click, clicked = costs.click, costs.clicked
     blocks, reach = (size + LANES - 1) // LANES, (inside + LANES - 1) // LANES
     for i in range(high, end):
         top = rank[i] < limit
         if not top and inside == 0:
             break
-        to = no_limit if top else limit
-        if wide:
-            g, h = _sweep_wide(
-                tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i], sigma,
-                norm,
-            )  # fmt: skip
+        to, met = (no_limit, blocks) if top else (limit, reach)
+        if costs is None:
+            if wide:
+                g, h = _sweep_wide(
+                    tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
+                    sigma, norm,
+                )  # fmt: skip
+            else:
+                g, h = _sweep(tile, met, to, i, rank, belows, aboves, e, near, norm)
         else:
-            g, h = _sweep(
-                tile, blocks if top else reach, to, i, rank, belows, aboves, e, near, norm
-            )  # fmt: skip
+            if wide:
+                g, h, cost = debiased.sweep_wide(
+                    tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
+                    click[i], sigma, norm,
+                )  # fmt: skip
+            else:
+                g, h, cost = debiased.sweep(
+                    tile, met, to, rank[i], belows[i], aboves[i], e[i], near[i], click[i],
+                    real(sigma), norm,
+                )  # fmt: skip
+            clicked[i] += cost
         pull[i] -= g
         curve[i] += h
         total += g
@@ -121,7 +141,7 @@ def _meet(
 
 
 @njit(**tiles.options, forceinline=True)
-def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve):
+def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve, costs):
     """All pairs of a query. Returns the sum of their pulls."""
     begin, rank = held.begin, held.rank
     n_classes, real = len(form.kernel), rank.dtype.type
@@ -132,7 +152,7 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
             size = min(CAPACITY, begin[worse + 1] - low)
             blocks = (size + LANES - 1) // LANES
             inside = buckets.within(rank, low, size, limit)
-            _load(tile, low, size, blocks, e, held, no_limit)
+            _load(tile, low, size, blocks, e, held, no_limit, costs)
             for better in range(worse + 1, n_classes):
                 high, end = begin[better], begin[better + 1]
                 if high == end or (inside == 0 and rank[high] >= limit):
@@ -140,11 +160,55 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
                 buckets.swap(held, form.kernel, better, worse, inverse, tile, low, blocks, ends)
                 total = _meet(
                     tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide,
-                    sigma, norm, pull, curve, total,
+                    sigma, norm, pull, curve, costs, total,
                 )  # fmt: skip
             tiles.collect(tile, GRAD, low, size, pull)
             tiles.collect(tile, HESS, low, size, curve)
+            if costs is not None:
+                debiased.collect(tile, low, size, costs)
     return total
+
+
+@njit(**tiles.options)
+def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
+    longest, grad = tiles.longest(first, last, indptr), out.grad
+    held, ends = buckets.make(longest, form, grad), buckets.make_ends(longest, grad)
+    room = len(held.score)
+    tile = np.zeros(debiased.FIELDS * tiles.FIELD, grad.dtype)
+    bits = np.zeros(room, np.int32)
+    power = bits.view(np.float32)
+    e = np.zeros(room, grad.dtype)
+    pull, curve = np.zeros(room, grad.dtype), np.zeros(room, grad.dtype)
+    costs = None if clicks is None else debiased.make(room, grad)
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q + 1]
+        n = stop - start
+        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+            tiles.clear(out, q, start, stop)
+            if clicks is not None:
+                debiased.clear(clicks, start, stop)
+            continue
+        best, worst = tiles.score_range(lists.scores, start, stop)
+        wide = pairs.sigma * (best - worst) > pairs.widest
+        buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
+        position = held.position[:n]
+        if clicks is not None:
+            debiased.gather(clicks, start, position, costs)
+        if not wide and clicks is None and grad.itemsize == 4:
+            _exponentials(n, held.near, np.float32(pairs.sigma / np.log(2.0)), bits, power, e)
+        elif not wide:
+            tiles.exponentials(n, held.score, pairs.sigma, e)
+        pull[:n] = 0
+        curve[:n] = 0
+        norm = tiles.norm_of(pairs, best, worst, grad)
+        total = _pull(
+            tile, held, ends, e, form, lists.inverse[q], pairs.truncation, wide, pairs.sigma, norm,
+            pull, curve, costs,
+        )  # fmt: skip
+        weight = lists.weight[q]
+        tiles.write(out, q, start, position, pull, curve, total, weight, pairs)
+        if clicks is not None:
+            debiased.scatter(costs, weight, start, position, clicks)
 
 
 @njit(**tiles.options)
@@ -153,34 +217,10 @@ def lambdas(first, last, indptr, lists, form, pairs, out):
 
     Arithmetic on pairs has the precision of ``out.grad``; swap tables are always double.
     """
-    longest, grad = tiles.longest(first, last, indptr), out.grad
-    held, ends = buckets.make(longest, form, grad), buckets.make_ends(longest, grad)
-    room = len(held.score)
-    tile = np.zeros(buckets.FIELDS * tiles.FIELD, grad.dtype)
-    bits = np.zeros(room, np.int32)
-    power = bits.view(np.float32)
-    e = np.zeros(room, grad.dtype)
-    pull, curve = np.zeros(room, grad.dtype), np.zeros(room, grad.dtype)
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        n = stop - start
-        if lists.inverse[q] == 0 or lists.weight[q] == 0:
-            tiles.clear(out, q, start, stop)
-            continue
-        best, worst = tiles.score_range(lists.scores, start, stop)
-        wide = pairs.sigma * (best - worst) > pairs.widest
-        buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
-        if not wide and grad.itemsize == 4:
-            _exponentials(n, held.near, np.float32(pairs.sigma / np.log(2.0)), bits, power, e)
-        elif not wide:
-            e[:n] = np.exp(pairs.sigma * held.score[:n])
-        pull[:n] = 0
-        curve[:n] = 0
-        norm = tiles.norm_of(pairs, best, worst, grad)
-        total = _pull(
-            tile, held, ends, e, form, lists.inverse[q], pairs.truncation, wide, pairs.sigma, norm,
-            pull, curve,
-        )  # fmt: skip
-        tiles.write(
-            out, q, start, held.position[:n], pull, curve, total, lists.weight[q], pairs
-        )  # fmt: skip
+    _lambdas(first, last, indptr, lists, form, pairs, None, out)
+
+
+@njit(**tiles.options)
+def debiased_lambdas(first, last, indptr, lists, form, pairs, clicks, out):
+    """Gradient, curvature and costs as the better and as the worse document, of each row."""
+    _lambdas(first, last, indptr, lists, form, pairs, clicks, out)

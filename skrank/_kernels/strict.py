@@ -28,17 +28,16 @@ def _found(ranked, relevant, row, stop):
 
 
 @njit(**options)
-def interpolated(
-    first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
-):
+def interpolated(first, last, indptr, lists, form, inverse, out):
     """Highest precision from the rank on where `needed` relevant documents have been found.
 
     It does not fall when relevant documents move up, so that the order of ties matters if it is not
     the same with the relevant documents of each block of ties first and last.
     """
+    ranked, tied, relevant, needed = lists.codes, lists.tied, form.relevant, form.needed
     for q in range(first, last):
         out[q] = 0.0
-        start, end = indptr[q], indptr[q] + retrieved[q]
+        start, end = indptr[q], indptr[q] + lists.retrieved[q]
         if inverse[q] == 0:
             continue
         best, worst = 0.0, 0.0
@@ -65,16 +64,15 @@ def interpolated(
 
 
 @njit(**options)
-def inferred(
-    first, last, indptr, ranked, tied, retrieved, relevant, unjudged, needed, inverse, out
-):
+def inferred(first, last, indptr, lists, form, inverse, out):
     """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not.
 
     The order of a block of ties matters if it holds relevant documents and others.
     """
+    ranked, tied, relevant, unjudged = lists.codes, lists.tied, form.relevant, form.unjudged
     for q in range(first, last):
         out[q] = 0.0
-        start, end = indptr[q], indptr[q] + retrieved[q]
+        start, end = indptr[q], indptr[q] + lists.retrieved[q]
         if inverse[q] == 0:
             continue
         hits, others, pooled = 0, 0, 0

@@ -13,6 +13,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
+from skrank._kernels import arguments
 from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, MetricForm, form_of
 from skrank.active._labels import LabelModel, label_probabilities, some_relevant
 from skrank.active._pool import Pool, make_pool, needs_label
@@ -207,33 +208,32 @@ def contest_moments(
     return Moments(pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
 
 
+def _random_worth(form: MetricForm) -> arguments.RandomWorth:
+    return arguments.RandomWorth(form.worth, form.worth**2, form.weight)
+
+
 def _linear(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
-    first, second = np.empty((2, len(pool.queries)))
-    run_chunks(
-        moments.linear, pool.queries.indptr, pool.order, pool.retrieved,
-        proba, form.worth, form.worth**2, form.weight, first, second,
-    )  # fmt: skip
-    return first, second
+    found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
+    lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
+    run_chunks(moments.linear, pool.queries.indptr, lists, _random_worth(form), found)
+    return found
 
 
 def _cascade(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
-    tables = (proba, form.worth, form.worth**2, form.weight)
     means, squares = np.empty((2, len(pool.scores), len(pool.queries)))
     for r in range(len(pool.scores)):
-        run_chunks(
-            moments.cascade, pool.queries.indptr, pool.order[r], pool.retrieved[r],
-            *tables, means[r], squares[r],
-        )  # fmt: skip
+        lists = arguments.RandomLists(pool.order[r], pool.retrieved[r], proba)
+        out = arguments.TwoMoments(means[r], squares[r])
+        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_worth(form), out)
     if len(pool.scores) == 1:
         return means[0], squares[0]
     product = np.empty(len(pool.queries))
-    run_chunks(
-        moments.cascade_product, pool.queries.indptr, pool.order, pool.retrieved, *tables, product
-    )
+    lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
+    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_worth(form), product)
     difference = means[0] - means[1]
     return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
 
@@ -243,13 +243,14 @@ def _average_precision(
 ) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
-    first, second = np.empty((2, len(pool.queries)))
+    found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
+    lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
     ideal = getattr(form.metric, "normalize", "all") == "ideal"
     run_chunks(
-        moments.average_precision, pool.queries.indptr, pool.order[0], pool.retrieved[0],
-        proba, form.relevant, len(form.weight), ideal, first, second,
+        moments.average_precision, pool.queries.indptr, lists, form.relevant, len(form.weight),
+        ideal, found,
     )  # fmt: skip
-    return first, second
+    return found
 
 
 _EXACT = {"linear": _linear, "cascade": _cascade, "ap": _average_precision}
@@ -262,9 +263,10 @@ def graded_precision_moments(form: MetricForm, pool: Pool, proba: np.ndarray) ->
     levels = np.unique(np.append(0.0, form.worth))
     at_least = np.ascontiguousarray(form.worth >= levels[1:, None], dtype=np.float64)
     out = np.empty((len(pool.queries), 5))
+    lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
     run_chunks(
-        moments.graded_precision, pool.queries.indptr, pool.order[0], pool.retrieved[0],
-        proba, at_least, np.diff(levels), len(form.weight), out,
+        moments.graded_precision, pool.queries.indptr, lists, at_least, np.diff(levels),
+        len(form.weight), out,
     )  # fmt: skip
     return out
 

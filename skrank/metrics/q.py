@@ -13,6 +13,7 @@ from skrank._engine.names import register
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Blend
 
 
 @register("q", function="q_measure_score")
@@ -88,5 +89,6 @@ class QMeasure(Metric):
         best = scale.judgments.best_lists(gain)
         weights = np.empty(len(best.codes))
         depth = scale.longest if k is None else k
-        run_chunks(labels.blend, best.indptr, best.codes, gain, self.beta, depth, weights)
+        form = Blend(gain, self.beta, depth)
+        run_chunks(labels.blend, best.indptr, best.codes, form, weights)
         return weights

@@ -145,13 +145,13 @@ class _DebiasedPairs:
         self.costs = np.zeros((2, len(bias.positions)))
 
     def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
-        from skrank._kernels import debiased
+        from skrank._kernels.quadratic_lambdas import debiased_lambdas
 
         ratios = self.bias.estimates.values()
         real = out.grad.dtype  # as pairs have
         factors = [_inverse(one).astype(real)[self.shown] for one in ratios]
         costs = np.empty((2, len(lists.scores)), real)
-        run_chunks(debiased.lambdas, indptr, lists, self.form, pairs, Clicks(*factors, *costs), out)
+        run_chunks(debiased_lambdas, indptr, lists, self.form, pairs, Clicks(*factors, *costs), out)
         for total, rows in zip(self.costs, costs, strict=True):
             total += np.bincount(self.shown, rows, len(total))
 
