@@ -84,10 +84,7 @@ class Judgments:
         """Highest grade of all labels that these are a part of, if they are known to be one."""
         if self._whole is None:
             return None
-        labels = self.labels.copy()
-        if self.unjudged is not None:
-            labels[self.unjudged :] = np.nan
-        tops = np.fmax.reduceat(labels[self.codes], self.indptr[:-1])
+        tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
         return self._whole.grade_of(Extent(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
@@ -113,10 +110,8 @@ class Judgments:
         """
         if self.unjudged == whole.unjudged and np.array_equal(self.labels, whole.labels):
             return self
-        n_whole = len(whole.labels) if whole.unjudged is None else whole.unjudged
-        codes = np.searchsorted(whole.labels[:n_whole], self.labels)
-        if self.unjudged is not None:
-            codes[self.unjudged :] = n_whole
+        codes = np.searchsorted(whole.labels[: whole.n_labels], self.labels)
+        codes[self.n_labels :] = whole.n_labels
         part = whole._with(self.queries, codes.astype(whole.codes.dtype)[self.codes])
         part._whole = self._whole
         return part
@@ -150,6 +145,17 @@ class Judgments:
             rank_scores(self.queries, worth[self.codes], order, tied, spare)
             run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
         return RankedCodes(self.indptr, codes, np.zeros_like(tied), sizes)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of the labels, which is the least code of documents not judged."""
+        return len(self.labels) if self.unjudged is None else self.unjudged
+
+    def graded(self, unjudged: float) -> np.ndarray:
+        """Label of each code, with another number for documents not judged."""
+        labels = self.labels.copy()
+        labels[self.n_labels :] = unjudged
+        return labels
 
     def place(self, code: int) -> str:
         """Where the first document of a code stands, for messages."""

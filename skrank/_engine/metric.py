@@ -157,12 +157,7 @@ class Metric(ABC):
         float
         """
         check.check_same_index(
-            {
-                "relevance": relevance,
-                "scores": scores,
-                "groups": groups,
-                "sample_weight": sample_weight,
-            }
+            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
         )
         judgments = judge(relevance, groups)
         plan = self.bind(judgments)
@@ -176,7 +171,7 @@ class Metric(ABC):
         """Value of each query, as a Series indexed by query; parameters as in a call."""
         import pandas as pd
 
-        check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
+        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         judgments = judge(relevance, groups)
         values = self.bind(judgments).values(Ranking(judgments, scores))
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))

@@ -9,6 +9,12 @@ import numpy as np
 from skrank._engine.groups import show
 
 
+def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slices of an array put side by side: their edges there, and the rows that they come from."""
+    edges = np.concatenate(([0], np.cumsum(sizes)))
+    return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
+
+
 @dataclass(frozen=True, eq=False)
 class Queries:
     """Rows of each query, made contiguous.

@@ -151,9 +151,7 @@ class Ranking:
         untied = np.zeros_like(self.tied)
         if ties == "stable":
             return replace(average, tied=untied)
-        worth = judgments.labels.copy()
-        if judgments.unjudged is not None:
-            worth[judgments.unjudged :] = -1.0
+        worth = judgments.graded(-1.0)
         code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
         place = np.argsort(code_at)
         ranked = average.codes.copy()

@@ -38,8 +38,7 @@ class Scale:
     @property
     def unjudged(self) -> int:
         """Least code of documents that were not judged."""
-        unjudged = self.judgments.unjudged
-        return len(self.labels) if unjudged is None else unjudged
+        return self.judgments.n_labels
 
     def place(self, code: int) -> str:
         """Where the first document of a code stands, for messages."""

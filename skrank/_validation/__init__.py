@@ -1,6 +1,7 @@
 """All checks of what a caller passes in. Every message names the place and the remedy."""
 
 from skrank._typing import RandomState as RandomState
+from skrank._validation.arrays import about as about
 from skrank._validation.arrays import as_column as as_column
 from skrank._validation.arrays import as_ids as as_ids
 from skrank._validation.arrays import as_numbers as as_numbers

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,7 +171,16 @@ def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
         raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
 
 
-def check_same_index(named: Mapping[str, object]) -> None:
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Say in errors what they speak of: of many systems, files or partitions the one at work."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+
+
+def check_same_index(**named: object) -> None:
     """Refuse pandas objects whose rows have the same labels in another order.
 
     Rows are taken by position, as everywhere in scikit-learn. Indexes that are equal, or that have

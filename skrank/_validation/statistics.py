@@ -62,7 +62,7 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
 
 def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Two finite vectors of one length, at least 2: the scores of the same systems."""
-    check_same_index({"x": x, "y": y})
+    check_same_index(x=x, y=y)
     first, second = (_ranking(name, values) for name, values in (("x", x), ("y", y)))
     if len(first) != len(second):
         raise ValueError(
@@ -172,7 +172,7 @@ def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
 
 def check_ratings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Labels that two assessors gave to the same documents; NaN = not judged."""
-    check_same_index({"x": x, "y": y})
+    check_same_index(x=x, y=y)
     first, second = (
         check_assessments(name, np.reshape(np.asarray(labels), (-1, 1)))[:, 0]
         for name, labels in (("x", x), ("y", y))

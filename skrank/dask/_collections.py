@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,12 +61,3 @@ def check_whole(ids_of_partitions: Sequence[np.ndarray]) -> None:
                     "shuffled by itself, into an order of its own."
                 )
             seen[one] = number
-
-
-@contextmanager
-def of_partition(number: int) -> Iterator[None]:
-    """Say of which partition an error speaks: its rows have numbers of their own."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"partition {number}: {error}") from None

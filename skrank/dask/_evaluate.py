@@ -15,7 +15,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.whole import whole_of
-from skrank.dask._collections import aligned_pieces, check_whole, of_partition
+from skrank.dask._collections import aligned_pieces, check_whole
 from skrank.evaluation._evaluate import (
     DEFAULT_METRICS,
     MeasuredQueries,
@@ -182,13 +182,11 @@ def _whole(pieces: Sequence[DaskPiece]) -> tuple[Whole, list[int]]:
 def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
     """Queries, number of rows and different labels of a partition."""
     one = DaskPiece(*piece)
-    with of_partition(one.number):
+    with check.about(f"partition {one.number}"):
         judgments = one.judged()
     if judgments is None:
         return np.empty(0, object), 0, np.empty(0)
-    labels = judgments.labels.copy()
-    if judgments.unjudged is not None:
-        labels[judgments.unjudged :] = np.nan
+    labels = judgments.graded(np.nan)
     seen = np.bincount(judgments.codes, minlength=len(labels)) > 0
     return judgments.queries.ids, len(judgments.codes), labels[seen]
 
@@ -198,14 +196,9 @@ def _measured(
 ) -> tuple[MeasuredQueries, float]:
     """The values of a partition, and the highest weight of its queries, on its worker."""
     one = DaskPiece(*piece)
-    with of_partition(one.number):
+    with check.about(f"partition {one.number}"):
         check.check_same_index(
-            {
-                "relevance": one.relevance,
-                "scores": one.scores,
-                "groups": one.groups,
-                "sample_weight": one.weights,
-            }
+            relevance=one.relevance, scores=one.scores, groups=one.groups, sample_weight=one.weights
         )
         judgments = one.judged()
         assert judgments is not None

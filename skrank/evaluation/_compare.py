@@ -189,12 +189,9 @@ def compare(
     _pairs(systems, baseline)
     _check_correction(test, correction)
     scores = {f"system {name!r}": values for name, values in systems.items()}
-    given: dict[str, object] = {
-        "relevance": relevance,
-        "groups": groups,
-        "sample_weight": sample_weight,
-    }
-    check.check_same_index(given | scores)
+    check.check_same_index(
+        relevance=relevance, groups=groups, sample_weight=sample_weight, **scores
+    )
     judgments = judge(relevance, require_groups(groups, relevance, who="compare"))
     check.warn_single_rows(judgments.queries)
     weights = check.query_weights(sample_weight, judgments.queries)
@@ -304,7 +301,8 @@ def _evaluate(
     values: dict[tuple[str, Hashable], np.ndarray] = {}
     means = np.empty((len(systems), len(plans)))
     for i, (system, scores) in enumerate(systems.items()):
-        ranking = _rank(system, judgments, scores)
+        with check.about(f"system {system!r}"):
+            ranking = Ranking(judgments, scores)
         for j, (name, plan) in enumerate(plans.items()):
             values[name, system] = plan.values(ranking)
             means[i, j] = plan.mean(ranking, values[name, system], weights)
@@ -322,13 +320,6 @@ def _check_counts(per_query: pd.DataFrame) -> None:
                 "a comparison needs at least 2. Leave the metric out, or give empty queries a "
                 "value with its empty=0."
             )
-
-
-def _rank(system: Hashable, judgments: Judgments, scores: ArrayLike) -> Ranking:
-    try:
-        return Ranking(judgments, scores)
-    except ValueError as error:
-        raise ValueError(f"system {system!r}: {error}") from None
 
 
 def _tabulate(

@@ -149,12 +149,7 @@ def evaluate(
     chosen = unique_metrics(metrics)
     max_grade = check.check_max_grade(max_grade)
     check.check_same_index(
-        {
-            "relevance": relevance,
-            "scores": scores,
-            "groups": groups,
-            "sample_weight": sample_weight,
-        }
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
     ids = require_groups(groups, relevance, who="evaluate")
     judgments = judge(relevance, ids)

@@ -83,7 +83,7 @@ def graded_precision_recall_curve(
     (array([0.667, 1.   ]), array([1.   , 0.667]))
     """
     metric = GAP(thresholds=thresholds, max_grade=max_grade, labels=labels, ties="stable")
-    check.check_same_index({"relevance": relevance, "scores": scores})
+    check.check_same_index(relevance=relevance, scores=scores)
     judgments = judge(relevance)
     if len(judgments.queries) != 1:
         raise ValueError(
@@ -148,7 +148,7 @@ def eleven_point_curve(
     >>> eleven_point_curve(relevance, range(20, 0, -1)).round(2)
     array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
     """
-    check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
+    check.check_same_index(relevance=relevance, scores=scores, groups=groups)
     judgments = judge(relevance, groups)
     ranking = Ranking(judgments, scores)
     points = []

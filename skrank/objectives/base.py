@@ -88,12 +88,7 @@ class Objective(ABC):
             matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
         check.check_same_index(
-            {
-                "relevance": relevance,
-                "scores": scores,
-                "groups": groups,
-                "sample_weight": sample_weight,
-            }
+            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
         )
         judgments = judge(relevance, groups)
         queries = judgments.queries

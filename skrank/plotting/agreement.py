@@ -195,7 +195,7 @@ class MetricScatterDisplay(Display):
         names: Sequence[str] = ("x", "y"),
         what: str = "systems",
     ) -> None:
-        check.check_same_index({"x": x, "y": y})
+        check.check_same_index(x=x, y=y)
         first, second = (check.as_numbers(n, v, "one per point") for n, v in (("x", x), ("y", y)))
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError(

@@ -149,7 +149,7 @@ class QueryComparisonDisplay(Display):
         """
         one = metrics.metric(metric)
         check.check_same_index(
-            {"relevance": relevance, "scores_a": scores_a, "scores_b": scores_b, "groups": groups}
+            relevance=relevance, scores_a=scores_a, scores_b=scores_b, groups=groups
         )
         ids = require_groups(groups, relevance, who=cls.__name__)
         plan = one.bind(judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
@@ -290,9 +290,7 @@ def _values(plan: Plan, scores: ArrayLike, name: str) -> pd.Series:
     """Value of each query of a plan; a message about scores names the system."""
     import pandas as pd
 
-    try:
+    with check.about(f"system {name!r}"):
         ranking = Ranking(plan.judgments, scores)
-    except ValueError as error:
-        raise ValueError(f"system {name!r}: {error}") from None
     index = pd.Index(plan.judgments.queries.ids, name="qid")
     return pd.Series(plan.values(ranking), index=index)

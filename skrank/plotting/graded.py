@@ -167,7 +167,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
             condensed=condensed,
             ties=ties,
         )
-        check.check_same_index({"relevance": relevance, "scores": scores, "groups": groups})
+        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         ids = require_groups(groups, relevance, who=cls.__name__)
         plan = metric.bind(judge(relevance, ids))
         ranking = Ranking(plan.judgments, scores)

@@ -226,8 +226,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         backend = backend_of(self.estimator)
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
         if not _dask.is_collection(X):
-            check.check_same_index({"X": X, "y": y} | asked)
-            check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
+            check.check_same_index(X=X, y=y, **asked)
+            check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         _checks.check_parameters(self, backend, X_val, y_val)
         if _dask.is_collection(X):
             given = X, y, groups if qid is None else qid, sample_weight

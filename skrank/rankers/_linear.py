@@ -211,8 +211,8 @@ class LinearRanker(Ranker):
         if y is None:
             raise ValueError("LinearRanker requires y to be passed, but the target y is None.")
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
-        check.check_same_index({"X": X, "y": y} | asked)
-        check.check_same_index({"X_val": X_val, "y_val": y_val, "groups_val": groups_val})
+        check.check_same_index(X=X, y=y, **asked)
+        check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         alphas, stages = self._alphas(), self._stages()
         self._check_validation(X_val, y_val)
         ids = require_groups(groups if qid is None else qid, y, X, who="LinearRanker.fit")

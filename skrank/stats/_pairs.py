@@ -65,7 +65,7 @@ class SystemPairs:
         weights: ArrayLike | None = None,
         grid: bool = False,
     ) -> None:
-        check.check_same_index({"scores": scores, "weights": weights})
+        check.check_same_index(scores=scores, weights=weights)
         matrix = check.check_score_matrix(scores, nan)
         self.index = check.check_system_pairs(pairs, matrix.shape[1])
         self._weights = check.check_importance(weights, len(matrix))

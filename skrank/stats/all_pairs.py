@@ -111,7 +111,7 @@ def tukey_hsd(
     """
     alpha = check.check_share("alpha", alpha)
     n_resamples = check.check_resamples(n_resamples)
-    check.check_same_index({"scores": scores, "weights": weights})
+    check.check_same_index(scores=scores, weights=weights)
     matrix = check.check_score_matrix(scores, nan)
     weight = check.check_importance(weights, len(matrix))
     used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)

@@ -124,7 +124,7 @@ def two_way_anova(
     >>> round(anova.systems.f, 2), round(anova.systems.p_value, 5)
     (54.6, 0.00014)
     """
-    check.check_same_index({"scores": scores, "weights": weights})
+    check.check_same_index(scores=scores, weights=weights)
     matrix = check.check_score_matrix(scores, nan)
     weight = check.check_importance(weights, len(matrix))
     used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)

@@ -220,7 +220,7 @@ def intervals_by_column(
     interval: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, ...]],
 ) -> Interval:
     """The intervals that `interval` finds for columns (as rows) of common queries and weights."""
-    check.check_same_index({"values": values, "weights": weights})
+    check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
     for kept, columns in _alike(matrix, weight):

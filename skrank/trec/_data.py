@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.order import rank_scores
-from skrank._engine.queries import Queries
+from skrank._engine.queries import Queries, slices
 from skrank._engine.threads import run_chunks
 from skrank.trec import _columns
 from skrank.trec._columns import Columns, columns_of
@@ -64,7 +62,7 @@ class Qrels:
         >>> trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "a"], [2, 0, -1])
         Qrels: 2 queries, 3 documents, 2 judged
         """
-        check.check_same_index({"qid": qid, "docid": docid, "label": label})
+        check.check_same_index(qid=qid, docid=docid, label=label)
         numbers = check.as_vector("label", label)
         bad = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
         if len(bad):
@@ -174,7 +172,7 @@ class Run:
         >>> trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
         Run 'bm25': 1 queries, 2 documents
         """
-        check.check_same_index({"qid": qid, "docid": docid, "score": score})
+        check.check_same_index(qid=qid, docid=docid, score=score)
         numbers = check.as_vector("score", score)
         return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
 
@@ -196,9 +194,7 @@ class Run:
         Run
         """
         depth = check.check_count("depth", depth, "the documents of each query to keep")
-        sizes = np.minimum(self.queries.sizes, depth)
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        rows = np.arange(indptr[-1]) + np.repeat(self.queries.indptr[:-1] - indptr[:-1], sizes)
+        indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
         table = Table(Queries(self.queries.ids, indptr), self.documents, self.scores).take(rows)
         return Run(self.name, table.queries, table.documents, table.numbers, table.slots())
 
@@ -294,7 +290,7 @@ def read_qrels(source: Source) -> Qrels:
     """
     content = opened(source, _columns.QRELS)
     if isinstance(content, Columns):
-        with named(source):
+        with check.about(source_name(source)):
             return Qrels.from_arrays(content.qid, content.docid, content.number)
     return Qrels._of(read_table(content, QRELS)[0])
 
@@ -311,15 +307,6 @@ def as_qrels(qrels: Any) -> Qrels:
     if isinstance(qrels, (list, tuple, dict)):
         raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
     return read_qrels(qrels)
-
-
-@contextmanager
-def named(source: Source) -> Iterator[None]:
-    """Say of which file an error speaks."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{source_name(source)}: {error}") from None
 
 
 def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:
@@ -369,7 +356,7 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
                 "...): select the rows of one."
             )
         tag = next(iter(parts), "run")
-        with named(source):
+        with check.about(source_name(source)):
             return run_of_columns(content, tag if name is None else name, precision)
     table, tag = read_table(content, RUN)
     return Run._of(table, tag if name is None else name, precision)

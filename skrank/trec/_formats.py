@@ -137,15 +137,19 @@ def _json(data: bytes) -> Any:
         raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
 
 
-def _lines(data: bytes) -> list[Any]:
-    rows = []
-    for number, line in enumerate(data.splitlines(), start=1):
+def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+    """Number and content of each line that is not blank."""
+    for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
+                row = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
-    return rows
+            yield number, row
+
+
+def _lines(data: bytes) -> list[Any]:
+    return [row for _, row in json_lines(data.splitlines())]
 
 
 def _csv(data: bytes) -> dict[str, list[Any]]:

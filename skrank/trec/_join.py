@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
-from skrank._engine.queries import Queries
+from skrank._engine.queries import Queries, slices
 from skrank._engine.ranking import Ranking
 from skrank.trec._data import Qrels, Run
 
@@ -27,16 +27,13 @@ class CodedQrels:
     def of(cls, qrels: Qrels) -> CodedQrels:
         """The codes of judgments, one for pooled documents without a label, one for others."""
         judged = Judgments(qrels.labels, qrels.queries)
-        unjudged = len(judged.labels) if judged.unjudged is None else judged.unjudged
-        labels = np.append(judged.labels[:unjudged], [0.0, 0.0])
-        return cls(qrels, judged.codes, labels, unjudged)
+        labels = np.append(judged.labels[: judged.n_labels], [0.0, 0.0])
+        return cls(qrels, judged.codes, labels, judged.n_labels)
 
     def only(self, queries: np.ndarray) -> CodedQrels:
         """The judgments of some queries, with the codes of all."""
         some = self.qrels.queries
-        sizes = some.sizes[queries]
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        rows = np.arange(indptr[-1]) + np.repeat(some.indptr[queries] - indptr[:-1], sizes)
+        indptr, rows = slices(some.indptr[queries], some.sizes[queries])
         qrels = Qrels(
             Queries(some.ids[queries], indptr),
             self.qrels.documents.take(rows),
@@ -83,18 +80,6 @@ class Joined:
     n_ignored: int
     n_judged: int
 
-    @property
-    def facts(self) -> dict[str, float]:
-        """A row of ``TrecReport.runs``."""
-        n_retrieved = int(self.retrieved.sum())
-        return {
-            "queries": int(self.present.sum()),
-            "missing": len(self.present) - int(self.present.sum()),
-            "ignored": self.n_ignored,
-            "documents": n_retrieved,
-            "judged": self.n_judged / n_retrieved,
-        }
-
     def coded(self, pool: CodedQrels) -> Joined:
         """With the codes of `pool`, if it was joined with the numbers of its rows."""
         outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
@@ -121,6 +106,20 @@ def join(pool: CodedQrels, run: Run) -> Joined:
         run.name, judged.ids, codes[: indptr[-1]], np.diff(indptr), retrieved, present, n_ignored,
         n_matched,
     )  # fmt: skip
+
+
+def facts_of(
+    present: np.ndarray, n_ignored: int, n_retrieved: int, n_judged: int
+) -> dict[str, float]:
+    """A row of ``TrecReport.runs``."""
+    n_present = int(present.sum())
+    return {
+        "queries": n_present,
+        "missing": len(present) - n_present,
+        "ignored": n_ignored,
+        "documents": n_retrieved,
+        "judged": n_judged / n_retrieved,
+    }
 
 
 def no_query_of(qrels: Qrels, name: str, first: str) -> ValueError:

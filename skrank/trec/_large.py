@@ -12,7 +12,7 @@ from skrank._engine.plan import average
 from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._data import Run, as_run
-from skrank.trec._join import CodedQrels, Joined, join, no_query_of
+from skrank.trec._join import CodedQrels, Joined, facts_of, join, no_query_of
 from skrank.trec._measure import (
     AnyRun,
     Measured,
@@ -91,13 +91,7 @@ class _Large:
             self._add(some, _nothing_of(job.pool.only(some)))
         columns = zip(job.metrics, self.values.T, self.weights.T, strict=True)
         means = [average(*one) for one in columns]
-        facts = {
-            "queries": int(self.present.sum()),
-            "missing": len(absent),
-            "ignored": len(self.others),
-            "documents": self.n_documents,
-            "judged": self.n_judged / self.n_documents,
-        }
+        facts = facts_of(self.present, len(self.others), self.n_documents, self.n_judged)
         warned = [lacks_of(self.name, ids[absent])] if len(absent) and job.missing == "zero" else []
         return Measured(
             [self.name],

@@ -25,6 +25,7 @@ from skrank.trec._join import (
     Joined,
     JoinedJudgments,
     JoinedRanking,
+    facts_of,
     join,
     no_query_of,
 )
@@ -230,7 +231,10 @@ def _measured(
         weights,
         means,
         empty,
-        [one.facts for one in part],
+        [
+            facts_of(one.present, one.n_ignored, int(one.retrieved.sum()), one.n_judged)
+            for one in part
+        ],
         [
             lacks_of(one.name, one.ids[~one.present])
             for one in part

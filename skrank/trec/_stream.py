@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank.trec import _arrow, _files
 from skrank.trec._columns import DOCUMENT, QUERY, RUNS, Columns, checked, column_name, run_column
-from skrank.trec._data import Run, named, run_of_columns
+from skrank.trec._data import Run, run_of_columns
 from skrank.trec._files import BOM, Documents, Source, Table, Text, padded, source_name, table_of
-from skrank.trec._formats import HEAD, csv_rows, kind_of
+from skrank.trec._formats import HEAD, csv_rows, json_lines, kind_of
 from skrank.trec._packed import is_packed, opened, unpacking
 
 
@@ -94,7 +94,7 @@ class RowsPiece(Piece):
 
     def read(self, precision: str) -> Run:
         """The rows as a run."""
-        with named(self.name):
+        with check.about(self.name):
             if not isinstance(self.rows, Columns):
                 self._check(_arrow.codes_of(self.rows))
                 run = Run._of(_arrow.table_of(self.rows, RUNS, self.before), "run", precision)
@@ -162,7 +162,7 @@ def pieces_of(source: Source, chunksize: int) -> Iterator[Piece]:
         if kind == "trec":
             yield from _lines(stream, name, head, chunksize)
             return
-        with named(name):
+        with check.about(name):
             if kind != "parquet":
                 rows = _csv(stream, head) if kind == "csv" else _json_lines(stream)
                 yield from _in_rows(rows, name, chunksize)
@@ -274,17 +274,11 @@ def _csv(stream: BinaryIO, head: bytes) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _json_lines(stream: BinaryIO) -> Iterator[tuple[Any, Any, Any]]:
-    lines = enumerate(stream, start=1)
     fields: list[str] = []
-    for number, line in lines:
-        if not line.strip():
-            continue
+    for number, row in json_lines(stream):
         try:
-            row = json.loads(line)
             fields = fields or _places(list(row))
             yield row[fields[0]], row[fields[1]], row[fields[2]]
-        except json.JSONDecodeError as error:
-            raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
         except (KeyError, TypeError):
             wanted = ", ".join(fields)
             raise ValueError(f"line {number}: no record with {wanted}.") from None

@@ -98,9 +98,9 @@ def test_labels_count_as_often_as_they_are_there(first, second, refused):
     named = {"x": pd.Series(0, index=first), "y": pd.DataFrame({"z": 0}, index=second)}
     if refused:
         with pytest.raises(ValueError, match="the indexes of x and y"):
-            check.check_same_index(named)
+            check.check_same_index(**named)
     else:
-        check.check_same_index(named)
+        check.check_same_index(**named)
 
 
 def test_the_third_is_compared_with_both():
@@ -110,8 +110,8 @@ def test_the_third_is_compared_with_both():
         "z": QID.reset_index(),
         "w": pd.Series(range(5, -1, -1)),
     }
-    check.check_same_index(named)
+    check.check_same_index(**named)
     named["v"] = pd.Series(0, index=range(5, -1, -1))
     with pytest.raises(ValueError, match="the indexes of z and v"):
-        check.check_same_index(named)
-    check.check_same_index({"x": [1, 2], "y": (1, 2), "z": None})
+        check.check_same_index(**named)
+    check.check_same_index(x=[1, 2], y=(1, 2), z=None)
