@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
+from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Scale, discounts
 
@@ -22,16 +23,13 @@ class CountMetric(Metric):
     value_range: ClassVar[str] = "[0, inf)"
     needs_relevant: ClassVar[bool] = False
 
+    untrainable: ClassVar[str | None] = "it counts documents: train on ap, or on precision@k."
+
     average: str = "sum"
 
     @abstractmethod
     def counted(self, scale: Scale) -> np.ndarray:
         """Whether documents of each code are counted."""
-
-    @property
-    def untrainable(self) -> str | None:
-        """Says how many, not how well."""
-        return "it counts documents: train on ap, or on precision@k."
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum counts the documents shown."""
@@ -43,11 +41,7 @@ class CountMetric(Metric):
 class RelevantCount(CountMetric):
     """A number of relevant documents."""
 
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
+    rel: float = parameter(1.0, check.check_rel)
 
     def counted(self, scale: Scale) -> np.ndarray:
         """Labels of at least `rel`."""

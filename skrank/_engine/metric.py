@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.parameters import checked, choice, flag, parameter
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
@@ -55,21 +56,19 @@ class Metric(ABC):
     value_range: ClassVar[str] = "[0, 1]"
     strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
     needs_relevant: ClassVar[bool] = True  # not defined for queries without a relevant document
+    cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
 
-    k: int | None = None
-    condensed: bool = False
-    empty: str | int = "skip"
-    ties: str = "average"
+    k: int | None = parameter(None, check.check_cutoff)
+    condensed: bool = flag(False)
+    empty: str | int = choice("skip", check.EMPTY_CHOICES)
+    ties: str = choice("average", check.TIES_CHOICES)
     average: str = "macro"
 
     def __post_init__(self) -> None:
-        self._set(
-            average=check.check_choice("average", self.average, self.averages),
-            k=check.check_cutoff(self.k),
-            condensed=check.check_flag("condensed", self.condensed),
-            empty=check.check_choice("empty", self.empty, check.EMPTY_CHOICES),
-            ties=check.check_choice("ties", self.ties, check.TIES_CHOICES),
-        )
+        average = check.check_choice("average", self.average, self.averages)
+        self._set(average=average, **checked(self))
+        if self.cut_instead is not None:
+            check.refuse_cutoff(self.names[0], self.k, self.cut_instead)
 
     def _set(self, **fields: object) -> None:
         """Store normalised parameters of a frozen instance."""

@@ -15,8 +15,6 @@ from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Preference
 
-_UNTRAINABLE = "most swaps do not change it: train on gap or ap, which behave alike."
-
 
 @dataclass(frozen=True, eq=False)
 class PreferenceTables(Tables):
@@ -95,16 +93,8 @@ class PreferenceTables(Tables):
 class PreferenceMetric(Metric):
     """What bpref and rpref share: a whole list, and no gradient."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.refuse_cutoff(self.names[0], self.k, "a metric with a cut-off")
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The worth of all relevant documents."""
-        return None
-
-    @property
-    def untrainable(self) -> str | None:
-        """Flat almost everywhere."""
-        return _UNTRAINABLE
+    cut_instead: ClassVar[str | None] = "a metric with a cut-off"
+    untrainable: ClassVar[str | None] = (
+        "most swaps do not change it: train on gap or ap, which behave alike."
+    )
+    ideal_cutoff: ClassVar[int | None] = None  # divided by the worth of all relevant documents

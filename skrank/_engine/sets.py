@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale, discounts
 
@@ -49,11 +50,7 @@ class SetMetric(Metric):
 class RelevantSet(SetMetric):
     """A set metric that counts relevant documents."""
 
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
+    rel: float = parameter(1.0, check.check_rel)
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Labels of at least `rel`."""

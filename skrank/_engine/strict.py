@@ -9,6 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.groups import show
+from skrank._engine.metric import Metric
 from skrank._engine.order import RankedCodes
 from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import run_chunks
@@ -90,6 +91,15 @@ class StrictTables(Tables):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The number of relevant documents."""
         return judgments.totals(self.found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictMetric(Metric):
+    """What metrics that need a strict order share: a whole list, and no gradient."""
+
+    strict: ClassVar[bool] = True
+    cut_instead: ClassVar[str | None] = "ap@k"
+    untrainable: ClassVar[str | None] = "it has no closed form for swaps: train on ap."
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from skrank import _validation as check
 from skrank._engine.generic import GenericTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import known
+from skrank._engine.parameters import flag
 from skrank._engine.tables import Scale
 
 
@@ -115,10 +116,15 @@ class FunctionMetric(Metric):
         "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
     )  # fmt: skip
 
+    untrainable: ClassVar[str | None] = (
+        "it is a Python function of one list. Train on a metric of a family, and stop early "
+        "or search on this one; or write it as a class: see skrank.register."
+    )
+
     function: Callable[..., float] = None  # type: ignore[assignment,misc]
     name: str = ""
-    greater_is_better: bool = True  # type: ignore[misc]
-    needs_relevant: bool = True  # type: ignore[misc]
+    greater_is_better: bool = flag(True)  # type: ignore[misc]
+    needs_relevant: bool = flag(True)  # type: ignore[misc]
     value_range: str = "(-inf, inf)"  # type: ignore[misc]
     unjudged: float = 0.0
 
@@ -126,25 +132,11 @@ class FunctionMetric(Metric):
         super().__post_init__()
         check.check_list_function(self.function)
         check.check_metric_names((self.name,), known(), type(self))
-        self._set(
-            names=(self.name,),
-            greater_is_better=check.check_flag("greater_is_better", self.greater_is_better),
-            needs_relevant=check.check_flag("needs_relevant", self.needs_relevant),
-            unjudged=float(self.unjudged),
-        )
-
-    @property
-    def untrainable(self) -> str | None:
-        """Nothing is known but values of lists."""
-        return (
-            "it is a Python function of one list. Train on a metric of a family, and stop early "
-            "or search on this one; or write it as a class: see skrank.register."
-        )
+        self._set(names=(self.name,), unjudged=float(self.unjudged))
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Read by trying every order."""
-        labels = scale.labels.copy()
-        labels[scale.unjudged :] = self.unjudged
+        labels = scale.judgments.graded(self.unjudged)
         function, found = self.function, scale.labels > 0
         if not check.takes_unretrieved(function):
             function = partial(_of_ranked, function)

@@ -9,6 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
@@ -41,15 +42,8 @@ class AP(Metric):
     0.8333
     """
 
-    rel: float = 1.0
-    normalize: str = "all"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            rel=check.check_rel(self.rel),
-            normalize=check.check_choice("normalize", self.normalize, ("all", "ideal")),
-        )
+    rel: float = parameter(1.0, check.check_rel)
+    normalize: str = choice("all", ("all", "ideal"))
 
     @property
     def ideal_cutoff(self) -> int | None:

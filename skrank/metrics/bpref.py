@@ -8,8 +8,11 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
 from skrank._engine.tables import Scale
+
+_VARIANTS = ("trec", "romip", "10", "n", "relative", "old")
 
 
 @register("bpref")
@@ -54,16 +57,10 @@ class BPref(PreferenceMetric):
     0.5
     """
 
-    variant: str = "trec"
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        variants = ("trec", "romip", "10", "n", "relative", "old")
-        self._set(
-            variant=check.check_choice("variant", str(self.variant), variants),
-            rel=check.check_rel(self.rel),
-        )
+    variant: str = parameter(
+        "trec", lambda given: check.check_choice("variant", str(given), _VARIANTS)
+    )
+    rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Each non-relevant document above costs the same."""

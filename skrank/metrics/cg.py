@@ -10,6 +10,7 @@ import numpy as np
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import ORDERLESS, Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Scale, discounts
 
@@ -41,11 +42,7 @@ class CG(Metric):
 
     value_range: ClassVar[str] = "[0, inf)"
 
-    gain: Gain = "exp2"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(gain=check_gain(self.gain))
+    gain: Gain = parameter("exp2", check_gain)
 
     @property
     def untrainable(self) -> str | None:

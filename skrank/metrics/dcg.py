@@ -12,11 +12,20 @@ from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale, Smooth, discounts
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
 Discount = str | Sequence[float]
+
+
+def _check_discount(discount: Discount) -> Discount:
+    if isinstance(discount, str):
+        return check.check_choice("discount", discount, DISCOUNTS)
+    table = check.check_numbers("discount", discount)
+    check.check_descending("discount", table)
+    return table
 
 
 @register("dcg")
@@ -57,22 +66,9 @@ class DCG(Metric):
 
     value_range: ClassVar[str] = "[0, inf)"
 
-    gain: Gain = "exp2"
-    discount: Discount = "log2"
-    base: float = 2.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            gain=check_gain(self.gain),
-            base=check.check_number("base", self.base, 1, 1e6, open_low=True),
-        )
-        if isinstance(self.discount, str):
-            check.check_choice("discount", self.discount, DISCOUNTS)
-        else:
-            table = check.check_numbers("discount", self.discount)
-            check.check_descending("discount", table)
-            self._set(discount=table)
+    gain: Gain = parameter("exp2", check_gain)
+    discount: Discount = parameter("log2", _check_discount)
+    base: float = number(2.0, 1, 1e6, open_low=True)
 
     @property
     def smooth(self) -> Smooth:

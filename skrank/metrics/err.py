@@ -9,6 +9,7 @@ from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale, discounts
 
 
@@ -42,11 +43,7 @@ class ERR(Metric):
 
     value_range: ClassVar[str] = "[0, 1)"
 
-    max_grade: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(max_grade=check.check_max_grade(self.max_grade))
+    max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
     def needs_scale(self) -> bool:

@@ -34,13 +34,11 @@ class Error(Accuracy):
     """
 
     greater_is_better: ClassVar[bool] = False
+    untrainable: ClassVar[str | None] = (
+        "its gradient is that of accuracy: train on accuracy with a cut-off."
+    )
 
     def line(self, lists: Lists) -> Line:
         """Others shown and relevant documents not shown, of all documents."""
         right = super().line(lists)
         return Line(-right.slope, lists.total - right.shift, lists.total)
-
-    @property
-    def untrainable(self) -> str | None:
-        """Trained on as accuracy."""
-        return "its gradient is that of accuracy: train on accuracy with a cut-off."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skrank import _validation as check
 from skrank._engine.names import register
+from skrank._engine.parameters import number
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -37,11 +37,7 @@ class FBeta(RelevantSet):
     0.5
     """
 
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(beta=check.check_number("beta", self.beta, 0, 1e6, open_low=True))
+    beta: float = number(1.0, 0, 1e6, open_low=True)
 
     def line(self, lists: Lists) -> Line:
         """Both means at once: the product P R cancels."""

@@ -10,6 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
@@ -57,19 +58,13 @@ class GAP(Metric):
     """
 
     thresholds: Sequence[float] | None = None
-    max_grade: int | None = None
-    normalize: str = "all"
-    labels: str | None = None
+    max_grade: int | None = parameter(None, check.check_max_grade)
+    normalize: str = choice("all", ("all", "ideal"))
+    labels: str | None = choice(None, (None, "step", "interp"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        max_grade = check.check_max_grade(self.max_grade)
-        self._set(
-            max_grade=max_grade,
-            thresholds=check.check_thresholds(self.thresholds, max_grade),
-            normalize=check.check_choice("normalize", self.normalize, ("all", "ideal")),
-            labels=check.check_choice("labels", self.labels, (None, "step", "interp")),
-        )
+        self._set(thresholds=check.check_thresholds(self.thresholds, self.max_grade))
 
     @property
     def ideal_cutoff(self) -> int | None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.strict import MeanTables
+from skrank._engine.parameters import choice, parameter
+from skrank._engine.strict import MeanTables, StrictMetric
 from skrank._engine.tables import Scale
 from skrank.metrics.iprec import ELEVEN_LEVELS, ROUNDINGS, InterpolatedPrecision
 
 
+def _check_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    numbers = check.check_numbers("levels", levels)
+    return tuple(check.check_number("levels", level, 0, 1) for level in numbers)
+
+
 @register("iap", function="interpolated_average_precision_score")
 @dataclass(frozen=True, kw_only=True)
-class InterpolatedAP(Metric):
+class InterpolatedAP(StrictMetric):
     r"""Interpolated average precision: the mean of interpolated precision over levels of recall.
 
     .. math:: \frac1{|L|} \sum_{l \in L} \max_{n:\, recall@n \ge l} P@n
@@ -54,28 +58,9 @@ class InterpolatedAP(Metric):
     0.6667
     """
 
-    strict: ClassVar[bool] = True
-
-    levels: Sequence[float] = ELEVEN_LEVELS
-    rel: float = 1.0
-    rounding: str = "up"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        levels = check.check_numbers("levels", self.levels)
-        for level in levels:
-            check.check_number("levels", level, 0, 1)
-        self._set(
-            levels=levels,
-            rel=check.check_rel(self.rel),
-            rounding=check.check_choice("rounding", self.rounding, ROUNDINGS),
-        )
-        check.refuse_cutoff("iap", self.k, "ap@k")
-
-    @property
-    def untrainable(self) -> str | None:
-        """No closed form for swaps."""
-        return "it has no closed form for swaps: train on ap."
+    levels: Sequence[float] = parameter(ELEVEN_LEVELS, _check_levels)
+    rel: float = parameter(1.0, check.check_rel)
+    rounding: str = choice("up", ROUNDINGS)
 
     def tables(self, scale: Scale, k: int | None) -> MeanTables:
         """Those of each level."""

@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.strict import StrictTables
+from skrank._engine.parameters import parameter
+from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
 
 
 @register("infap")
 @dataclass(frozen=True, kw_only=True)
-class InfAP(Metric):
+class InfAP(StrictMetric):
     """Inferred average precision: AP estimated from judgments of a random part of the pool.
 
     Documents without a label count as pooled but not drawn for judgment (label -1 of trec_eval):
@@ -42,24 +42,9 @@ class InfAP(Metric):
     0.8125
     """
 
-    strict: ClassVar[bool] = True
+    ideal_cutoff: ClassVar[int | None] = None  # divided by the number of relevant documents
 
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
-        check.refuse_cutoff("infap", self.k, "ap@k")
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The number of relevant documents."""
-        return None
-
-    @property
-    def untrainable(self) -> str | None:
-        """No closed form for swaps."""
-        return "it has no closed form for swaps: train on ap."
+    rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """Read by a kernel of its own."""

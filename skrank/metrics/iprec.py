@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
 from skrank._engine.names import register
-from skrank._engine.strict import StrictTables
+from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
 
 ELEVEN_LEVELS = tuple(tenth / 10 for tenth in range(11))
@@ -19,7 +19,7 @@ ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
 
 @register("iprec", function="interpolated_precision_score")
 @dataclass(frozen=True, kw_only=True)
-class InterpolatedPrecision(Metric):
+class InterpolatedPrecision(StrictMetric):
     r"""Highest precision at any rank where recall has reached a level; 0 if it never does.
 
     .. math:: \max_{n:\, recall@n \ge level} P@n
@@ -53,25 +53,11 @@ class InterpolatedPrecision(Metric):
     0.6666666666666666
     """
 
-    strict: ClassVar[bool] = True
+    cut_instead: ClassVar[str | None] = "precision@k"
 
-    recall: float = 0.5
-    rel: float = 1.0
-    rounding: str = "up"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            recall=check.check_number("recall", self.recall, 0, 1),
-            rel=check.check_rel(self.rel),
-            rounding=check.check_choice("rounding", self.rounding, ROUNDINGS),
-        )
-        check.refuse_cutoff("iprec", self.k, "precision@k")
-
-    @property
-    def untrainable(self) -> str | None:
-        """No closed form for swaps."""
-        return "it has no closed form for swaps: train on ap."
+    recall: float = number(0.5, 0, 1)
+    rel: float = parameter(1.0, check.check_rel)
+    rounding: str = choice("up", ROUNDINGS)
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """The number of relevant documents that makes the level."""

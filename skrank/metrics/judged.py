@@ -36,6 +36,7 @@ class Judged(SetMetric):
     """
 
     needs_relevant: ClassVar[bool] = False
+    untrainable: ClassVar[str | None] = "it says nothing about relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Documents with a label."""
@@ -44,8 +45,3 @@ class Judged(SetMetric):
     def line(self, lists: Lists) -> Line:
         """Judged documents shown, of the documents shown."""
         return Line(divisor=lists.shown)
-
-    @property
-    def untrainable(self) -> str | None:
-        """Says nothing about relevance."""
-        return "it says nothing about relevance."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.counts import CountMetric
 from skrank._engine.names import register
 from skrank._engine.tables import Line, Lists, Scale
@@ -37,9 +37,7 @@ class NumQueries(CountMetric):
     2.0
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.refuse_cutoff("num_q", self.k, "num_ret@k")
+    cut_instead: ClassVar[str | None] = "num_ret@k"
 
     def counted(self, scale: Scale) -> np.ndarray:
         """No document."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from skrank import _validation as check
 from skrank._engine.counts import RelevantCount
 from skrank._engine.names import register
 from skrank._engine.tables import Line, Lists
@@ -37,9 +37,7 @@ class NumRelevant(RelevantCount):
     2.0
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.refuse_cutoff("num_rel", self.k, "num_rel_ret@k")
+    cut_instead: ClassVar[str | None] = "num_rel_ret@k"
 
     def line(self, lists: Lists) -> Line:
         """The relevant documents of the query."""

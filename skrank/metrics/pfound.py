@@ -12,9 +12,18 @@ from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import ORDERLESS, Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import number, parameter
 from skrank._engine.tables import Scale, discounts
 
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # probability of relevance of the grades 0..4
+
+
+def _check_p_rel(p_rel: str | Mapping[float, float]) -> str | tuple[tuple[float, float], ...]:
+    if isinstance(p_rel, str):
+        return check.check_choice("p_rel", p_rel, ("romip", "yandex", "raw"))
+    pairs = check.check_mapping("p_rel", p_rel)
+    check.check_gains("p_rel", [probability for _, probability in pairs])
+    return pairs
 
 
 @register("pfound")
@@ -47,23 +56,13 @@ class PFound(Metric):
     0.5903125
     """
 
-    p_rel: str | Mapping[float, float] = "romip"
-    p_break: float = 0.15
+    p_rel: str | Mapping[float, float] = parameter("romip", _check_p_rel)
+    p_break: float = number(0.15, 0, 1)
 
     @property
     def untrainable(self) -> str | None:
         """A user who never tires finds the same in any order."""
         return ORDERLESS if self.p_break == 0 and self.k is None else None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(p_break=check.check_number("p_break", self.p_break, 0, 1))
-        if isinstance(self.p_rel, str):
-            check.check_choice("p_rel", self.p_rel, ("romip", "yandex", "raw"))
-            return
-        pairs = check.check_mapping("p_rel", self.p_rel)
-        check.check_gains("p_rel", [probability for _, probability in pairs])
-        self._set(p_rel=pairs)
 
     def probability(self, labels: np.ndarray) -> np.ndarray:
         """Probability that a document of each label is what the user wants."""

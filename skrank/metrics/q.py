@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts
 from skrank._engine.threads import run_chunks
@@ -53,17 +53,9 @@ class QMeasure(Metric):
     0.7167
     """
 
-    beta: float = 1.0
-    gain: Gain = "linear"
-    normalize: str = "all"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            beta=check.check_number("beta", self.beta, 0, 1e6),
-            gain=check_gain(self.gain),
-            normalize=check.check_choice("normalize", self.normalize, ("all", "ideal")),
-        )
+    beta: float = number(1.0, 0, 1e6)
+    gain: Gain = parameter("linear", check_gain)
+    normalize: str = choice("all", ("all", "ideal"))
 
     @property
     def ideal_cutoff(self) -> int | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale
 
@@ -42,14 +44,10 @@ class RPrecision(Metric):
     0.5
     """
 
-    multiple: float = 1.0
-    rel: float = 1.0
+    cut_instead: ClassVar[str | None] = "precision@k"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        multiple = check.check_number("multiple", self.multiple, 0, 1e6, open_low=True)
-        self._set(multiple=multiple, rel=check.check_rel(self.rel))
-        check.refuse_cutoff("r_precision", self.k, "precision@k")
+    multiple: float = number(1.0, 0, 1e6, open_low=True)
+    rel: float = parameter(1.0, check.check_rel)
 
     def _cutoff(self, relevant: np.ndarray) -> np.ndarray:
         """Ranks that count for queries with so many relevant documents."""

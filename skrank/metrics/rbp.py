@@ -11,6 +11,7 @@ from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Scale, discounts
 
@@ -55,19 +56,13 @@ class RBP(Metric):
 
     value_range: ClassVar[str] = "[0, 1)"
 
-    p: float = 0.8
-    gain: Gain = "linear"
-    max_grade: int | None = None
-    rel: float | None = None
+    p: float = parameter(0.8, check.check_persistence)
+    gain: Gain = parameter("linear", check_gain)
+    max_grade: int | None = parameter(None, check.check_max_grade)
+    rel: float | None = parameter(None, lambda rel: rel if rel is None else check.check_rel(rel))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(
-            p=check.check_persistence(self.p),
-            gain=check_gain(self.gain),
-            max_grade=check.check_max_grade(self.max_grade),
-            rel=None if self.rel is None else check.check_rel(self.rel),
-        )
         if self.rel is not None and (self.gain != "linear" or self.max_grade is not None):
             raise ValueError(
                 "rel says that documents are relevant or not, and gain and max_grade how much: "

@@ -10,6 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale
 from skrank.metrics.rbp import persistence_weights
@@ -43,17 +44,9 @@ class RBPResidual(Metric):
 
     greater_is_better: ClassVar[bool] = False
     needs_relevant: ClassVar[bool] = False
+    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on rbp."
 
-    p: float = 0.8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(p=check.check_persistence(self.p))
-
-    @property
-    def untrainable(self) -> str | None:
-        """Says nothing about relevance."""
-        return "it says nothing about relevance: train on rbp."
+    p: float = parameter(0.8, check.check_persistence)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum is the weight of the documents not judged."""

@@ -9,6 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.names import register
+from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
 from skrank._engine.tables import Scale
 
@@ -49,17 +50,9 @@ class RPref(PreferenceMetric):
     0.6667
     """
 
-    variant: str = "relative2"
-    gain: Gain = "linear"
-    max_grade: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            variant=check.check_choice("variant", self.variant, ("relative2", "n", "relative")),
-            gain=check_gain(self.gain),
-            max_grade=check.check_max_grade(self.max_grade),
-        )
+    variant: str = choice("relative2", ("relative2", "n", "relative"))
+    gain: Gain = parameter("linear", check_gain)
+    max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
     def needs_scale(self) -> bool:

@@ -11,6 +11,7 @@ from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale, discounts
 
 RULERS: dict[str, tuple[float, ...]] = {
@@ -47,12 +48,11 @@ class RR(Metric):
     0.5
     """
 
-    rel: float = 1.0
+    rel: float = parameter(1.0, check.check_rel)
     ruler: str | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
         if isinstance(self.ruler, str):
             check.check_choice("ruler", self.ruler, tuple(RULERS))
         elif self.ruler is not None:

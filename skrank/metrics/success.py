@@ -10,6 +10,7 @@ from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import ORDERLESS, Metric
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale, discounts
 
 
@@ -38,11 +39,7 @@ class Success(Metric):
     1.0
     """
 
-    rel: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(rel=check.check_rel(self.rel))
+    rel: float = parameter(1.0, check.check_rel)
 
     @property
     def untrainable(self) -> str | None:

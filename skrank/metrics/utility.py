@@ -8,8 +8,24 @@ from typing import ClassVar
 
 from skrank import _validation as check
 from skrank._engine.names import register
+from skrank._engine.parameters import parameter
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
+
+
+def _check_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    numbers = check.check_numbers("weights", weights)
+    if len(numbers) != 4:
+        raise ValueError(
+            f"weights={list(numbers)} are {len(numbers)} numbers instead of four: of relevant and "
+            "other documents shown, and of relevant and others not shown."
+        )
+    return numbers
+
+
+def _check_size(n_documents: int | None) -> int | None:
+    what = "the number of documents of the collection"
+    return None if n_documents is None else check.check_count("n_documents", n_documents, what)
 
 
 @register("utility", function="utility_at_k_score")
@@ -47,23 +63,8 @@ class Utility(RelevantSet):
     averages: ClassVar[tuple[str, ...]] = ("macro",)
     needs_relevant: ClassVar[bool] = False
 
-    weights: Sequence[float] = (1.0, -1.0, 0.0, 0.0)
-    n_documents: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(weights=check.check_numbers("weights", self.weights))
-        if len(self.weights) != 4:
-            raise ValueError(
-                f"weights={list(self.weights)} are {len(self.weights)} numbers instead of four: of "
-                "relevant and other documents shown, and of relevant and others not shown."
-            )
-        if self.n_documents is not None:
-            self._set(
-                n_documents=check.check_count(
-                    "n_documents", self.n_documents, "the number of documents of the collection"
-                )
-            )
+    weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)
+    n_documents: int | None = parameter(None, _check_size)
 
     def line(self, lists: Lists) -> Line:
         """Linear in the number of relevant documents shown."""
