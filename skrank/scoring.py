@@ -194,7 +194,7 @@ class RankingScorer:
             known = judgments.whole_grade or trained_grade(estimator)
         means = {}
         for one in self.metrics:
-            plan = self._plan(one, judgments, known)
+            plan = _plan(one, judgments, self.max_grade, known)
             means[one] = plan.mean(ranking, plan.values(ranking), weights)
         return as_scores(means)
 
@@ -313,12 +313,6 @@ class RankingScorer:
         bound = "" if self._bound is None else f".bind(<{len(self._bound)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
 
-    def _plan(self, one: Metric, judgments: Judgments, known: int | None) -> Plan:
-        """A metric on the scale that was given, else on the one that is known."""
-        if self.max_grade is not None:
-            return one.bind(judgments, max_grade=self.max_grade)
-        return one.bind_part(judgments, max_grade=known)
-
     def _groups(self, groups: ArrayLike | None, X: Table, y: ArrayLike) -> np.ndarray:
         if groups is None and self._bound is not None:
             groups, n_rows = self._bound, np.shape(y)[0]
@@ -347,13 +341,17 @@ class _ScoreFunction:
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries, whole=whole_of(y_true))
-        if self.max_grade is not None:
-            plan = self.metric.bind(judgments, max_grade=self.max_grade)
-        else:
-            plan = self.metric.bind_part(judgments, max_grade=judgments.whole_grade)
+        plan = _plan(self.metric, judgments, self.max_grade, judgments.whole_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)
+
+
+def _plan(one: Metric, judgments: Judgments, given: int | None, known: int | None) -> Plan:
+    """A metric on the scale that was given, else on the one that is known."""
+    if given is not None:
+        return one.bind(judgments, max_grade=given)
+    return one.bind_part(judgments, max_grade=known)
 
 
 def _positive(item: str | Metric) -> str | Metric:

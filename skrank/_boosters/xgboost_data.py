@@ -51,15 +51,21 @@ def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None
     return judgments, weights, settle(data.max_grade or 0) or None
 
 
-def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
-    """Judgments and weights per query of this worker."""
+def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
+    """Size and weight of each query that has rows."""
     remedy = "qid= (a query id per row, ascending)"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
+    if data.weights is None or data.sizes is None:
+        return sizes, None
+    return sizes, check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
+
+
+def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
+    """Judgments and weights per query of this worker."""
+    sizes, weights = sizes_and_weights(data)
     queries = Queries.from_sizes(sizes)
-    weights = None
-    if data.weights is not None and data.sizes is not None:
-        weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
-        weights = check.check_weights(weights, queries)
+    if weights is not None:
+        check.check_weights(weights, queries)
     return Judgments(as_written(data.labels), queries), weights
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
+from skrank._boosters.xgboost_data import sizes_and_weights
 from skrank._engine.whole import highest_grade
 from skrank._typing import Folds, Options
 
@@ -31,11 +32,7 @@ class Parts:
 
     def __init__(self, data: Supplied, folds: Folds, groups: ArrayLike | None, seed: int) -> None:
         check.check_sliceable(data.owner, import_booster("xgboost"))
-        remedy = "qid= (a query id per row, ascending)"
-        sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
-        self.weights = None
-        if data.weights is not None and data.sizes is not None:
-            self.weights = check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
+        sizes, self.weights = sizes_and_weights(data)
         labels = as_written(data.labels)
         self.max_grade = highest_grade(labels)
         self.matrix, self.sizes = data.owner, sizes

@@ -181,13 +181,9 @@ def _programme(form, target, width, x, p):
 @njit(**options)
 def _spread_evenly(counts, x, p):
     """The most random distribution of all: the same at every rank."""
-    n_ranks, n = p.shape
-    for i in range(n):
-        for r in range(n_ranks):
-            p[r, i] = counts[i] / n_ranks
-        if i > 0:
-            x[i - 1] = np.log(counts[i] / counts[0])
-    x[n - 1] = 0.0
+    p[:] = counts / len(p)
+    x[:-1] = np.log(counts[1:] / counts[0])
+    x[-1] = 0.0
 
 
 @njit(**options)
@@ -243,32 +239,12 @@ def ends(first, last, indptr, lists, worst_first, low, high):
 
 
 @njit(**options)
-def _active(counts):
-    """Columns that have documents."""
-    n = 0
-    for i in range(len(counts)):
-        n += counts[i] > 0
-    active = np.empty(n, np.int64)
-    n = 0
-    for i in range(len(counts)):
-        if counts[i] > 0:
-            active[n] = i
-            n += 1
-    return active
-
-
-@njit(**options)
 def _form_of(lists, q, active, n_ranks):
     """F of a query, about the columns that have documents."""
-    n, start = len(active), lists.starts[q]
-    counts, gain, worth = np.empty(n), np.empty(n), np.empty((n, n))
-    for i in range(n):
-        counts[i] = lists.counts[q, active[i]]
-        gain[i] = lists.gain[active[i]]
-        for j in range(n):
-            worth[i, j] = lists.worth[active[i], active[j]]
-    ranks = slice(start, start + n_ranks)
-    return _Form(counts, gain, worth, lists.u[ranks], lists.w[ranks])
+    counts = lists.counts[q][active].astype(np.float64)
+    worth = lists.worth[active][:, active]
+    ranks = slice(lists.starts[q], lists.starts[q] + n_ranks)
+    return _Form(counts, lists.gain[active], worth, lists.u[ranks], lists.w[ranks])
 
 
 @njit(**options)
@@ -280,7 +256,7 @@ def infer(first, last, indptr, lists, target, low, high, out):
     p, mean, entropy, steps, done = out.p, out.mean, out.entropy, out.steps, out.done
     for q in range(first, last):
         n_ranks = indptr[q + 1] - indptr[q]
-        active = _active(lists.counts[q])
+        active = np.flatnonzero(lists.counts[q])  # columns that have documents
         form = _form_of(lists, q, active, n_ranks)
         n = len(active)
         found = np.empty((n_ranks, n))

@@ -17,7 +17,7 @@ import skrank
 FAILED = 1  # files that cannot be read or measured; argparse exits with 2 when the usage is wrong
 INTERRUPTED = 130
 
-# module with ``add_commands(commands)``, and what the list of commands says
+# module with ``add_arguments(parser, name)``, and what the list of commands says
 COMMANDS = {
     "evaluate": ("skrank.cli._evaluate", "evaluate TREC runs against judgments"),
     "compare": ("skrank.cli._evaluate", "test the differences between runs"),
@@ -89,12 +89,15 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        if name not in chosen:
-            commands.add_parser(name, help=text)
-        elif name == "active":
+        if name == "active" and name in chosen:
             import_module(module).add_commands(commands)
-        else:
-            import_module(module).add_command(commands, name, text)
+            continue
+        command = commands.add_parser(
+            name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name in chosen:
+            command.description = f"{text.capitalize()}."
+            import_module(module).add_arguments(command, name)
     return parser
 
 

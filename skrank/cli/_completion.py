@@ -37,17 +37,9 @@ complete -o bashdefault -o default -F _skrank skrank
 """
 
 
-def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
-) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        name,
-        help=text,
-        description=f"{text.capitalize()}.",
-        epilog=_HOW,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
+    """Add the arguments of the command."""
+    parser.epilog = _HOW
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     parser.set_defaults(run=_run)
 

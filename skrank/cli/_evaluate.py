@@ -40,17 +40,10 @@ usage.
 """
 
 
-def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
-) -> None:
-    """Add one of the commands."""
-    parser = commands.add_parser(
-        name,
-        help=text,
-        description=f"{text.capitalize()}, in the order of trec_eval.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the arguments of one of the commands."""
+    parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
+    parser.epilog = _EXAMPLES
     _add_inputs(parser, several=name == "compare")
     if name != "curve":
         _add_metrics(parser)

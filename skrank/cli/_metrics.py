@@ -9,11 +9,8 @@ from skrank._engine.names import columns
 from skrank.metrics import registered
 
 
-def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
-) -> None:
-    """Add the command."""
-    parser = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
+def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("name", metavar="METRIC", nargs="?", help="such as ndcg@10 or P_5")
     parser.set_defaults(run=_run)
 
