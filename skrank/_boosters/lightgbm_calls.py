@@ -48,6 +48,6 @@ class Asking:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        found, self._training = self._training, None  # a frame holds all of its variables
+        found, self._training = self._training, None  # lets go of a frame and all of its variables
         if kind is not None and self.machines > 1 and found is not None:
             found.booster.free_network()

@@ -252,6 +252,12 @@ class Metric(ABC):
         return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
 
 
+def bounds_of(one: Metric) -> tuple[float, float]:
+    """The ends of its `value_range`."""
+    low, high = one.value_range[1:-1].split(",")
+    return float(low), float(high)
+
+
 def format_value(value: object) -> str:
     """The text of a parameter, without spaces, as `metric` reads it."""
     if isinstance(value, tuple):

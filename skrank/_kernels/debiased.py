@@ -25,7 +25,7 @@ from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, RANK, SCORE
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
 FIELDS = buckets.FIELDS + 2
 
-_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))  # of log(1 + u)
+_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))  # highest power first
 
 
 class Costs(NamedTuple):

@@ -124,7 +124,7 @@ def _relaxation(p, ahead, before, step_before):
             product += weight * moved * (step_before[r, i] - step)
     length = square / product if product > 0.25 * square else 4.0
     length = max(length, 0.1)
-    if length > 1.0:  # probabilities stay above 0
+    if length > 1.0:  # behind `ahead` probabilities may become negative: none may lose 9/10
         for r in range(p.shape[0]):
             for i in range(p.shape[1]):
                 step = ahead[r, i] - p[r, i]

@@ -211,7 +211,7 @@ def _other_order(first: pd.Index, second: pd.Index) -> bool:
     if len(first) != len(second) or first.equals(second):
         return False
     if _is_integer(first) and _is_integer(second) and first.min() != second.min():
-        return False  # numbers of rows beside ids of queries, as is common: need not be hashed
+        return False  # such as numbers of rows and ids of queries: told apart without hashing
     try:
         a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
     except TypeError:  # labels that cannot be hashed say nothing

@@ -34,7 +34,9 @@ class RowsByQuery(Protocol):
     def caller_row(self, row: int) -> int: ...
 
 
-HEAVIEST_QUERY = 1e15  # weight in training: curvatures of 1e18 are met, floats end at 3e38
+# Weight in training: curvatures reach 1e18, and boosters keep weight times curvature as float32,
+# which ends at 3e38.
+HEAVIEST_QUERY = 1e15
 
 
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
@@ -136,7 +138,7 @@ def query_weights(
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    # before the comparison, in which a NaN would differ from itself: the wrong message
+    # before rows are compared: a NaN differs from itself, and would be called a weight that varies
     check_weights(weights, queries, part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
@@ -177,7 +179,7 @@ def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarra
         )
     if not shares.any():
         raise ValueError(f"all {name} are 0: at least one query must be asked.")
-    shares = shares / shares.max()  # the sum of large ones is a number then
+    shares = shares / shares.max()  # or the sum of very large ones would be infinite
     return shares / shares.sum()
 
 
@@ -374,7 +376,7 @@ def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> No
     """Gradients must be numbers."""
     for values in (grad, hess):
         with np.errstate(all="ignore"):
-            suspicious = not np.isfinite(values.sum())  # one fast pass; a sum may overflow alone
+            suspicious = not np.isfinite(values.sum())  # one pass; of numbers it may overflow
         if suspicious and not np.isfinite(values).all():
             raise ValueError(
                 f"{objective} has gradients beyond the range of {values.dtype}: scale down the "

@@ -139,7 +139,7 @@ def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
     signal += 0.8 * signals[:, 0] * signals[:, 1]
     signal += 1.2 * np.tanh(2 * signals[:, 2])
     signal += 0.8 * trait * signals[:, -1]
-    return signal / (np.std(signal) or 1.0)  # a single row has none
+    return signal / (np.std(signal) or 1.0)  # of a single row it is 0
 
 
 def _cut(latent: np.ndarray, max_grade: int) -> np.ndarray:

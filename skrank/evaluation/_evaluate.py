@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.metric import bounds_of
 from skrank._engine.names import columns
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._engine.ranking import Ranking
@@ -307,11 +308,5 @@ def mean_intervals(
         sums = [name for name in names if metric(name).average == "sum"]
         bounds[sums] *= weights[sums].sum()
         for name in names:
-            bounds[name] = bounds[name].clip(*_range(metric(name)))
+            bounds[name] = bounds[name].clip(*bounds_of(metric(name)))
     return bounds.loc["low"], bounds.loc["high"]
-
-
-def _range(one: Metric) -> tuple[float, float]:
-    """Lowest and highest value that a metric can have."""
-    low, high = one.value_range[1:-1].split(",")
-    return float(low), float(high)

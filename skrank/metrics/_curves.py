@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import judge
+from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
@@ -96,16 +97,37 @@ def graded_precision_recall_curve(
     total = float(worth[judgments.codes].sum())
     if total == 0:
         raise ValueError("no document is relevant to any user: graded recall is not defined.")
-    u = worth[ranked.codes[: ranked.retrieved[0]]]
-    rank = np.arange(1, len(u) + 1)
+    _, rank, recall, precision = graded_points(ranked, worth, np.array([total]))
+    area = float(np.sum(precision * np.diff(recall, prepend=0.0)))
+    return GradedCurve(precision, recall, rank, area)
+
+
+def graded_points(
+    ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Query, rank, graded recall and graded precision of documents of some worth, in rank order."""
+    sizes = np.diff(ranked.indptr)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
+    u = np.where(rank <= ranked.retrieved[query], worth[ranked.codes], 0.0)
+    starts = ranked.indptr[:-1][sizes > 0]
     pivots = u > 0
-    precision = np.zeros(len(u))
-    for level in np.unique(u[pivots]):
+    precision = np.empty(len(u))
+    for level in np.unique(worth[worth > 0]):
         here = u == level
-        precision[here] = (np.cumsum(np.minimum(u, level)) / (rank * level))[here]
-    recall = np.cumsum(u)[pivots] / total
-    area = float(np.sum(precision[pivots] * np.diff(recall, prepend=0.0)))
-    return GradedCurve(precision[pivots], recall, rank[pivots], area)
+        precision[here] = _sums(np.minimum(u, level), starts)[here] / (rank[here] * level)
+    recall = _sums(u, starts)[pivots] / totals[query[pivots]]
+    return query[pivots], rank[pivots], recall, precision[pivots]
+
+
+def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Cumulated sums that begin anew at each of `starts`.
+
+    They are not differences of one long sum, for these would lose the last digits.
+    """
+    values = values.copy()
+    values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
+    return np.cumsum(values)
 
 
 def eleven_point_curve(

@@ -67,7 +67,7 @@ class PFound(Metric):
     def probability(self, labels: np.ndarray) -> np.ndarray:
         """Probability that a document of each label is what the user wants."""
         if self.p_rel == "romip":
-            known = np.minimum(labels, check.MOST_GRADES)  # far above 1 is refused below
+            known = np.minimum(labels, check.MOST_GRADES)  # others overflow; refused below
             found = np.where(labels > 0, np.exp2(known - 3) / 2, 0.0)
         elif self.p_rel == "yandex":
             found = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
-from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._fitted import trained_grade
 from skrank._typing import Estimator, Options
+from skrank.metrics._curves import graded_points
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
 
@@ -178,9 +178,8 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
             plan = metric.bind(judge(relevance, ids))
             ranking = Ranking(plan.judgments, scores)
         worth = metric.worth(plan.scale)
-        query, recall, precision = _points(
-            ranking.codes(ties, condensed), worth, plan.scale.totals(worth)
-        )
+        ranked = ranking.codes(ties, condensed)
+        query, _, recall, precision = graded_points(ranked, worth, plan.scale.totals(worth))
         if n_queries > 1:
             best = _interpolate(query, recall, precision, len(plan.relevant), n_levels)
             precision = best[~plan.empty].mean(axis=0)
@@ -200,33 +199,6 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         if self.n_queries > 1:
             return self.recall, self.precision, self.gap, {}
         return *_steps(self.recall, self.precision), self.gap, {"drawstyle": "steps-pre"}
-
-
-def _points(
-    ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Query, graded recall and graded precision at every document of some worth, in rank order."""
-    sizes = np.diff(ranked.indptr)
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
-    u = np.where(rank <= ranked.retrieved[query], worth[ranked.codes], 0.0)
-    starts = ranked.indptr[:-1][sizes > 0]
-    pivots = u > 0
-    precision = np.empty(len(u))
-    for level in np.unique(worth[worth > 0]):
-        here = u == level
-        precision[here] = _sums(np.minimum(u, level), starts)[here] / (rank[here] * level)
-    return query[pivots], _sums(u, starts)[pivots] / totals[query[pivots]], precision[pivots]
-
-
-def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Cumulated sums that begin anew at each of `starts`.
-
-    They are not differences of one long sum, for these would lose the last digits.
-    """
-    values = values.copy()
-    values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
-    return np.cumsum(values)
 
 
 def _interpolate(

@@ -156,7 +156,8 @@ class LinearTraining:
         self, alphas: np.ndarray, weights: np.ndarray
     ) -> Iterator[tuple[float, np.ndarray, int]]:
         """Each alpha, the weights for it, which the next one starts from, and the iterations."""
-        mass = self.weights[~self._empty()].sum()
+        relevant = self.judgments.totals(self.judgments.labels > 0)
+        mass = self.weights[relevant > 0].sum()
         if mass == 0:
             raise ValueError(
                 "no training query has a relevant document (and a weight above 0): there is "
@@ -179,10 +180,6 @@ class LinearTraining:
                 weights, steps = self._climb(alpha, mass, weights)
                 n_iter += steps
             yield alpha, weights, n_iter
-
-    def _empty(self) -> np.ndarray:
-        """Queries without a document above label 0."""
-        return self.judgments.totals(self.judgments.labels > 0) == 0
 
     def _spread(self, scores: np.ndarray) -> float:
         """Standard deviation inside queries."""

@@ -174,7 +174,8 @@ class Rows:
         """
         assert self.codes is not None
         used = np.unique(self.codes[self._order])
-        if max_queries is not None:  # a prefix of one permutation: more queries include the fewer
+        if max_queries is not None:
+            # the first of one permutation: a larger number keeps the queries of a smaller one
             used = np.sort(rng.permutation(used)[:max_queries])
         if held_out is None:
             return used, used[:0]

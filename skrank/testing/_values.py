@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from skrank._engine.metric import bounds_of
 from skrank.metrics import Metric
 from skrank.testing._case import SEEDS, Case, Inapplicable, close, hold, per_query
 from skrank.testing._lists import ScoredLists, make_lists
@@ -69,7 +70,7 @@ def ties_are_ordered_as_told(case: Case) -> None:
 
 def values_are_in_range(case: Case) -> None:
     """Values lie in `value_range`."""
-    low, high = map(float, case.metric.value_range.strip("[]()").split(","))
+    low, high = bounds_of(case.metric)
     for seed in SEEDS:
         values = per_query(case.settled, make_lists(seed, levels=4, n_queries=50))
         values = values[~np.isnan(values)]

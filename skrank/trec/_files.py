@@ -278,7 +278,7 @@ def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
     places = np.empty(width * (n_newlines + 1), np.int32 if len(text) < 2**31 else np.int64)
     found = trec.edges(text.view(np.uint64), places)
     n_rows = -(-found // width)
-    places[found : n_rows * width] = len(text) - 1  # of a last line that lacks columns
+    places[found : n_rows * width] = len(text) - 1  # columns that the last line lacks are empty
     tokens = places[: n_rows * width].reshape(n_rows, n_columns, 2)
     n_newlines -= trec.count_newlines(text[places[found - 1] :]) if found else 0
     inside = found % width > 0 or n_newlines >= n_rows
