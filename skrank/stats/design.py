@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 import scipy.stats
@@ -98,14 +99,8 @@ def queries_needed(
                 f"difference / std = {effect:g} needs more than {_MOST_QUERIES} queries: it is too "
                 "small."
             )
-    too_few = enough // 2
-    while enough - too_few > 1:
-        middle = (enough + too_few) // 2
-        if _power(effect, middle, alpha) < power:
-            too_few = middle
-        else:
-            enough = middle
-    return enough
+    numbers = range(enough // 2 + 1, enough + 1)
+    return numbers[bisect_left(numbers, power, key=lambda n: float(_power(effect, n, alpha)))]
 
 
 def _effect(difference: float, std: float) -> float:
