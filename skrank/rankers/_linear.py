@@ -23,8 +23,9 @@ from skrank.objectives import Objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._linear_features import ScaledFeatures, products
-from skrank.rankers._linear_training import LinearTraining, Stages, metric_of
+from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import Part, Rows
+from skrank.rankers._task import metric_of
 from skrank.rankers._training import VALIDATION, HeldOut
 
 

@@ -18,6 +18,7 @@ from skrank.metrics import Metric, metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
+from skrank.rankers._task import metric_of
 
 SIGMAS = (1.0, 0.5)  # of the spread of the scores, chosen on validation parts of LETOR collections
 _RIDGE = 0.005  # penalty of the start per row, whose features have variance 1
@@ -80,11 +81,6 @@ class Stages:
             final=self.final and self.final.on_scale(max_grade),
             metric=self.metric and self.metric.on_scale(max_grade),
         )
-
-
-def metric_of(objective: Objective) -> Metric | None:
-    """The metric of an objective; of a mixture that of the first part which has one."""
-    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
 
 
 def _smooth(one: Metric) -> Objective | None:

@@ -12,9 +12,8 @@ from skrank._typing import Estimator, Table
 from skrank.rankers._backends import backend_of
 from skrank.rankers._dask import cloned
 from skrank.rankers._linear import LinearRanker
-from skrank.rankers._linear_training import metric_of
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
+from skrank.rankers._task import Task, metric_of
 from skrank.rankers._training import Backend, Fitted, HeldOut
 
 _FLAT = 1e-9  # spread, as a share of the scores, of those that differ by rounding only

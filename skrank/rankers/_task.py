@@ -54,12 +54,16 @@ def task_of(
     trained_on = None if objective is None else as_objective(objective)
     chosen: Any = eval_metric
     if chosen is None and trained_on is not None:
-        terms = (one for _, one in trained_on.terms)
-        chosen = next((one.metric for one in terms if hasattr(one, "metric")), None)
+        chosen = metric_of(trained_on)
     if chosen is None and trains_objective and not _has_own_metric(estimator):
         chosen = _OWN_METRIC
     metrics = {} if chosen is None else unique_metrics(chosen)
     return Task(trained_on, metrics, _USUAL_ROUNDS if isinstance(rounds, str) else rounds)
+
+
+def metric_of(objective: Objective) -> Metric | None:
+    """The metric of an objective; of a mixture that of the first part which has one."""
+    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
 
 
 def _has_own_metric(estimator: Estimator) -> bool:
