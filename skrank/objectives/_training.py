@@ -46,8 +46,9 @@ class Training:
 
     def _untrained(self, scores: np.ndarray) -> bool:
         """Whether the scores tie inside every query."""
-        changes = np.flatnonzero(scores[1:_GLANCE] != scores[: _GLANCE - 1][: len(scores) - 1]) + 1
-        if not np.isin(changes, self._indptr).all():
-            return False
+        return self._changes_at_queries(scores[:_GLANCE]) and self._changes_at_queries(scores)
+
+    def _changes_at_queries(self, scores: np.ndarray) -> bool:
+        """Whether scores, from the first row on, change where a query begins and nowhere else."""
         changes = np.flatnonzero(scores[1:] != scores[:-1]) + 1
-        return bool(np.isin(changes, self._indptr).all())
+        return bool((self._indptr[np.searchsorted(self._indptr, changes)] == changes).all())
