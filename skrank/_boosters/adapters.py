@@ -266,7 +266,7 @@ class EvalPlan:
         """Sum over queries and their weight for each metric: both add up over parts."""
         check.check_arithmetic(plan.metric for plan in self.plans)
         measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
-        return np.array([(mass @ values, mass.sum()) for values, mass in measured])
+        return np.array([((mass * values).sum(), mass.sum()) for values, mass in measured])
 
     def measured(self, scores: ArrayLike) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
         """Each plan with the values of queries and their weights."""

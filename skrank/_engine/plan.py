@@ -165,8 +165,10 @@ def average(
             stacklevel=stacklevel,
         )
         return float("nan")
-    if metric.average == "sum":
-        return float(mass @ values)
     if metric.average == "geometric":
-        return float(np.exp(mass @ np.log(np.maximum(values, GEOMETRIC_FLOOR)) / mass.sum()))
-    return float(mass @ values / mass.sum())
+        values = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+    total = (mass * values).sum()  # a product of vectors would depend on the threads of BLAS
+    if metric.average == "sum":
+        return float(total)
+    mean = total / mass.sum()
+    return float(np.exp(mean) if metric.average == "geometric" else mean)

@@ -42,6 +42,7 @@ class Ranking:
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
         self._scores = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        check_scores(queries, self._scores)  # here, where callers say whose scores they are
         self.judgments = judgments
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
@@ -91,7 +92,6 @@ class Ranking:
             ranks = max(depth, self._deepest or 0)
             longest = int(judgments.queries.sizes.max())
             if ranks <= _DEEPEST_HEAD and _LONG * ranks <= longest:
-                check_scores(judgments.queries, self._scores)
                 codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
                 self._head = ranks, codes
         if self._head is None or self._head[0] < depth:
