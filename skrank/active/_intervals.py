@@ -34,13 +34,14 @@ _RESAMPLES = 999
 _OUTERMOST = 10  # resamples on either side, among which levels are too coarse to be counted
 _FEWEST = 5  # draws, below which there are hardly any different resamples
 _MOST = 100  # draws that are resampled one by one; more are bundled
+_FURTHER = 1.2 ** np.arange(12)  # where to look for a truth beyond 0
 _LEVELS = np.arange(1, _RESAMPLES + 1) / (_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
 
 def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
     """The confidence interval; without bounds where the error is not known."""
-    if math.isnan(mean.spread):
+    if not 0 < mean.spread < math.inf:
         return -math.inf, math.inf
     tail, worlds = (1 - confidence) / 2, _Worlds(mean)
     low, high = worlds.ratio(1 - tail), worlds.ratio(tail)
@@ -48,10 +49,14 @@ def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
 
 
 def certainty(mean: Mean) -> float:
-    """The highest confidence at which `bootstrap_interval` leaves out 0."""
-    if math.isnan(mean.spread) or mean.value == 0:
+    """The highest confidence at which `bootstrap_interval` leaves out 0.
+
+    Of few draws, a truth beyond 0 may be more likely than 0 is: it must be ruled out, too.
+    """
+    if not 0 < mean.spread < math.inf or mean.value == 0:
         return 0.0
-    return max(0.0, 1 - 2 * _Worlds(mean).beyond(mean.value / mean.spread))
+    worlds, ratio = _Worlds(mean), mean.value / mean.spread
+    return max(0.0, 1 - 2 * max(worlds.beyond(ratio * further) for further in _FURTHER))
 
 
 class _Worlds:
@@ -123,7 +128,7 @@ class _Worlds:
         whole = math.sqrt(max(1 + d * (self.slope + d * self.curve), 1e-6))
         least = min(0.5, math.sqrt(self.n) / 16) * whole
         error = np.maximum(np.sqrt(np.maximum(squares, 0.0)) / v, least)
-        return np.sort(shift / (self.unit * error)) * self.room
+        return np.maximum.accumulate(np.sort(shift / (self.unit * error)) * self.room)
 
 
 def _excess(u: np.ndarray) -> np.ndarray:
