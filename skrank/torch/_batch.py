@@ -46,16 +46,13 @@ class Batch:
         self.device = scores.device
         self.labels = torch.as_tensor(labels, device=self.device).to(_real(scores))
         self.flat = scores.ndim == 1
-        judged = ~torch.isnan(self.labels)
         if mask is not None:
             mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
+        self._mask, self._unjudged = mask, unjudged
         if self.flat:
             self.offsets = torch.as_tensor(offsets)
             _check_offsets(self.offsets, len(scores))
             self.offsets = self.offsets.to(torch.int64)
-            self.kept = torch.ones_like(judged) if unjudged else judged
-        else:
-            self.kept = judged if mask is None else mask if unjudged else mask & judged
         self._check_values()
 
     def __len__(self) -> int:
@@ -66,9 +63,23 @@ class Batch:
         """Whether all documents are known to be kept, with good scores and labels: a quick look."""
         if not can_look(self.device) or self.labels.numel() == 0:
             return False
-        low, high = torch.aminmax(self.labels)  # NaN if one is
-        good = float(low) >= 0 and math.isfinite(high) and math.isfinite(self.scores.sum())
-        return good and (self.flat or bool(self.kept.all()))
+        low, high = self.extremes
+        good = low >= 0 and math.isfinite(high) and math.isfinite(self.scores.sum())
+        return good and (self._mask is None or bool(self._mask.all()))
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Least and highest label; NaN if one is."""
+        low, high = torch.aminmax(self.labels)
+        return float(low), float(high)
+
+    @cached_property
+    def kept(self) -> torch.Tensor:
+        """Which documents count."""
+        judged = ~torch.isnan(self.labels)
+        if self._mask is not None:
+            return self._mask if self._unjudged else self._mask & judged
+        return torch.ones_like(judged) if self._unjudged and self.flat else judged
 
     @cached_property
     def row_query(self) -> torch.Tensor:
@@ -87,6 +98,8 @@ class Batch:
         """Places from the first document of each query to its last, or on to the end of a line."""
         if self.flat:
             return torch.diff(self.offsets)
+        if self.whole:
+            return torch.full((len(self),), self.scores.shape[1], device=self.device)
         numbers = torch.arange(1, self.scores.shape[1] + 1, device=self.device)
         return torch.where(self.kept, numbers, 0).amax(1)
 
@@ -100,10 +113,10 @@ class Batch:
     @cached_property
     def sizes(self) -> torch.Tensor:
         """Documents of each query."""
-        if not self.flat:
-            return self.kept.sum(1)
         if self.whole:
             return self.lengths.to(self.device)
+        if not self.flat:
+            return self.kept.sum(1)
         return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
             0, self.row_query, self.kept.to(torch.int64)
         )

@@ -13,6 +13,7 @@ falling label, so that i is the better one, and those of the lowest label do not
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -23,6 +24,7 @@ from skrank.torch._pairs import PairBlock, pair_blocks
 from skrank.torch._tables import Place, TensorTables, refusal, tables_of
 
 _STEP = 0x2545F491  # between the draws of two rounds
+_NOWHERE = -3e38  # score of the padding, which pulls at no document
 
 
 def refuse(objective: LambdaRank) -> str | None:
@@ -65,14 +67,13 @@ def lambdarank(
     )
     base = None
     if score_norm:  # the distance of scores in units of 1 / sigma, as are the scores
-        there = torch.where(lists.valid, scores, scores[:, :1])
-        tied = there.amax(1) == there.amin(1)
+        tied = lists.fill(scores, -math.inf).amax(1) == lists.fill(scores, math.inf).amin(1)
         base = sigma * (0.01 + 0.99 * tied.to(scores.dtype))
     reached = None
     if objective.truncation_level is not None:
         reached = (ranks - objective.truncation_level).to(scores.dtype)
     changes = _changes(objective, lists, ranks, ranked, tables)
-    pull, total = _pull(scores, base, changes, lists.labels, reached)
+    pull, total = _pull(lists.fill(scores, _NOWHERE), base, changes, lists.labels, reached)
     scale = sigma * (sigma if score_norm else 1.0)
     pull, total = scale * pull, 2.0 * scale * total
     if sum_norm:
@@ -90,8 +91,7 @@ def _order(objective: LambdaRank, lists: DocumentLists, round_: torch.Tensor) ->
         return lists.by_score()
     # one random order of places for all queries, from the seed and the round alone
     places = torch.arange(lists.scores.shape[1], device=lists.scores.device)
-    shuffled = torch.argsort(_hash(places, objective, round_)).expand(lists.scores.shape)
-    return shuffled.gather(1, lists.sort(shuffled).by_score())
+    return lists.by_score(lambda: torch.argsort(_hash(places, objective, round_)))
 
 
 def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> torch.Tensor:
@@ -104,32 +104,34 @@ def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> 
 
 
 class _Changes(NamedTuple):
-    """Changes of a metric by swaps.
+    """Changes of a metric by swaps, as sums over what follows.
 
     Attributes
     ----------
-    products : list of pairs of Tensor (n_queries, n_documents, n), (n_queries, n, n_documents)
-        Of the first and the second document of a swap: products of matrices add up.
-    lesser : list of pairs of Tensor (n_queries, n_documents)
-        Weights of ranks and gains: the smaller weight of the two documents times the difference of
-        their gains goes off.
+    products : list of (Tensor (n, n_queries, n_documents), another, int)
+        Of the first and the second document of a swap: products of matrices add up. From which of
+        the n on they count where the second document has label 0.
+    steps : list of (Tensor (n_queries, n_documents), Tensor (n_queries, n_documents), bool)
+        Weights of ranks and gains, whose differences are multiplied; whether only smaller weights
+        of the second document count.
     """
 
-    products: list[tuple[torch.Tensor, torch.Tensor]]
-    lesser: list[tuple[torch.Tensor, torch.Tensor]]
-
-    def add(self, first: torch.Tensor, second: torch.Tensor) -> None:
-        """Add a product of what comes as (n, n_queries, n_documents)."""
-        self.products.append((first.permute(1, 2, 0), second.transpose(0, 1)))
+    products: list[tuple[torch.Tensor, torch.Tensor, int]]
+    steps: list[tuple[torch.Tensor, torch.Tensor, bool]]
 
     def sizes(self, block: PairBlock) -> torch.Tensor:
         """Absolute values of the changes of a block of swaps."""
-        change: Any = block.rooms[0]
-        for number, (left, right) in enumerate(self.products):
-            lines = left[block.queries, block.first], right[block.queries, :, block.second]
-            change = change.baddbmm_(*lines) if number else torch.bmm(*lines, out=change)
-        for w, gain in self.lesser:
-            change.addcmul_(block.least(w, 1), block.gaps(gain, 2), value=-1)
+        change: Any = 0.0
+        for number, (weights, gain, falls) in enumerate(self.steps):
+            step = block.gaps(weights, 2 if number else 0)
+            if falls:
+                step.clamp_(max=0.0)
+            step *= block.column(-gain) if block.apart else block.gaps(gain, 1)
+            change = change.add_(step) if number else step
+        for left, right, start in self.products:
+            some = slice(start if block.apart else 0, None)
+            of_first = left[some, block.queries, block.first].permute(1, 2, 0)
+            change.baddbmm_(of_first, right[some, block.queries, block.second].transpose(0, 1))
         return change.abs_()
 
 
@@ -142,29 +144,25 @@ def _changes(
 ) -> _Changes:
     """Changes by swaps of documents that have these ranks, from 0; `ranked` are those by rank."""
     found = _Changes([], [])
-    there = lists.valid.to(lists.scores.dtype)
 
     def at_ranks(weights: torch.Tensor) -> torch.Tensor:
-        return weights.index_select(0, ranks.reshape(-1)).view(ranks.shape) * there
+        return weights.index_select(0, ranks.reshape(-1)).view(ranks.shape)
 
     for (weight, _), form in zip(objective.metric.terms, tables, strict=True):
         members = lists.look(form.members)
         inverse = weight * form.inverse(members.sum(2).T)[:, None]
-        gain = lists.look((form.members @ form.gain)[:, None])[0]
-        if form.w is None:  # (u_a - u_b) (g_z - g_x)
-            u = at_ranks(form.u)
-            left = inverse * torch.stack((u, -u * gain, -there, gain))
-            found.add(left, torch.stack((gain, there, u * gain, u)))
+        gain = form.gain - form.members[0] @ form.gain  # of label 0
+        gain = inverse * (gain @ members.view(len(gain), -1)).view(ranks.shape)
+        if form.w is None:
+            found.steps.append((at_ranks(form.u), -gain, False))
             continue
-        w = at_ranks(form.w)
+        found.steps.append((at_ranks(form.w), gain, True))
         table = _worth_at_ranks(ranked, form)
         table = table.gather(2, ranks.expand(table.shape))
-        table = inverse * (table - (table * members).sum(0))
-        gain = inverse * gain
-        upper = torch.addcmul(table + w * gain, inverse * form.gain[:, None, None], w, value=-1)
-        found.add(upper, members)
-        found.add(members, table.mul_(there))
-        found.lesser.append((w, gain))
+        more = inverse * (table - (table * members).sum(0))
+        left = torch.cat((more[:-1].flip(0), members[1:]))
+        right = torch.cat((members[:-1].flip(0), more[1:]))
+        found.products.append((left, right, len(more) - 2))
     return found
 
 
@@ -190,23 +188,17 @@ def _pull(
     Changes are divided by `base` and the distance of the scores. Pairs count of which one document
     is below 0 in `reached`.
     """
-    pull, total = torch.zeros_like(scores), scores.new_zeros(len(scores))
+    lost, won = torch.zeros_like(scores), torch.zeros_like(scores)
     n_first = count_lines(labels > 0)
-    once = scores.new_ones(2 * scores.shape[1:]).triu_(1)
     for block in pair_blocks(scores, n_first, 3, labels):
-        queries, first, second, rooms = block
-        change = changes.sizes(block)
-        if first.stop > second.start:
-            inside = slice(second.start, first.stop)
-            change[:, :, : first.stop - second.start].mul_(once[first, inside])
+        rooms = block.rooms
+        change = block.once(changes.sizes(block))
         if reached is not None:
-            change.masked_fill_(block.least(reached, 1) >= 0, 0.0)
-        gap = torch.sub(block.line(scores), block.column(scores), out=rooms[1])
+            least = torch.minimum(block.column(reached), block.line(reached), out=rooms[1])
+            change.masked_fill_(least >= 0, 0.0)
+        gap = block.gaps(scores, 1)
         change *= torch.sigmoid(gap, out=rooms[2])
         if base is not None:
-            change /= gap.abs_().add_(base[queries, None, None])
-        of_first = change.sum(2)
-        pull[queries, first].sub_(of_first)
-        pull[queries, second].add_(change.sum(1))
-        total[queries].add_(of_first.sum(1))
-    return pull, total
+            change /= gap.abs_().add_(base[block.queries, None, None])
+        block.add(change, lost, won)
+    return won - lost, lost.sum(1)

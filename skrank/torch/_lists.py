@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,20 +25,24 @@ class DocumentLists:
     ----------
     scores : Tensor (n_queries, n_documents), 0 where there is no document
     labels : int64 Tensor of that shape, whole labels, 0 where there is no document
-    valid : bool Tensor of that shape
+    valid : bool Tensor of that shape, or None if there is no padding
     """
 
     scores: torch.Tensor
     labels: torch.Tensor
-    valid: torch.Tensor
+    valid: torch.Tensor | None
 
     def sort(self, order: torch.Tensor) -> DocumentLists:
         """The documents of each query in another order."""
         return DocumentLists(
             torch.gather(self.scores, 1, order),
             torch.gather(self.labels, 1, order),
-            torch.gather(self.valid, 1, order),
+            None if self.valid is None else torch.gather(self.valid, 1, order),
         )
+
+    def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
+        """Values of the documents, with those of the padding."""
+        return values if self.valid is None else values.masked_fill(~self.valid, padding)
 
     def look(self, table: torch.Tensor) -> torch.Tensor:
         """Lines of a table at the labels of the documents, and zeros at padding.
@@ -51,28 +55,37 @@ class DocumentLists:
         -------
         Tensor (n, n_queries, n_documents)
         """
-        lines = torch.where(self.valid, self.labels, len(table)).reshape(-1)
+        lines = self.fill(self.labels, len(table)).reshape(-1)
         table = torch.cat((table, torch.zeros_like(table[:1]))).T.contiguous()
         return table.index_select(1, lines).view(-1, *self.labels.shape)
 
     def by_label(self) -> torch.Tensor:
         """Places of the documents of each query by falling label, padding last; in order else."""
-        n = self.labels.shape[1]
-        places = torch.arange(n, device=self.labels.device)
-        keys = places - torch.where(self.valid, self.labels + 1, 0) * n  # all are distinct
-        if can_look(keys.device):
-            return torch.from_numpy(np.argsort(keys.numpy(), axis=1))
-        return torch.argsort(keys, dim=1)
+        keys = -self.fill(self.labels, -1)
+        if not can_look(keys.device):
+            return torch.argsort(keys, dim=1, stable=True)
+        if keys.numel() and keys.min() > -(2**15):
+            keys = keys.to(torch.int16)  # which numpy sorts digit by digit
+        return torch.from_numpy(np.argsort(keys.numpy(), axis=1, kind="stable"))
 
-    def by_score(self) -> torch.Tensor:
-        """Places of the documents of each query by falling score, padding last; in order else."""
-        keys = (-self.scores).masked_fill_(~self.valid, math.inf)
+    def by_score(self, ties: Callable[[], torch.Tensor] | None = None) -> torch.Tensor:
+        """Places of the documents of each query by falling score, padding last.
+
+        Parameters
+        ----------
+        ties : function that gives a Tensor (n_documents,), optional
+            The order of places that have the same score. Default: as they come.
+        """
+        keys = self.fill(-self.scores, math.inf)
         if can_look(keys.device):  # numpy takes a tenth of the time, unless order must be kept
             order = torch.from_numpy(np.argsort(keys.numpy(), axis=1))
             ranked = keys.gather(1, order)
             if not ((ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] < math.inf)).any():
                 return order
-        return torch.argsort(keys, dim=1, stable=True)
+        if ties is None:
+            return torch.argsort(keys, dim=1, stable=True)
+        places = ties().expand(keys.shape)
+        return places.gather(1, torch.argsort(keys.gather(1, places), dim=1, stable=True))
 
 
 def count_lines(chosen: torch.Tensor) -> int | list[int]:
@@ -115,39 +128,43 @@ class BatchInLists:
             _keep_freed_memory()
         self.batch = batch
         self.longest = batch.longest
-        labels = torch.where(batch.kept, batch.labels, torch.zeros_like(batch.labels))
+        labels = batch.labels
+        if not batch.whole:
+            labels = torch.where(batch.kept, labels, torch.zeros_like(labels))
         self.max_grade = max(1, int(labels.max())) if max_grade is None else max_grade
         whole = labels.to(torch.int64)
         if not can_look(batch.device):
             torch._assert_async((whole == labels).all(), "a label is no whole number")
-        elif (whole != labels).any():
+        elif not torch.equal(whole.to(labels.dtype), labels):
             raise check.fractional_label(float(labels[whole != labels][0]))
         self._labels = whole.reshape(-1)
         self._scores = batch.scores.detach().to(labels.dtype).reshape(-1)
-        self._kept = batch.kept.reshape(-1)
 
     def __iter__(self) -> Iterator[BatchPart]:
         first, lengths = self.batch.first, self.batch.lengths
         n_rows, device = len(self._scores), self.batch.device
-        for queries, longest in self._split(first, lengths):
+        for queries, longest, even in self._split(first, lengths):
             steps = torch.arange(longest, device=device)
-            inside = steps < lengths[queries, None].to(device)
             places = first[queries, None].to(device) + steps
-            row = torch.where(inside, places, 0).reshape(-1)
-            valid = self._kept.index_select(0, row).view(places.shape) & inside
-            lists = DocumentLists(
-                self._scores.index_select(0, row).view(places.shape).masked_fill_(~valid, 0.0),
-                self._labels.index_select(0, row).view(places.shape).masked_fill_(~valid, 0),
-                valid,
-            )
-            yield BatchPart(queries, torch.where(inside, places, n_rows), lists)
+            row, valid = places.reshape(-1), None
+            if not even:
+                inside = steps < lengths[queries, None].to(device)
+                row = torch.where(inside, places, 0).reshape(-1)
+                valid = self.batch.kept.reshape(-1).index_select(0, row).view(places.shape) & inside
+                places = torch.where(inside, places, n_rows)
+            scores = self._scores.index_select(0, row).view(places.shape)
+            labels = self._labels.index_select(0, row).view(places.shape)
+            if valid is not None:
+                scores, labels = scores.masked_fill_(~valid, 0.0), labels.masked_fill_(~valid, 0)
+            lists = DocumentLists(scores, labels, valid)
+            yield BatchPart(queries, places, lists)
 
     def _split(
         self, first: torch.Tensor, lengths: torch.Tensor
-    ) -> Iterator[tuple[torch.Tensor | slice, int]]:
-        """Queries of each part, and the length of their lists."""
+    ) -> Iterator[tuple[torch.Tensor | slice, int, bool]]:
+        """Queries of each part, the length of their lists, and whether none is padded."""
         if not can_look(self.batch.device):
-            yield slice(None), self.longest
+            yield slice(None), self.longest, False
             return
         before = np.append(0, np.cumsum(self._labels.numpy() > 0))
         size, start = lengths.numpy(), first.numpy()
@@ -157,7 +174,9 @@ class BatchInLists:
         while at < len(order):
             filled = size[at:] * np.arange(1, len(size) - at + 1)
             stop = at + max(1, int(np.searchsorted(filled, _ROOM, side="right")))
-            yield torch.from_numpy(order[at:stop]), int(size[stop - 1])
+            longest = int(size[stop - 1])
+            even = self.batch.whole and longest == size[at]
+            yield torch.from_numpy(order[at:stop]), longest, bool(even)
             at = stop
 
 

@@ -27,15 +27,15 @@ def softmax(
     objective: Softmax, lists: DocumentLists, gains: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Cross-entropy of each query between shares in its gain and chances, and gradient."""
-    gain = gains[lists.labels] * lists.valid
+    gain = lists.fill(gains[lists.labels], 0.0)
     total = gain.sum(1, keepdim=True)
     some = total > 0
     share = gain / torch.where(some, total, torch.ones_like(total))
-    scores = torch.where(lists.valid, lists.scores, -math.inf)
+    scores = lists.fill(lists.scores, -math.inf)
     highest = scores.amax(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
     mass = torch.exp(scores - highest)
     whole = mass.sum(1, keepdim=True)
-    chance = torch.where(lists.valid, mass / whole, torch.zeros_like(mass))
+    chance = lists.fill(mass / whole, 0.0)
     ahead = highest + torch.log(whole) - lists.scores
     losses = torch.where(some, share * ahead, torch.zeros_like(share)).sum(1)
     return losses, torch.where(some, chance - share, torch.zeros_like(share))
@@ -51,9 +51,8 @@ def squared_error(
     objective: SquaredError, lists: DocumentLists, targets: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of squares of each query, and gradient: scores less targets."""
-    there = lists.valid.to(lists.scores.dtype)
-    rest = (lists.scores - targets[lists.labels]) * there
+    rest = lists.fill(lists.scores - targets[lists.labels], 0.0)
     if objective.centered:
-        sizes = there.sum(1, keepdim=True).clamp(min=1)
-        rest = (rest - rest.sum(1, keepdim=True) / sizes) * there
+        sizes = lists.fill(torch.ones_like(rest), 0.0).sum(1, keepdim=True).clamp(min=1)
+        rest = lists.fill(rest - rest.sum(1, keepdim=True) / sizes, 0.0)
     return 0.5 * (rest**2).sum(1), rest

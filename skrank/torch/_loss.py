@@ -221,6 +221,8 @@ class RankingLoss(nn.Module):
         """Labels at most the highest grade."""
         if self.max_grade is None or batch.labels.numel() == 0:
             return
+        if batch.whole and batch.extremes[1] <= self.max_grade:
+            return
         above = (batch.labels > self.max_grade) & batch.kept
         if torch.compiler.is_compiling() or batch.device.type != "cpu":
             torch._assert_async(~above.any(), "a label is above max_grade")

@@ -10,7 +10,7 @@ import torch
 
 # Numbers in a block of pairs: as many as stay in the cache of a core, or keep a device busy.
 _BLOCK_ON_HOST, _BLOCK_ON_DEVICE = 2**18, 2**26
-_STRIPES = 4  # of documents, so that few pairs are met in both orders
+_STRIPES = 4  # of a list, so that few pairs are met that need not
 
 
 class PairBlock(NamedTuple):
@@ -19,8 +19,9 @@ class PairBlock(NamedTuple):
     Attributes
     ----------
     queries, first, second : slices
-        `second` begins where `first` does, and pairs inside `first` are met in both orders; or
-        later, where labels tell that documents need not meet.
+    apart : bool
+        Whether all of the second documents are known to come behind those that count as first; else
+        they begin where the first do, or later, where labels tell that documents need not meet.
     rooms : sequence of Tensor (n_queries, n_first, n_second), or None
         Memory to work in; None where that is left to the allocator.
     """
@@ -28,12 +29,8 @@ class PairBlock(NamedTuple):
     queries: slice
     first: slice
     second: slice
+    apart: bool
     rooms: Sequence[torch.Tensor | None]
-
-    @property
-    def width(self) -> int:
-        """Number of the first documents."""
-        return self.first.stop - self.first.start
 
     def column(self, values: torch.Tensor) -> torch.Tensor:
         """Values of the first documents."""
@@ -44,18 +41,23 @@ class PairBlock(NamedTuple):
         return values[self.queries, None, self.second]
 
     def gaps(self, values: torch.Tensor, room: int) -> torch.Tensor:
-        """Values of the first documents less those of the second, in one of the rooms."""
-        return torch.sub(self.column(values), self.line(values), out=self.rooms[room])
+        """Values of the second documents less those of the first, in one of the rooms."""
+        return torch.sub(self.line(values), self.column(values), out=self.rooms[room])
 
-    def least(self, values: torch.Tensor, room: int) -> torch.Tensor:
-        """The smaller one of the two values of each pair, in one of the rooms."""
-        return torch.minimum(self.column(values), self.line(values), out=self.rooms[room])
+    def of_first(self, values: torch.Tensor) -> torch.Tensor:
+        """Where values of the first documents are."""
+        return values[self.queries, self.first]
 
-    def add(self, sums: torch.Tensor, pairs: torch.Tensor, sign: int) -> None:
-        """Add sums over the other documents, where a pair in the other order has another sign."""
-        sums[self.queries, self.first].add_(pairs.sum(2))
-        behind = slice(self.first.stop, self.second.stop)
-        sums[self.queries, behind].add_(pairs[:, :, self.width :].sum(1), alpha=sign)
+    def add(self, pairs: torch.Tensor, of_first: torch.Tensor, of_second: torch.Tensor) -> None:
+        """Add sums over the pairs of each document: where it is first, and where it is second."""
+        self.of_first(of_first).add_(pairs.sum(2))
+        of_second[self.queries, self.second].add_(pairs.sum(1))
+
+    def once(self, pairs: torch.Tensor) -> torch.Tensor:
+        """The pairs, but 0 where the second document does not come behind the first."""
+        if self.second.start < self.first.stop:
+            pairs.triu_(1 + self.first.start - self.second.start)
+        return pairs
 
 
 def pair_blocks(
@@ -79,25 +81,37 @@ def pair_blocks(
     """
     n_queries, n = values.shape
     firsts = [n_first] * n_queries if isinstance(n_first, int) else n_first
+    most = max(firsts)
     if torch.compiler.is_compiling():  # which fuses the whole
-        yield PairBlock(slice(0, n_queries), slice(0, max(firsts)), slice(0, n), [None] * n_rooms)
+        whole = slice(0, n_queries), slice(0, most), slice(0, n)
+        yield PairBlock(*whole, False, [None] * n_rooms)
         return
     on_host = values.device.type == "cpu"
-    most = max(n, _BLOCK_ON_HOST if on_host else _BLOCK_ON_DEVICE)
-    stripe = max(1, min(max(8, -(-max(firsts) // _STRIPES)), most // n))
-    share = max(1, most // (stripe * n))
-    memory = values.new_empty((n_rooms, most)) if on_host else None
+    room = max(n, _BLOCK_ON_HOST if on_host else _BLOCK_ON_DEVICE)
+    stripe = max(1, min(max(8, -(-n // _STRIPES)), most, room // n))
+    some = min(most, n // 2)  # of which most pairs are apart
+    share = max(1, room // max(1, stripe * most, some * (n - some)))
+    memory = values.new_empty((n_rooms, room)) if on_host else None
+
+    def block(queries: slice, first: slice, second: slice, apart: bool) -> PairBlock:
+        shape = [one.stop - one.start for one in (queries, first, second)]
+        if memory is None:
+            return PairBlock(queries, first, second, apart, [None] * n_rooms)
+        rooms = memory[:, : math.prod(shape)].view(n_rooms, *shape).unbind()
+        return PairBlock(queries, first, second, apart, rooms)
+
     for start in range(0, n_queries, share):
         queries = slice(start, min(start + share, n_queries))
         last = max(firsts[queries])
         for low in range(0, last, stripe):
             begin = low
             if labels is not None and on_host:
-                some = labels[queries]
-                begin = int((some >= some[:, low, None]).sum(1).min())
-            first, second = slice(low, min(low + stripe, last)), slice(begin, n)
-            shape = (queries.stop - start, first.stop - low, n - begin)
-            rooms: Sequence[torch.Tensor | None] = [None] * n_rooms
-            if memory is not None:
-                rooms = [room[: math.prod(shape)].view(shape) for room in memory]
-            yield PairBlock(queries, first, second, rooms)
+                near = labels[queries]
+                begin = int((near >= near[:, low, None]).sum(1).min())
+            if begin < last:
+                first = slice(low, min(low + stripe, last))
+                yield block(queries, first, slice(begin, last), False)
+        height = max(1, room // max(1, (queries.stop - start) * (n - last)))
+        for low in range(0, last if last < n else 0, height):
+            first = slice(low, min(low + height, last))
+            yield block(queries, first, slice(last, n), True)

@@ -1,0 +1,71 @@
+"""Which network ranks best? A grid of NeuralRankers on a LETOR collection, by cross-validation.
+
+The queries of the first fold's training part are split into five for the search; in each training,
+a fifth of the queries is held out for early stopping. The best network, trained on all of them, is
+measured on the test part, beside the linear ranker with its defaults. A seed gives the same numbers
+again. Rows are shuffled first: in some collections the order of the rows tells the labels.
+
+    python examples/search_networks.py FOLDER [--objective gap] [--scoring ndcg@10] [--seed 0]
+
+FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import GridSearchCV
+
+import skrank
+from skrank.datasets import load_letor
+from skrank.torch import NeuralRanker
+
+GRID = {"hidden": [(10,), (32, 16)], "learning_rate": [1e-3, 1e-2]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--objective", default="gap")
+    parser.add_argument("--scoring", default="ndcg@10")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+
+    fold = next(iter(load_letor(options.folder).folds))
+    order = np.random.default_rng(options.seed).permutation(len(fold.train.relevance))
+    X = fold.train.X[order]
+    y = skrank.with_groups(fold.train.relevance[order], fold.train.qid[order])
+    ranker = NeuralRanker(
+        options.objective, epochs=50, validation_fraction=0.2, random_state=options.seed
+    )
+    start = time.perf_counter(), time.process_time()
+    search = GridSearchCV(
+        ranker, GRID, scoring=skrank.scorer(options.scoring), cv=skrank.QueryKFold(5)
+    ).fit(X, y)
+    spent = time.perf_counter() - start[0], time.process_time() - start[1]
+
+    shown = {"mean_test_score": options.scoring, "std_test_score": "standard deviation"}
+    results = pd.DataFrame(search.cv_results_)[[*(f"param_{name}" for name in GRID), *shown]]
+    print(results.rename(columns=shown).to_string(index=False, float_format="%.4f"))
+    print(f"{spent[0]:.0f} s, {spent[1]:.0f} s of processor time")
+
+    best = search.best_estimator_
+    values = next(iter(best.evals_result_["validation"].values()))
+    print(
+        f"{search.best_params_}: stopped after {best.n_epochs_} epochs, the weights are those of "
+        f"epoch {best.best_epoch_}, the best one is {int(np.argmax(values)) + 1}"
+    )
+    measure = skrank.metric(options.scoring)
+    for name, one in (
+        ("NeuralRanker", best),
+        ("LinearRanker", skrank.LinearRanker(options.objective).fit(X, y)),
+    ):
+        value = measure(fold.test.relevance, one.predict(fold.test.X), groups=fold.test.qid)
+        print(f"{name}: {options.scoring} {value:.4f} on the test part")
+
+
+if __name__ == "__main__":
+    main()
