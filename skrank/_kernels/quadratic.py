@@ -31,21 +31,25 @@ def _untied(ranked, u, gain):
 @njit(**options)
 def _untied_pairs(ranked, w, classes, kernel, earlier):
     """Worth of the pairs of a list without ties."""
-    total = 0.0
-    if len(earlier) == 2:  # in registers
-        first, second = 0.0, 0.0
-        for r in range(len(ranked)):
-            c = classes[ranked[r]]
-            total += w[r] * (second if c else first)
-            first += kernel[c, 0]
-            second += kernel[c, 1]
-        return total
     earlier[:] = 0.0
+    total = 0.0
     for r in range(len(ranked)):
         c = classes[ranked[r]]
         total += w[r] * earlier[c]
         for z in range(len(earlier)):
             earlier[z] += kernel[c, z]
+    return total
+
+
+@njit(**options)
+def _untied_pairs_of_two(ranked, w, classes, kernel):
+    """The same where there are two classes, whose sums stay in registers."""
+    total, first, second = 0.0, 0.0, 0.0
+    for r in range(len(ranked)):
+        c = classes[ranked[r]]
+        total += w[r] * (second if c else first)
+        first += kernel[c, 0]
+        second += kernel[c, 1]
     return total
 
 
@@ -78,23 +82,26 @@ def _block(
 @njit(**options)
 def values(first, last, indptr, lists, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
-    ranked, tied = lists.codes, lists.tied
+    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
     gain, classes, kernel, u, w = form.gain, form.classes, form.kernel, form.u, form.w
+    offset, depth = form.offset, form.depth
     n_classes = kernel.shape[0]
     earlier = np.zeros(n_classes)  # earlier[z]: worth of a next document of class z in pairs
     block = np.zeros(n_classes)
     for q in range(first, last):
         start = indptr[q]
-        end = start + lists.retrieved[q]
-        stop = min(end, start + form.depth) if inverse[q] != 0 else start
-        to_rank = form.offset[q] - start
+        end = start + retrieved[q]
+        stop = min(end, start + depth) if inverse[q] != 0 else start
+        to_rank = offset[q] - start
         ties = 0
         for row in range(start, min(stop + 1, end)):  # a block may go on behind the last rank
             ties += tied[row]
         if ties == 0:
-            total = _untied(ranked[start:stop], u[form.offset[q] :], gain)
-            if n_classes > 1:
-                weights = w[form.offset[q] :]
+            total = _untied(ranked[start:stop], u[offset[q] :], gain)
+            weights = w[offset[q] :]
+            if n_classes == 2:
+                total += _untied_pairs_of_two(ranked[start:stop], weights, classes, kernel)
+            elif n_classes > 2:
                 total += _untied_pairs(ranked[start:stop], weights, classes, kernel, earlier)
             out[q] = total * inverse[q]
             continue

@@ -143,8 +143,8 @@ def _meet(
 @njit(**tiles.options, forceinline=True)
 def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve, costs):
     """All pairs of a query. Returns the sum of their pulls."""
-    begin, rank = held.begin, held.rank
-    n_classes, real = len(form.kernel), rank.dtype.type
+    begin, rank, kernel = held.begin, held.rank, form.kernel
+    n_classes, real = len(kernel), rank.dtype.type
     limit, no_limit = real(min(truncation, begin[n_classes])), real(begin[n_classes])
     total = 0.0
     for worse in range(n_classes - 1):
@@ -157,7 +157,7 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
                 high, end = begin[better], begin[better + 1]
                 if high == end or (inside == 0 and rank[high] >= limit):
                     continue
-                buckets.swap(held, form.kernel, better, worse, inverse, tile, low, blocks, ends)
+                buckets.swap(held, kernel, better, worse, inverse, tile, low, blocks, ends)
                 total = _meet(
                     tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide,
                     sigma, norm, pull, curve, costs, total,
@@ -172,6 +172,7 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
 @njit(**tiles.options)
 def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
     longest, grad = tiles.longest(first, last, indptr), out.grad
+    inverse, weight, scores = lists.inverse, lists.weight, lists.scores
     held, ends = buckets.make(longest, form, grad), buckets.make_ends(longest, grad)
     room = len(held.score)
     tile = np.zeros(debiased.FIELDS * tiles.FIELD, grad.dtype)
@@ -183,12 +184,12 @@ def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+        if inverse[q] == 0 or weight[q] == 0:
             tiles.clear(out, q, start, stop)
             if clicks is not None:
                 debiased.clear(clicks, start, stop)
             continue
-        best, worst = tiles.score_range(lists.scores, start, stop)
+        best, worst = tiles.score_range(scores, start, stop)
         wide = pairs.sigma * (best - worst) > pairs.widest
         buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
         position = held.position[:n]
@@ -202,13 +203,12 @@ def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
         curve[:n] = 0
         norm = tiles.norm_of(pairs, best, worst, grad)
         total = _pull(
-            tile, held, ends, e, form, lists.inverse[q], pairs.truncation, wide, pairs.sigma, norm,
+            tile, held, ends, e, form, inverse[q], pairs.truncation, wide, pairs.sigma, norm,
             pull, curve, costs,
         )  # fmt: skip
-        weight = lists.weight[q]
-        tiles.write(out, q, start, position, pull, curve, total, weight, pairs)
+        tiles.write(out, q, start, position, pull, curve, total, weight[q], pairs)
         if clicks is not None:
-            debiased.scatter(costs, weight, start, position, clicks)
+            debiased.scatter(costs, weight[q], start, position, clicks)
 
 
 @njit(**tiles.options)

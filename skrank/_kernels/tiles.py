@@ -126,11 +126,12 @@ def clear(out, q, start, stop):
 @njit(**options)
 def write(out, q, start, position, pull, curve, total, weight, pairs):
     """Scale the pulls of a query and put them to their rows; `total` is the sum of their sizes."""
-    out.totals[q] = 2.0 * pairs.sigma * total
-    scale = weight
-    if pairs.sum_norm and out.totals[q] > 0:
-        scale *= np.log2(1.0 + out.totals[q]) / out.totals[q]
     grad, hess, sigma = out.grad, out.hess, pairs.sigma
+    pulls = 2.0 * sigma * total
+    out.totals[q] = pulls
+    scale = weight
+    if pairs.sum_norm and pulls > 0:
+        scale *= np.log2(1.0 + pulls) / pulls
     for i in range(len(position)):
         row = start + position[i]
         grad[row] = scale * sigma * pull[i]

@@ -22,6 +22,8 @@ SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
 
+_SURELY_FITS = 1e30  # in single precision, with room for rounding
+
 # Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
 Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
 
@@ -163,10 +165,17 @@ class PairRounds:
         else:
             self._rank(scores, self.seed, warm=self.warm)
             self._pull(scores, self.sum_norm, grad, hess)
-        check.check_gradients(grad, hess, self.objective)
+        if not self._surely_fit():
+            check.check_gradients(grad, hess, self.objective)
         self.warm = True
         self.round += 1
         self.busy = False
+
+    def _surely_fit(self) -> bool:
+        """Whether totals, above which no gradient or curvature of a query is far, are small."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            highest = (self.totals * self.weight).max() * max(1.0, self.objective.sigmoid)
+        return bool(highest < _SURELY_FITS)
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""
