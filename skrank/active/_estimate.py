@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW = 20  # queries, below which intervals of values with a long tail cover too little
+_WIDEST = 1e100  # of values, and of ratios of weights: squares of them are numbers
 
 
 @dataclass(frozen=True)
@@ -257,4 +258,16 @@ def _match(
     bad = np.flatnonzero(~((w > 0) & np.isfinite(w)))
     if len(bad):
         raise ValueError(f"weight of draw {bad[0]} is {w[bad[0]]}: it must be positive and finite.")
-    return values, w, queries
+    if len(w) and w.min() < w.max() / _WIDEST:
+        raise ValueError(
+            f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of "
+            f"{_WIDEST:g}. A draw of so small a weight says nothing: leave it out."
+        )
+    wide = np.flatnonzero(np.abs(values) > _WIDEST)
+    if len(wide):
+        raise ValueError(
+            f"value of draw {wide[0]} is {values[wide[0]]}: squares of values beyond {_WIDEST:g} "
+            "are no numbers. Scale the values down."
+        )
+    # by a power of two, which rounds nothing: only what weights are to each other matters
+    return values, np.ldexp(w, -int(np.frexp(w.max(initial=np.finfo(np.float64).tiny))[1])), queries

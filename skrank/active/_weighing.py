@@ -177,7 +177,10 @@ _NOTHING = Mean(math.nan)
 
 def _effective(weights: np.ndarray) -> float:
     """Kish's number of equally weighted draws of the same worth."""
-    return float(weights.sum() ** 2 / (weights @ weights)) if len(weights) else 0.0
+    if not weights.any():
+        return 0.0
+    shares = weights / weights.max()  # whose squares are numbers
+    return float(shares.sum() ** 2 / (shares @ shares))
 
 
 def _mean(

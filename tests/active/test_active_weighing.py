@@ -209,3 +209,16 @@ def test_ties_are_decided_at_the_level_that_was_asked_for():
         loss = np.where(RANDOM.random(10) < 0.4, RANDOM.standard_normal(10), np.nan)
         decided += certainty(repeated_mean(loss, np.ones(10))) > 0.95
     assert decided / 3000 < 0.06
+
+
+@pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])
+def test_a_factor_of_all_weights_changes_nothing(factor):
+    losses, weights = RANDOM.random(30), 0.5 + RANDOM.random(30)
+    assert estimate(losses, factor * weights) == estimate(losses, weights)
+
+
+def test_values_and_weights_whose_squares_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"value of draw 1 is -1e\+200.*Scale"):
+        estimate([0.1, -1e200, 0.3])
+    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*leave it out"):
+        estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
