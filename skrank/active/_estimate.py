@@ -20,7 +20,7 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = 20  # queries, below which intervals of values with a long tail cover too little
+FEW = 30  # queries, below which intervals of values with a long tail may cover too little
 _WIDEST = 1e100  # of values, and of ratios of weights: squares of them are numbers
 
 
@@ -88,7 +88,7 @@ class Estimate:
         """Why the interval says nothing, or less than it seems to; None if all is well.
 
         It says nothing, and has no bounds, where one draw counts or all values are alike. With
-        fewer than 20 distinct queries that count, it cannot tell whether it holds what it says. An
+        fewer than 30 distinct queries that count, it cannot tell whether it holds what it says. An
         interval that holds at any time of looking needs no caution but where nothing counts.
         """
         if self.complete:

@@ -130,7 +130,7 @@ def test_campaigns_without_a_caution_cover():
     costs = np.exp(random.standard_normal(n))
     wanted = deviation / np.sqrt(costs)
     q = 0.95 * wanted / wanted.sum() + 0.05 / n
-    runs = simulate(values, q, np.array([20, 40]) * costs.mean(), costs=costs)
+    runs = simulate(values, q, np.array([30, 60]) * costs.mean(), costs=costs)
     low, high = np.moveaxis(runs.intervals(), 2, 0)
     told = runs.n_distinct >= FEW
     assert (told.mean(axis=0) > (0.5, 0.99)).all()

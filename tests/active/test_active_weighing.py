@@ -116,11 +116,11 @@ def test_two_equal_values_say_nothing():
 
 def test_few_draws_are_said_to_be_few():
     assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
-    assert "only 19 queries count" in estimate(RANDOM.random(19)).caution
-    assert estimate(RANDOM.random(20)).caution is None
-    queries = pd.Series(RANDOM.random(19))
-    twice = pd.Series(1.0, index=[*range(19), 0])
-    assert "only 19 queries count" in estimate(queries, twice).caution
+    assert "only 29 queries count" in estimate(RANDOM.random(29)).caution
+    assert estimate(RANDOM.random(30)).caution is None
+    queries = pd.Series(RANDOM.random(29))
+    twice = pd.Series(1.0, index=[*range(29), 0])
+    assert "only 29 queries count" in estimate(queries, twice).caution
 
 
 # queries that are known
