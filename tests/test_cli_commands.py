@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -116,10 +118,19 @@ def test_an_interrupt_ends_without_a_word(files):
     os.mkfifo("slow")
     command = [sys.executable, "-m", "skrank", "evaluate", "slow", "bm25"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        with open("slow", "w"):  # waits until it is read
+        with opened_by_a_reader("slow", process):
             process.send_signal(signal.SIGINT)
             assert process.communicate() == (b"", b"")
         assert process.returncode == INTERRUPTED == 130
+
+
+def opened_by_a_reader(pipe, process):
+    """The pipe once the process reads it; an error, and no endless wait, if it ends before."""
+    while process.poll() is None:
+        with suppress(OSError):  # there is no reader yet
+            return open(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
+        time.sleep(0.01)
+    pytest.fail(process.stderr.read().decode())
 
 
 def test_lines_of_trec_eval_hold_values_only(capsys, files):
