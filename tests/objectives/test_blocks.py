@@ -199,7 +199,7 @@ def test_room_of_a_round(objective, monkeypatch):
     lightgbm = pytest.importorskip("lightgbm")
     monkeypatch.setattr(_blocks, "_ROWS", 20_000)
     monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
-    rows, documents = 200_000, 100
+    rows, documents = 300_000, 200
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 5, rows).astype(np.float32), rng.normal(size=rows)
     sizes = np.full(rows // documents, documents)
