@@ -109,4 +109,4 @@ class TestOneDocumentPerQuery:
         assert caught[0].filename == __file__
 
     def test_one_row_is_no_reason(self):
-        skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg")
+        assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").mean["ndcg"] == 1

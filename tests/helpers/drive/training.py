@@ -171,6 +171,15 @@ class Trained:
 FIXED = [p for p in CATALOGUE if not p.settled.needs_scale and p.metric.average == "macro"]
 
 
+def asked_by_booster(made, room, way, data):
+    """What a callable answers to a booster, or to its estimator for scikit-learn."""
+    if room == "xgboost":
+        return made(data.preds, data.matrix())
+    if way == "train":
+        return made(data.preds, data.dataset())
+    return made(data.labels, data.preds, None, data.sizes)
+
+
 def drive_metric(room):
     @case(f"{room}.eval_metric")
     def _(draw):
@@ -182,12 +191,7 @@ def drive_metric(room):
         way = draw.pick("fit", "train")
 
         def call():
-            made = getattr(skrank, room).eval_metric(metric)
-            if room == "xgboost":
-                return made(data.preds, data.matrix())
-            if way == "train":
-                return made(data.preds, data.dataset())
-            return made(data.labels, data.preds, None, data.sizes)
+            return asked_by_booster(getattr(skrank, room).eval_metric(metric), room, way, data)
 
         def right(found):
             assert isinstance(found[1], float)
@@ -212,12 +216,9 @@ def drive_objective(room):
         way = draw.pick("fit", "train")
 
         def call():
-            made = getattr(skrank, room).objective(metric, **options)
-            if room == "xgboost":
-                return made(data.preds, data.matrix())
-            if way == "train":
-                return made(data.preds, data.dataset())
-            return made(data.labels, data.preds, None, data.sizes)
+            return asked_by_booster(
+                getattr(skrank, room).objective(metric, **options), room, way, data
+            )
 
         def right(found):
             grad, hess = np.asarray(found)
