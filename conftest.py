@@ -1,4 +1,4 @@
-"""What is left out of a run where an optional library is not installed."""
+"""What is left out where an optional library is not installed, and what tests draw by default."""
 
 from importlib.util import find_spec
 
@@ -12,3 +12,10 @@ def pytest_report_header() -> str:
     if MISSING:
         return "torch is not installed: tests and doctests of skrank.torch are left out"
     return "torch is installed: skrank.torch is tested"
+
+
+def pytest_runtest_setup() -> None:
+    """Start what `random_state=None` draws from: a test draws the same, whichever ran before."""
+    import numpy as np  # later than tests/conftest.py, which says how many threads it may start
+
+    np.random.seed(0)  # noqa: NPY002 - the legacy generator is what scikit-learn falls back on

@@ -332,8 +332,9 @@ def test_grouped_ranker(kind, objective, toy):
     )
     y = skrank.with_groups(toy.relevance, toy.qid)
     ranker = skrank.GroupedRanker(
-        estimator, objective=objective, validation_fraction=0.3, early_stopping_rounds=5
-    )
+        estimator, objective=objective, validation_fraction=0.3, early_stopping_rounds=5,
+        random_state=0,
+    )  # fmt: skip
     ranker = clone(ranker).fit(toy.X, y)
     assert ranker.score(toy.X, y) > skrank.metric("gap")(y, np.zeros(len(y))) + 0.1
     assert list(ranker.evals_result_["validation"]) == [TEXT if objective == TEXT else "gap"]
