@@ -144,11 +144,13 @@ def files() -> dict[Path, str]:
         families.setdefault(family(cls), []).append(cls)
     texts = {FOLDER / f"{name}.py": module(classes) for name, classes in families.items()}
     lines = [
-        f"from skrank.metrics._functions.{name} import {cls.function} as {cls.function}\n"
+        f"from skrank.metrics._functions.{name} import {cls.function}\n"
         for name, classes in sorted(families.items())
         for cls in classes
     ]
-    return texts | {FOLDER / "__init__.py": HEAD.format(what="") + "\n" + "".join(lines)}
+    public = [f'    "{name}",\n' for name in sorted(cls.function for cls in registered().values())]
+    names = "\n__all__ = [\n" + "".join(public) + "]\n"
+    return texts | {FOLDER / "__init__.py": HEAD.format(what="") + "\n" + "".join(lines) + names}
 
 
 if __name__ == "__main__":
