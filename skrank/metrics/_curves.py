@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,13 +171,12 @@ def eleven_point_curve(
     array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
     """
     check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-    judgments = judge(relevance, groups)
-    ranking = Ranking(judgments, scores)
-    points = []
-    for level in ELEVEN_LEVELS:
-        metric = InterpolatedPrecision(
-            recall=level, rel=rel, condensed=condensed, empty=empty, ties=ties
-        )
-        plan = metric.bind(judgments)
-        points.append(plan.mean(ranking, plan.values(ranking)))
-    return np.array(points)
+    metric = InterpolatedPrecision(rel=rel, condensed=condensed, empty=empty, ties=ties)
+    return eleven_points(metric, Ranking(judge(relevance, groups), scores))
+
+
+def eleven_points(metric: InterpolatedPrecision, ranking: Ranking) -> np.ndarray:
+    """Means of interpolated precision at the eleven levels, all else as `metric` says."""
+    levels = (replace(metric, recall=level) for level in ELEVEN_LEVELS)
+    plans = (level.bind(ranking.judgments) for level in levels)
+    return np.array([plan.mean(ranking, plan.values(ranking)) for plan in plans])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
+from skrank._engine.judgments import judge
+from skrank._engine.plan import Plan
+from skrank._engine.ranking import Ranking
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,14 +68,40 @@ class Display:
         return ax
 
 
+class PlainDisplay(Display, ABC):
+    """A display with nothing to choose but its look."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes | None, style: Options) -> None:
+        """Draw on `ax`; what the caller wishes of the `style` goes before the usual look."""
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure, high enough for all rows.
+        **kwargs
+            Of the method of `matplotlib.axes.Axes` that draws: ``plot`` for lines, ``imshow`` for a
+            matrix, ``errorbar`` for intervals.
+
+        Returns
+        -------
+        The display itself
+        """
+        self._draw(ax, kwargs)
+        return self
+
+
 class LinesDisplay(Display):
     """Several lines on the same axes, each under the name of what it shows."""
 
     lines_: dict[Hashable, Line2D]
 
-    def _start(self, ax: Axes | None) -> Axes:
+    def _open(self, ax: Axes | None, n_rows: int = 0) -> Axes:
         self.lines_ = {}
-        return self._open(ax)
+        return super()._open(ax, n_rows)
 
     def _line(
         self, key: Hashable, x: ArrayLike, y: ArrayLike, look: Options, given: Options
@@ -84,12 +115,21 @@ class LinesDisplay(Display):
         return self
 
 
+class Ranked(NamedTuple):
+    """Documents in the order of their scores, and a metric that is bound to their labels."""
+
+    plan: Plan
+    ranking: Ranking
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CurveDisplay(Display, ABC):
     """A curve over recall: from 0 to 1 on both axes, its value in the legend."""
 
-    name: str | None
-    n_queries: int
-    n_empty: int
+    n_queries: int = 1
+    n_empty: int = 0
+    name: str | None = None
+
     _measure: ClassVar[str]  # what the value in the legend is called
     _axes: ClassVar[tuple[str, str]]  # what recall and precision are called on the axes
 
@@ -103,6 +143,32 @@ class CurveDisplay(Display, ABC):
     ) -> Options:
         """Parameters of `from_predictions`: the given ones, and what a fitted model knows."""
         return given
+
+    @classmethod
+    def _ranked(
+        cls, metric: Metric, relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
+    ) -> tuple[Ranked, Ranked, dict[str, int]]:
+        """The ranking, the same with ties broken as a curve needs it, and numbers of queries.
+
+        Ties that shall be averaged are broken by lot, in every call the same: the rows stand in a
+        random order, in which a stable sort leaves them.
+        """
+        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        ids = require_groups(groups, relevance, who=cls.__name__)
+        plan = metric.bind(judge(relevance, ids))
+        ranking = Ranking(plan.judgments, scores)
+        n_queries = int(np.count_nonzero(plan.relevant))
+        if n_queries == 0:
+            raise ValueError(
+                "no query has a relevant document, so there is nothing to recall: check the "
+                "labels, and the lowest one that counts as relevant."
+            )
+        given = drawn = Ranked(plan, ranking)
+        if metric.ties == "average" and ranking.tied.any():
+            order = np.random.default_rng(0).permutation(len(ids))
+            shuffled = judge(np.asarray(relevance)[order], ids[order])
+            drawn = Ranked(metric.bind(shuffled), Ranking(shuffled, np.asarray(scores)[order]))
+        return given, drawn, {"n_queries": n_queries, "n_empty": len(plan.relevant) - n_queries}
 
     @classmethod
     @abstractmethod
@@ -239,23 +305,6 @@ def legend_entry(name: str | None, measure: str, value: float | None) -> str | N
         return name
     text = f"{measure} = {value:.3f}"
     return text if name is None else f"{name} ({text})"
-
-
-def count_queries(relevant: np.ndarray) -> tuple[int, int]:
-    """Numbers of queries with and without relevant documents; there must be one with."""
-    n_queries = int(np.count_nonzero(relevant))
-    if n_queries == 0:
-        raise ValueError(
-            "no query has a relevant document, so there is nothing to recall: check the labels, "
-            "and the lowest one that counts as relevant."
-        )
-    return n_queries, len(relevant) - n_queries
-
-
-def draw_lots(relevance: ArrayLike, scores: ArrayLike, ids: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The rows in a random order, the same in every call: a stable sort then orders ties by lot."""
-    order = np.random.default_rng(0).permutation(len(ids))
-    return np.asarray(relevance)[order], np.asarray(scores)[order], ids[order]
 
 
 def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) -> list[Annotation]:

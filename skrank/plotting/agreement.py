@@ -10,8 +10,9 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._typing import Options
 from skrank.metrics import metric
-from skrank.plotting._display import Display, choose, name_points
+from skrank.plotting._display import Display, PlainDisplay, choose, name_points
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ METHOD_CHOICES = ("tau_b", "tau_ap")
 _MOST_NAMED = 60  # points, of which a figure of the usual size can name about half
 
 
-class TauMatrixDisplay(Display):
+class TauMatrixDisplay(PlainDisplay):
     """Rank correlation of the systems between each two metrics, as a heat map.
 
     Parameters
@@ -117,26 +118,12 @@ class TauMatrixDisplay(Display):
         signs = [1 if metric(name).greater_is_better else -1 for name in names]
         return cls(report.mean[names] * signs, method=method).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.imshow`.
-
-        Returns
-        -------
-        TauMatrixDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Axes | None, style: Options) -> None:
         ax = self._open(ax)
         ax.grid(visible=False)
         values = self.matrix.to_numpy()
         low = min(0.5, np.nanmin(values, initial=1.0))
-        self.image_ = ax.imshow(values, **{"vmin": low, "vmax": 1, "cmap": "viridis", **kwargs})
+        self.image_ = ax.imshow(values, **{"vmin": low, "vmax": 1, "cmap": "viridis", **style})
         places, names = range(len(values)), list(self.matrix.columns)
         ax.set_xticks(places, labels=names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, labels=names)
@@ -145,7 +132,6 @@ class TauMatrixDisplay(Display):
             colour = "white" if value < (low + 1) / 2 else "black"
             ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
         self.figure_.colorbar(self.image_, ax=ax, label=self.method)
-        return self
 
 
 class MetricScatterDisplay(Display):

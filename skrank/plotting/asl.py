@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank.plotting._display import LinesDisplay, choose
+from skrank._typing import Options
+from skrank.plotting._display import LinesDisplay, PlainDisplay, choose
 from skrank.stats import DiscriminativePower, discriminative_power
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
 
-class ASLCurveDisplay(LinesDisplay):
+class ASLCurveDisplay(LinesDisplay, PlainDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
     The lower a curve, the more pairs a metric tells apart at the same level. The legend says what
@@ -117,30 +118,16 @@ class ASLCurveDisplay(LinesDisplay):
         }
         return cls(powers).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        ASLCurveDisplay
-            The display itself.
-        """
-        ax = self._start(ax)
+    def _draw(self, ax: Axes | None, style: Options) -> None:
+        ax = self._open(ax)
         alpha = next(iter(self.powers.values())).alpha
         least, most = alpha, 0
         for name, found in self.powers.items():
             levels = found.asl_curve
             label = f"{name} ({found.power:.1%}, difference {found.required_difference:.3f})"
-            self._line(name, np.arange(1, len(levels) + 1), levels, {"label": label}, kwargs)
+            self._line(name, np.arange(1, len(levels) + 1), levels, {"label": label}, style)
             least, most = min([least, *levels[levels > 0]]), max(most, len(levels))
         label = f"significant at {alpha:g}"
         self.line_ = ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=label)
         ax.set(yscale="log", xlim=(0, most + 1), ylim=(least / 1.5, 1.5))
-        return self._finish("pairs of systems, sorted", "achieved significance level")
+        self._finish("pairs of systems, sorted", "achieved significance level")

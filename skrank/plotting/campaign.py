@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
 from skrank import _validation as check
-from skrank.plotting._display import Display
+from skrank._typing import Options
+from skrank.plotting._display import PlainDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
 
     from skrank.active import Campaign
 
 
-class CampaignDisplay(Display):
+@dataclass(eq=False, repr=False)
+class CampaignDisplay(PlainDisplay):
     """The estimate of a campaign against what the labels cost, in a band of its intervals.
 
     Of two or more rankers, the difference of the first two is shown, and where it is 0.
@@ -58,15 +60,13 @@ class CampaignDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    band_: FillBetweenPolyCollection
+    progress: pd.DataFrame
+    _: KW_ONLY
+    budget: float | None = None
+    label: str | None = None
 
-    def __init__(
-        self, progress: pd.DataFrame, *, budget: float | None = None, label: str | None = None
-    ) -> None:
-        check.check_table("progress", progress, ("cost", "value", "low", "high"))
-        self.progress = progress
-        self.budget = budget
-        self.label = label
+    def __post_init__(self) -> None:
+        check.check_table("progress", self.progress, ("cost", "value", "low", "high"))
 
     @classmethod
     def from_campaign(
@@ -108,26 +108,12 @@ class CampaignDisplay(Display):
             label = f"{label}: {names[0]} less {names[1]}"
         return cls(progress, budget=campaign.budget, label=label).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the campaign.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        CampaignDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Axes | None, style: Options) -> None:
         ax = self._open(ax)
         cost, value = self.progress["cost"].to_numpy(), self.progress["value"].to_numpy()
         low, high = self.progress["low"].to_numpy(), self.progress["high"].to_numpy()
         bounded = np.isfinite(low) & np.isfinite(high)
-        (self.line_,) = ax.plot(cost, value, **{"drawstyle": "steps-post", **kwargs})
+        (self.line_,) = ax.plot(cost, value, **{"drawstyle": "steps-post", **style})
         self.band_ = ax.fill_between(
             cost, low, high, where=bounded, step="post", color=self.line_.get_color(), alpha=0.2
         )
@@ -139,7 +125,6 @@ class CampaignDisplay(Display):
             ax.axvline(self.budget, color="grey", linestyle=":", linewidth=1)
         ax.set(xlabel="cost of the labels", ylabel=self.label or "estimate", xlim=(0, None))
         self._limit(ax, value, low[bounded], high[bounded])
-        return self
 
     def _limit(self, ax: Axes, value: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
         """Show the later half of the intervals in full: the first ones may be huge."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _validation as check
-from skrank._engine.groups import require_groups
-from skrank._engine.judgments import judge
-from skrank._engine.ranking import Ranking
 from skrank._typing import Options
-from skrank.metrics._curves import eleven_point_curve
+from skrank.metrics._curves import eleven_points
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
-from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
+from skrank.plotting._display import CurveDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ElevenPointDisplay(CurveDisplay):
     """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
 
@@ -63,18 +61,7 @@ class ElevenPointDisplay(CurveDisplay):
     _measure = "11-pt AP"
     _axes = ("Recall", "Interpolated precision")
 
-    def __init__(
-        self,
-        precision: np.ndarray,
-        *,
-        n_queries: int = 1,
-        n_empty: int = 0,
-        name: str | None = None,
-    ) -> None:
-        self.precision = precision
-        self.n_queries = n_queries
-        self.n_empty = n_empty
-        self.name = name
+    precision: np.ndarray
 
     @classmethod
     def from_predictions(
@@ -138,20 +125,9 @@ class ElevenPointDisplay(CurveDisplay):
         >>> plt.close(display.figure_)
         """
         metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = metric.bind(judge(relevance, ids))
-        ranking = Ranking(plan.judgments, scores)
-        n_queries, n_empty = count_queries(plan.relevant)
-        if ties == "average":
-            ties = "stable"
-            if ranking.tied.any():
-                relevance, scores, ids = draw_lots(relevance, scores, ids)
-        precision = eleven_point_curve(
-            relevance, scores, groups=ids, rel=rel, condensed=condensed, ties=ties
-        )
-        display = cls(precision, n_queries=n_queries, n_empty=n_empty, name=name)
-        return display.plot(ax, **kwargs)
+        _, (_, ranking), counts = cls._ranked(metric, relevance, scores, groups)
+        drawn = replace(metric, ties="stable") if ties == "average" else metric
+        return cls(eleven_points(drawn, ranking), name=name, **counts).plot(ax, **kwargs)
 
     @property
     def average_precision(self) -> float:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
-from skrank._engine.ranking import Ranking
 from skrank._fitted import trained_grade
 from skrank._typing import Estimator, Options
 from skrank.metrics._curves import graded_points
 from skrank.metrics.gap import GAP
-from skrank.plotting._display import CurveDisplay, count_queries, draw_lots
+from skrank.plotting._display import CurveDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # recall that misses a level by less has reached it
 
 
+@dataclass(eq=False, repr=False)
 class GradedPrecisionRecallDisplay(CurveDisplay):
     """Graded precision against graded recall.
 
@@ -79,22 +79,10 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     _measure = "GAP"
     _axes = ("Graded recall", "Graded precision")
 
-    def __init__(
-        self,
-        recall: np.ndarray,
-        precision: np.ndarray,
-        *,
-        gap: float | None = None,
-        n_queries: int = 1,
-        n_empty: int = 0,
-        name: str | None = None,
-    ) -> None:
-        self.recall = recall
-        self.precision = precision
-        self.gap = gap
-        self.n_queries = n_queries
-        self.n_empty = n_empty
-        self.name = name
+    recall: np.ndarray
+    precision: np.ndarray
+    _: KW_ONLY
+    gap: float | None = None
 
     @classmethod
     def from_predictions(
@@ -167,25 +155,16 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
             condensed=condensed,
             ties=ties,
         )
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = metric.bind(judge(relevance, ids))
-        ranking = Ranking(plan.judgments, scores)
-        n_queries, n_empty = count_queries(plan.relevant)
-        gap = plan.mean(ranking, plan.values(ranking))
-        if ties == "average" and ranking.tied.any():
-            relevance, scores, ids = draw_lots(relevance, scores, ids)
-            plan = metric.bind(judge(relevance, ids))
-            ranking = Ranking(plan.judgments, scores)
+        given, (plan, drawn), counts = cls._ranked(metric, relevance, scores, groups)
+        gap = given.plan.mean(given.ranking, given.plan.values(given.ranking))
         worth = metric.worth(plan.scale)
-        ranked = ranking.codes(ties, condensed)
+        ranked = drawn.codes(ties, condensed)
         query, _, recall, precision = graded_points(ranked, worth, plan.scale.totals(worth))
-        if n_queries > 1:
+        if counts["n_queries"] > 1:
             best = _interpolate(query, recall, precision, len(plan.relevant), n_levels)
             precision = best[~plan.empty].mean(axis=0)
             recall = np.linspace(0, 1, n_levels)
-        display = cls(recall, precision, gap=gap, n_queries=n_queries, n_empty=n_empty, name=name)
-        return display.plot(ax, **kwargs)
+        return cls(recall, precision, gap=gap, name=name, **counts).plot(ax, **kwargs)
 
     @classmethod
     def _trained(

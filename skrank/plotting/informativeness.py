@@ -131,7 +131,7 @@ class InformativenessDisplay(LinesDisplay):
         """
         chosen = self._levels(rel)
         others = choose("metric", metrics, [m for m in self.study.metrics if m not in self._names])
-        ax = self._start(ax)
+        ax = self._open(ax)
         self.scatter_ = None
         draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves
         return draw(ax, chosen, others, kwargs)
@@ -141,17 +141,12 @@ class InformativenessDisplay(LinesDisplay):
         two = self.thresholds.shape[1] == 2
         places = self.thresholds[:, 0] if two else np.arange(1, len(self._names) + 1)
         for number, level in enumerate(levels):
-            label = f"gap, label {level:g} and above"
-            look = {"marker": "o", "color": colour(number), "label": label}
-            self._line(("gap", level), places, mean.loc[self._names, level], look, style)
+            look: Options = {"color": colour(number), "label": f"gap, label {level:g} and above"}
+            errors = mean.loc[self._names, level]
+            self._line(("gap", level), places, errors, {"marker": "o", **look}, style)
             for dashes, name in zip(cycle(_DASHES), others, strict=False):
-                label = f"{name}, label {level:g} and above"
-                dashed: Options = {
-                    "linestyle": dashes,
-                    "color": colour(number),
-                    "label": label,
-                } | style
-                self.lines_[name, level] = ax.axhline(mean.loc[name, level], **dashed)
+                look |= {"linestyle": dashes, "label": f"{name}, label {level:g} and above"}
+                self.lines_[name, level] = ax.axhline(mean.loc[name, level], **(look | style))
         ax.set_ylim(bottom=0)
         return self._finish(
             "g_1 (g_2 = 1 - g_1)"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.plotting._display import Display, choose
+from skrank._typing import Options
+from skrank.plotting._display import PlainDisplay, choose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
 
-class IntervalDisplay(Display):
+@dataclass(eq=False, repr=False)
+class IntervalDisplay(PlainDisplay):
     """Intervals of many systems, one row each, the highest on top.
 
     `from_report` shows means of systems and `from_comparison` their differences.
@@ -58,22 +61,15 @@ class IntervalDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    bars_: ErrorbarContainer
-    faint_bars_: ErrorbarContainer | None
+    table: pd.DataFrame
+    _: KW_ONLY
+    label: str = "value"
+    title: str | None = None
+    reference: float | None = None
 
-    def __init__(
-        self,
-        table: pd.DataFrame,
-        *,
-        label: str = "value",
-        title: str | None = None,
-        reference: float | None = None,
-    ) -> None:
-        check.check_table("table", table, ("value", "low", "high"))
-        self.table = table.sort_values("value", kind="stable")
-        self.label = label
-        self.title = title
-        self.reference = reference
+    def __post_init__(self) -> None:
+        check.check_table("table", self.table, ("value", "low", "high"))
+        self.table = self.table.sort_values("value", kind="stable")
 
     @classmethod
     def from_report(
@@ -160,21 +156,7 @@ class IntervalDisplay(Display):
             reference=0.0,
         ).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure, high enough for all rows.
-        **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
-
-        Returns
-        -------
-        IntervalDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Axes | None, style: Options) -> None:
         ax = self._open(ax, len(self.table))
         rows = np.arange(len(self.table))
         value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
@@ -182,22 +164,19 @@ class IntervalDisplay(Display):
         if self.reference is not None:
             ax.axvline(self.reference, color="black", linewidth=0.8)
             holds = (low <= self.reference) & (self.reference <= high)
-        self.faint_bars_ = None
 
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
-            look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **kwargs}
+            look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **style}
             # an interval without a bound has no bar: matplotlib cannot draw one without an end
             return ax.errorbar(
                 value[chosen], rows[chosen], xerr=np.where(np.isfinite(sides), sides, 0), **look
             )
 
         self.bars_ = draw(~holds, "C0")
-        if holds.any():
-            self.faint_bars_ = draw(holds, "0.6")
+        self.faint_bars_ = draw(holds, "0.6") if holds.any() else None
         ax.set_yticks(rows, labels=self.table.index.astype(str))
         ax.set(xlabel=self.label, ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
             ax.set_title(self.title, fontsize="medium")
-        return self

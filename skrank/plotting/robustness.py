@@ -106,7 +106,7 @@ class RobustnessDisplay(LinesDisplay):
         check.check_choice("column", column, tuple(_AXES))
         table = self.robustness.table
         chosen = choose("metric", metrics, table["metric"].unique())
-        ax = self._start(ax)
+        ax = self._open(ax)
         raw = list(dict.fromkeys(_raw(name) for name in chosen))
         colours = {name: colour(number) for number, name in enumerate(raw)}
         for name in chosen:
