@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import checked, choice, flag, parameter
+from skrank._engine.parameters import Parameterised, choice, flag, parameter
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
@@ -25,7 +25,7 @@ ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(ABC):
+class Metric(Parameterised, ABC):
     """A measure of the worth of a ranking: data that a kernel interprets.
 
     Parameters
@@ -65,15 +65,10 @@ class Metric(ABC):
     average: str = "macro"
 
     def __post_init__(self) -> None:
-        average = check.check_choice("average", self.average, self.averages)
-        self._set(average=average, **checked(self))
+        super().__post_init__()
+        self._set(average=check.check_choice("average", self.average, self.averages))
         if self.cut_instead is not None:
             check.refuse_cutoff(self.names[0], self.k, self.cut_instead)
-
-    def _set(self, **fields: object) -> None:
-        """Store normalised parameters of a frozen instance."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
 
     # what a metric defines
 

@@ -1,6 +1,7 @@
-"""Parameters of metrics: fields of a dataclass that say what values they take.
+"""Parameters of metrics and objectives: fields of a dataclass that say what values they take.
 
-A check returns a value in its normal form, or refuses it by name.
+A check returns a value in its normal form, or refuses it by name. None, where that is the default,
+stays None.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ _CHECK = "check"
 
 
 def _field(default: Any, checked: Check) -> Any:
-    return dataclasses.field(default=default, metadata={_CHECK: checked})
+    def normal(name: str, value: Any) -> object:
+        return None if value is None and default is None else checked(name, value)
+
+    return dataclasses.field(default=default, metadata={_CHECK: normal})
 
 
 def parameter(default: T, checked: Callable[[Any], object]) -> T:
@@ -30,9 +34,19 @@ def choice(default: T, choices: Sequence[object]) -> T:
     return _field(default, lambda name, value: check.check_choice(name, value, choices))
 
 
-def flag(default: bool) -> bool:
+def flag(default: T) -> T:
     """True or False."""
     return _field(default, check.check_flag)
+
+
+def count(default: T, meaning: str) -> T:
+    """A whole number of at least 1; `meaning` says in errors of what."""
+    return _field(default, lambda name, value: check.check_count(name, value, meaning))
+
+
+def random_seed(default: int) -> int:
+    """The seed of random draws, an integer of any sign."""
+    return _field(default, check.check_seed)
 
 
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
@@ -42,12 +56,19 @@ def number(default: float, low: float, high: float, *, open_low: bool = False) -
     )
 
 
-def checked(instance: Any) -> dict[str, object]:
-    """The parameters of an instance in their normal form."""
-    checks: dict[str, Check] = {}
-    # a class that gives a parameter of its base another default keeps the check of the base
-    for cls in reversed(type(instance).__mro__):
-        for name, field in vars(cls).get("__dataclass_fields__", {}).items():
-            if _CHECK in field.metadata:
-                checks[name] = field.metadata[_CHECK]
-    return {name: one(name, getattr(instance, name)) for name, one in checks.items()}
+class Parameterised:
+    """A frozen dataclass whose parameters are checked, and stored in their normal form."""
+
+    def __post_init__(self) -> None:
+        checks: dict[str, Check] = {}
+        # a class that gives a parameter of its base another default keeps the check of the base
+        for cls in reversed(type(self).__mro__):
+            for name, field in vars(cls).get("__dataclass_fields__", {}).items():
+                if _CHECK in field.metadata:
+                    checks[name] = field.metadata[_CHECK]
+        self._set(**{name: one(name, getattr(self, name)) for name, one in checks.items()})
+
+    def _set(self, **fields: object) -> None:
+        """Store normalised parameters of a frozen instance."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)

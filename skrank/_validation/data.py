@@ -83,14 +83,16 @@ def bad_score(value: float, row: int) -> ValueError:
     )
 
 
-def check_finite_scores(scores: np.ndarray, queries: RowsByQuery) -> None:
+def check_finite_scores(
+    scores: np.ndarray, queries: RowsByQuery, needs: str = "gradients need"
+) -> None:
     """Scores, contiguous by query, of which a gradient can be taken."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         row = queries.caller_row(int(bad[0]))
         raise ValueError(
-            f"score of row {row} is {scores[bad[0]]}: gradients need finite scores. Lower the "
-            "learning rate, or drop the documents that were not retrieved."
+            f"score of row {row} is {scores[bad[0]]}: {needs} finite scores. Lower the learning "
+            "rate, or drop the documents that were not retrieved."
         )
 
 

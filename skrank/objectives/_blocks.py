@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.threads import thread_count
-from skrank.objectives.base import BoundObjective, Objective
+from skrank.objectives.base import BoundObjective, Objective, SharedRounds
 
 _ROWS = 2**18  # of a block: little beside data whose memory matters
 _ROWS_OF_A_THREAD = 2**15  # and enough of them to keep all threads at work
@@ -25,7 +25,7 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
         yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
 
 
-class BoundBlocks:
+class BoundBlocks(SharedRounds):
     """An objective bound to blocks of queries, which count their rounds together.
 
     Gradients are those of the objective bound to all queries at once.
@@ -52,16 +52,7 @@ class BoundBlocks:
         for queries, rows, block in blocks(judgments) if objective.by_query else [everything]:
             some = None if weights is None else weights[queries]
             self.parts.append((rows, objective.bind(block, some, max_grade=max_grade)))
-
-    @property
-    def round(self) -> int:
-        """Number of the rounds that all blocks have seen."""
-        return self.parts[-1][1].round
-
-    @round.setter
-    def round(self, number: int) -> None:
-        for _, bound in self.parts:
-            bound.round = number
+        self.bounds = [bound for _, bound in self.parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.order import rank_scores
+from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Gradients, Lists, Pairs
@@ -36,23 +37,19 @@ class PairObjective(Objective):
 
     metric: Metric
     _: KW_ONLY
-    sigmoid: float = 1.0
-    truncation_level: int | None = None
-    norm: bool = True
-    score_norm: bool | None = None
-    sum_norm: bool | None = None
-    perturbations: int | None = None
-    temperature: float = 1.0
-    pairs: str = "all"
-    tie_order: str = "random"
-    random_state: int = 0
+    sigmoid: float = number(1.0, 0, 1e6, open_low=True)
+    truncation_level: int | None = count(None, "the rank that pairs must reach")
+    norm: bool = flag(True)
+    score_norm: bool | None = flag(None)
+    sum_norm: bool | None = flag(None)
+    perturbations: int | None = count(None, "the number of orders")
+    temperature: float = number(1.0, 0, 1e6, open_low=True)
+    pairs: str = choice("all", PAIRS)
+    tie_order: str = choice("random", TIE_ORDERS)
+    random_state: int = random_seed(0)
 
     def __post_init__(self) -> None:
-        level, orders = self.truncation_level, self.perturbations
-        if level is not None:
-            level = check.check_count("truncation_level", level, "the rank that pairs must reach")
-        if orders is not None:
-            orders = check.check_count("perturbations", orders, "the number of orders")
+        super().__post_init__()
         chosen = metric(self.metric)
         if chosen.untrainable:
             raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
@@ -60,23 +57,7 @@ class PairObjective(Objective):
             raise ValueError(
                 f"{chosen} cannot be trained on: drop the training rows without a label."
             )
-        normalised = {
-            "metric": chosen,
-            "sigmoid": check.check_number("sigmoid", self.sigmoid, 0, 1e6, open_low=True),
-            "truncation_level": level,
-            "norm": check.check_flag("norm", self.norm),
-            "score_norm": _switch("score_norm", self.score_norm),
-            "sum_norm": _switch("sum_norm", self.sum_norm),
-            "perturbations": orders,
-            "temperature": check.check_number(
-                "temperature", self.temperature, 0, 1e6, open_low=True
-            ),
-            "pairs": check.check_choice("pairs", self.pairs, PAIRS),
-            "tie_order": check.check_choice("tie_order", self.tie_order, TIE_ORDERS),
-            "random_state": check.check_seed("random_state", self.random_state),
-        }
-        for name, value in normalised.items():
-            object.__setattr__(self, name, value)
+        self._set(metric=chosen)
 
     @property
     def needs_room(self) -> bool:  # type: ignore[override]
@@ -90,10 +71,6 @@ class PairObjective(Objective):
             return 0
         levels = (self.metric.k, self.truncation_level)
         return min((level for level in levels if level is not None), default=None)
-
-
-def _switch(name: str, value: bool | None) -> bool | None:
-    return None if value is None else check.check_flag(name, value)
 
 
 class PairRounds:
@@ -212,8 +189,8 @@ class PairRounds:
         totals = np.zeros_like(self.totals)
         grad[:] = 0
         hess[:] = 0
-        for number in range(n_orders):
-            seed = (self.seed + number * SEED_STEP) % 2**63
+        for order in range(n_orders):
+            seed = (self.seed + order * SEED_STEP) % 2**63
             run_chunks(
                 ranking.add_noise, self.indptr, scores, self.objective.temperature, seed,
                 self.queries.first_row, noisy,

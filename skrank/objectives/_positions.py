@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments, judge
+from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.objectives._training import Training
+from skrank.objectives.base import BoundObjective, SharedRounds, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,11 +72,6 @@ class Shown:
         self.codes = codes.astype(np.min_scalar_type(len(self.values)))
 
 
-def check_max_position(value: Any) -> int | None:
-    """The deepest position that has an estimate of its own; None for all."""
-    return None if value is None else check.check_count("max_position", value, "the deepest one")
-
-
 class PositionObjective(ABC):
     """That an objective learns about positions from round to round, and shows what clicks say."""
 
@@ -130,12 +127,11 @@ class PositionObjective(ABC):
         >>> (bias - bias[1]).round(1).tolist()
         [0.0, -0.9, -1.5, -2.2]
         """
-        judgments = judge(relevance, groups)
-        queries = judgments.queries
-        weights = check.query_weights(sample_weight, queries)
+        judgments, weights, vector = read_rows(
+            relevance, scores, groups, sample_weight, positions=positions
+        )
         rounds = check.check_count("rounds", rounds, "steps of the estimation")
         bound = self.bind(judgments, weights, positions=positions)
-        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         bound.restart()
         for _ in range(rounds):
@@ -143,12 +139,13 @@ class PositionObjective(ABC):
         return bound.position_bias.frame()
 
 
-class BoundPositionObjective(ABC):
+class BoundPositionObjective(SharedRounds, ABC):
     """An objective on one data set, with what it has learned about the positions there."""
 
-    round: int
-
-    def __init__(self, shown: Shown, position_bias: PositionBias) -> None:
+    def __init__(
+        self, bounds: Sequence[BoundObjective], shown: Shown, position_bias: PositionBias
+    ) -> None:
+        self.bounds = bounds
         self.shown = shown
         self.position_bias = position_bias
         self.training = Training(shown.queries)

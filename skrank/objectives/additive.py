@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import count, number
 from skrank.metrics import Metric
 from skrank.objectives._as_objective import as_objective
 from skrank.objectives._blocks import BoundBlocks
@@ -18,7 +18,6 @@ from skrank.objectives._positions import (
     PositionBias,
     PositionObjective,
     Shown,
-    check_max_position,
 )
 from skrank.objectives.base import Objective
 
@@ -74,23 +73,16 @@ class AdditivePositionBias(Objective, PositionObjective):
 
     objective: Objective
     _: KW_ONLY
-    max_position: int | None = None
-    learning_rate: float = 0.1
-    regularization: float = 0.0
+    max_position: int | None = count(None, "the deepest one")
+    learning_rate: float = number(0.1, 0, 1, open_low=True)
+    regularization: float = number(0.0, 0, 1e9)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inner = as_objective(self.objective)
         if inner.takes_positions:
             raise ValueError(f"{type(inner).__name__} learns about positions itself: use it alone.")
-        rate = check.check_number("learning_rate", self.learning_rate, 0, 1, open_low=True)
-        normalised = {
-            "objective": inner,
-            "learning_rate": rate,
-            "max_position": check_max_position(self.max_position),
-            "regularization": check.check_number("regularization", self.regularization, 0, 1e9),
-        }
-        for name, value in normalised.items():
-            object.__setattr__(self, name, value)
+        self._set(objective=inner)
 
     @property
     def metric(self) -> Metric:
@@ -126,19 +118,10 @@ class BoundAdditivePositionBias(BoundPositionObjective):
     """An objective on one data set, and the biases of its positions."""
 
     def __init__(self, objective: AdditivePositionBias, inner: BoundBlocks, shown: Shown) -> None:
-        super().__init__(shown, PositionBias(shown.values, bias=0.0))
+        super().__init__([inner], shown, PositionBias(shown.values, bias=0.0))
         self.objective = objective
         self.inner = inner
         self.penalty = objective.regularization * np.bincount(shown.codes)
-
-    @property
-    def round(self) -> int:
-        """Number of rounds of the inner objective."""
-        return self.inner.round
-
-    @round.setter
-    def round(self, value: int) -> None:
-        self.inner.round = value
 
     def restart(self) -> None:
         """All positions alike."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.parameters import Parameterised
 
 
 class BoundObjective(Protocol):
@@ -33,13 +34,84 @@ class BoundLoss(BoundObjective, Protocol):
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
 
 
+def read_rows(
+    relevance: Any, scores: Any, groups: Any, sample_weight: Any, **more: Any
+) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
+    """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
+
+    What there is `more` of has an entry per row, too.
+    """
+    check.check_same_index(
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
+    )
+    judgments = judge(relevance, groups)
+    queries = judgments.queries
+    weights = check.query_weights(sample_weight, queries)
+    return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
+
+
 def seed_of_round(random_state: int, number: int) -> int:
     """Seed of the draws of a round; not by the scores, of which a last place would change all."""
     return (random_state * 2**32 + number) % 2**63
 
 
+class SharedRounds:
+    """Bound objectives that count their rounds together.
+
+    Attributes
+    ----------
+    bounds : sequence of BoundObjective
+        In the order of their turns.
+    """
+
+    bounds: Sequence[BoundObjective]
+
+    @property
+    def round(self) -> int:
+        """Number of the rounds that all have seen."""
+        return self.bounds[-1].round
+
+    @round.setter
+    def round(self, number: int) -> None:
+        for bound in self.bounds:
+            bound.round = number
+
+
+class BoundFunction(ABC):
+    """A function of the scores on one data set, which has a weight per query."""
+
+    needs: ClassVar[str] = "gradients need"  # finite scores
+
+    def __init__(
+        self, objective: Objective, judgments: Judgments, weights: np.ndarray | None
+    ) -> None:
+        self.objective = objective
+        self.judgments = judgments
+        self.weight = check.check_training_weights(weights, judgments.queries)
+        self.round = 0
+
+    @abstractmethod
+    def fill(
+        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    ) -> None:
+        """Fill the loss of each query, times its weight, and the derivatives of their sum."""
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+        check.check_finite_scores(scores, self.judgments.queries, self.needs)
+        losses = np.empty(len(self.weight))
+        self.fill(scores, grad, hess, losses)
+        check.check_gradients(grad, hess, self.objective)
+        self.round += 1
+        return losses
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self.losses(scores, grad, hess)
+
+
 @dataclasses.dataclass(frozen=True)
-class Objective(ABC):
+class Objective(Parameterised, ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
     mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
@@ -87,16 +159,10 @@ class Objective(ABC):
             Training moves scores against `grad`; hess >= 0. Where only differences of scores
             matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
-        check.check_same_index(
-            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-        )
-        judgments = judge(relevance, groups)
-        queries = judgments.queries
-        weights = check.query_weights(sample_weight, queries)
-        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         self.bind(judgments, weights).gradient(vector, grad, hess)
-        return queries.scatter(grad), queries.scatter(hess)
+        return judgments.queries.scatter(grad), judgments.queries.scatter(hess)
 
     @property
     def needs_scale(self) -> bool:

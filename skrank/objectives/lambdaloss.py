@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import choice, number
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Bound, Gradients, Lists, Pairs
 from skrank.objectives._pairs import PairObjective, PairRounds
@@ -70,9 +71,10 @@ class LambdaLoss(PairObjective):
     """
 
     _: KW_ONLY
-    weights: str = "ndcg_loss2++"
-    mu: float = 10.0
+    weights: str = choice("ndcg_loss2++", WEIGHTS)
+    mu: float = number(10.0, 0, 1e6)
     norm: bool = False
+    pairs: str = choice("all", ("all",))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,9 +83,6 @@ class LambdaLoss(PairObjective):
                 f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
                 "any metric."
             )
-        check.check_choice("weights", self.weights, WEIGHTS)
-        check.check_choice("pairs", self.pairs, ("all",))
-        object.__setattr__(self, "mu", check.check_number("mu", self.mu, 0, 1e6))
 
     def bind(
         self,
@@ -103,19 +102,14 @@ class LambdaLoss(PairObjective):
         stretch, even = _below_the_cutoff(discount, k)
         gain = plan.tables.gain  # type: ignore[attr-defined]
         form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
-        return PairRounds(self, plan, weights, judgments.codes, _BoundingPairs(form))
+        return PairRounds(self, plan, weights, judgments.codes, partial(_pull_all, form))
 
 
-@dataclass(frozen=True, eq=False)
-class _BoundingPairs:
+def _pull_all(form: Bound, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
     """Pulls of all pairs of documents."""
+    from skrank._kernels import lambdaloss
 
-    form: Bound
-
-    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
-        from skrank._kernels import lambdaloss
-
-        run_chunks(lambdaloss.lambdas, indptr, lists, self.form, pairs, out)
+    run_chunks(lambdaloss.lambdas, indptr, lists, form, pairs, out)
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -81,30 +82,23 @@ class LambdaRank(PairObjective):
         """The objective on judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         kernels = plan.tables.lambda_kernels(judgments)
-        pull = _Neighbours(kernels) if self.pairs == "adjacent" else _AllPairs(kernels)
-        return PairRounds(self, plan, weights, kernels.codes, pull)
+        pull = _pull_neighbours if self.pairs == "adjacent" else _pull_all
+        return PairRounds(self, plan, weights, kernels.codes, partial(pull, kernels))
 
 
-@dataclass(frozen=True, eq=False)
-class _AllPairs:
+def _pull_all(
+    kernels: LambdaKernels, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients
+) -> None:
     """Pulls of all pairs of documents."""
-
-    kernels: LambdaKernels
-
-    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
-        run_chunks(self.kernels.gradients, indptr, lists, self.kernels.form, pairs, out)
+    run_chunks(kernels.gradients, indptr, lists, kernels.form, pairs, out)
 
 
-@dataclass(frozen=True, eq=False)
-class _Neighbours:
+def _pull_neighbours(
+    kernels: LambdaKernels, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients
+) -> None:
     """Pulls of neighbours in the order."""
+    from skrank._kernels import lambdarank
 
-    kernels: LambdaKernels
-
-    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
-        from skrank._kernels import lambdarank
-
-        lead = np.empty_like(out.grad)
-        form = self.kernels.form
-        run_chunks(self.kernels.neighbours, indptr, lists, form, pairs.truncation, lead)
-        run_chunks(lambdarank.neighbours, indptr, lists, lead, pairs, out)
+    lead = np.empty_like(out.grad)
+    run_chunks(kernels.neighbours, indptr, lists, kernels.form, pairs.truncation, lead)
+    run_chunks(lambdarank.neighbours, indptr, lists, lead, pairs, out)

@@ -12,7 +12,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank.objectives._as_objective import as_objective
-from skrank.objectives.base import BoundObjective, Objective
+from skrank.objectives.base import BoundObjective, Objective, SharedRounds
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
@@ -67,7 +67,7 @@ class ObjectiveMixture(Objective):
                     f"{type(one).__name__} learns about positions from the whole gradient: it can "
                     "be no part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
                 )
-        object.__setattr__(self, "parts", terms)
+        self._set(parts=terms)
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:
@@ -110,7 +110,7 @@ class ObjectiveMixture(Objective):
 Objective.mixture = ObjectiveMixture
 
 
-class BoundObjectiveMixture:
+class BoundObjectiveMixture(SharedRounds):
     """A mixture of objectives on one data set, which count their rounds together."""
 
     def __init__(
@@ -118,16 +118,7 @@ class BoundObjectiveMixture:
     ) -> None:
         self.objective = objective
         self.parts = parts
-
-    @property
-    def round(self) -> int:
-        """Number of the rounds that all parts have seen."""
-        return self.parts[0][1].round
-
-    @round.setter
-    def round(self, number: int) -> None:
-        for _, bound in self.parts:
-            bound.round = number
+        self.bounds = [bound for _, bound in parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""

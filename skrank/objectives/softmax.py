@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import flag, parameter, random_seed
 from skrank._engine.threads import run_chunks
-from skrank.objectives.base import Objective, seed_of_round
+from skrank.objectives.base import BoundFunction, Objective, seed_of_round
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,10 @@ class Softmax(Objective):
 
     by_query: ClassVar[bool] = True
 
-    gain: Gain = "exp2"
+    gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY
-    random_gains: bool = False
-    random_state: int = 0
-
-    def __post_init__(self) -> None:
-        normalised = {
-            "gain": check_gain(self.gain),
-            "random_gains": check.check_flag("random_gains", self.random_gains),
-            "random_state": check.check_seed("random_state", self.random_state),
-        }
-        for name, value in normalised.items():
-            object.__setattr__(self, name, value)
+    random_gains: bool = flag(False)
+    random_state: int = random_seed(0)
 
     @property
     def is_function(self) -> bool:
@@ -94,35 +85,27 @@ class Softmax(Objective):
         return BoundSoftmax(self, judgments, weights)
 
 
-class BoundSoftmax:
+class BoundSoftmax(BoundFunction):
     """Softmax cross-entropy on one data set: gains of labels, weights of queries."""
+
+    objective: Softmax
 
     def __init__(
         self, objective: Softmax, judgments: Judgments, weights: np.ndarray | None
     ) -> None:
-        self.objective = objective
-        self.judgments = judgments
+        super().__init__(objective, judgments, weights)
         self.gain = gain_per_code(objective.gain, judgments.labels)
-        self.weight = check.check_training_weights(weights, judgments.queries)
-        self.round = 0
 
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query; fills `grad` and `hess` as `gradient` does."""
+    def fill(
+        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    ) -> None:
+        """Fill in the cross-entropies and their derivatives."""
         from skrank._kernels import listwise
 
-        check.check_finite_scores(scores, self.judgments.queries)
         noisy, seed = self.objective.random_gains, self.objective.random_state
         seed = seed_of_round(seed, self.round) if noisy else 0
-        self.round += 1
-        losses = np.empty(len(self.weight))
         run_chunks(
             listwise.softmax, self.judgments.indptr, self.judgments.codes, scores,
             self.gain, self.weight, noisy, seed, self.judgments.queries.first_row,
             grad, hess, losses,
         )  # fmt: skip
-        check.check_gradients(grad, hess, self.objective)
-        return losses
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.losses(scores, grad, hess)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments, judge
+from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import choice, flag, number
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Soft, SoftGradients
 from skrank.metrics import Metric, metric
-from skrank.objectives.base import Objective
+from skrank.objectives.base import BoundFunction, Objective, read_rows
 
 FORMS = ("moments", "distribution")
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
@@ -95,20 +96,14 @@ class SoftRank(Objective):
 
     metric: Metric
     _: KW_ONLY
-    sigma: float = 1.0
-    relative: bool = False
-    form: str = "moments"
+    sigma: float = number(1.0, _LEAST_SIGMA, 1e6)
+    relative: bool = flag(False)
+    form: str = choice("moments", FORMS)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         chosen = metric(self.metric)
-        normalised = {
-            "metric": chosen,
-            "sigma": check.check_number("sigma", self.sigma, _LEAST_SIGMA, 1e6),
-            "relative": check.check_flag("relative", self.relative),
-            "form": check.check_choice("form", self.form, FORMS),
-        }
-        for name, value in normalised.items():
-            object.__setattr__(self, name, value)
+        self._set(metric=chosen)
         reason = _refusal(chosen, self.form)
         if reason:
             raise ValueError(f'SoftRank cannot train on {chosen} with form="{self.form}": {reason}')
@@ -150,10 +145,8 @@ class SoftRank(Objective):
         >>> round(soft.value([2, 0, 1], [3, 2, 1]), 3)
         0.826
         """
-        judgments = judge(relevance, groups)
-        queries = judgments.queries
-        bound = self.bind(judgments, check.query_weights(sample_weight, queries))
-        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
+        bound = self.bind(judgments, weights)
         mass = bound.weight * ~bound.empty
         return float(mass @ bound.values(vector) / mass.sum()) if mass.any() else float("nan")
 
@@ -179,8 +172,11 @@ def _refusal(chosen: Metric, form: str) -> str | None:
     return None
 
 
-class BoundSoftRank:
-    """SoftRank on one data set: gains, discounts, normalisers, number of rounds."""
+class BoundSoftRank(BoundFunction):
+    """SoftRank on one data set: gains, discounts, normalisers."""
+
+    needs: ClassVar[str] = "SoftRank needs"
+    objective: SoftRank
 
     def __init__(
         self,
@@ -189,10 +185,9 @@ class BoundSoftRank:
         weights: np.ndarray | None,
         max_grade: int | None,
     ) -> None:
+        super().__init__(objective, judgments, weights)
         chosen = objective.metric
         plan = chosen.bind(judgments, max_grade=max_grade)
-        self.objective = objective
-        self.queries = judgments.queries
         self.indptr = judgments.indptr
         self.codes = judgments.codes
         gain: np.ndarray = plan.tables.gain  # type: ignore[attr-defined]
@@ -203,32 +198,25 @@ class BoundSoftRank:
         self.shift = chosen.smooth and chosen.smooth.shift
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit
-        check.check_learnable(self.inverse, chosen, self.queries)
+        check.check_learnable(self.inverse, chosen, judgments.queries)
         self.empty = plan.empty
-        self.weight = check.check_training_weights(weights, self.queries)
-        self.round = 0
 
     def values(self, scores: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
         """Smooth value of each query; 0 without a relevant document. `dtype` is that of pairs."""
-        self._check(scores)
+        check.check_finite_scores(scores, self.judgments.queries, self.needs)
         out: np.ndarray = np.empty(len(self.inverse), dtype)
         kernels, discount = self._form()
         run_chunks(kernels.values, self.indptr, self._soft(scores), discount, out)
         return out
 
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.losses(scores, grad, hess)
-
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """1 - value of each query that has one, times its weight; fills as `gradient` does."""
-        self._check(scores)
-        self.round += 1
+    def fill(
+        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    ) -> None:
+        """Fill in 1 - value of each query that has one, and the derivatives."""
         kernels, discount = self._form()
         out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
         run_chunks(kernels.gradients, self.indptr, self._soft(scores), discount, out)
-        check.check_gradients(grad, hess, self.objective)
-        return self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
+        losses[:] = self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
     def _soft(self, scores: np.ndarray) -> Soft:
         sigma, relative = self.objective.sigma, self.objective.relative
@@ -241,13 +229,3 @@ class BoundSoftRank:
         if self.objective.form == "distribution":
             return softrank_ranks, self.discount
         return softrank, self.shift
-
-    def _check(self, scores: np.ndarray) -> None:
-        """Scores must be finite."""
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if len(bad):
-            row = self.queries.caller_row(int(bad[0]))
-            raise ValueError(
-                f"score of row {row} is {scores[bad[0]]}: SoftRank needs finite scores. Lower the "
-                "learning rate, or drop the documents that were not retrieved."
-            )

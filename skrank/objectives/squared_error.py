@@ -10,8 +10,9 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import flag, parameter
 from skrank._engine.threads import run_chunks
-from skrank.objectives.base import Objective
+from skrank.objectives.base import BoundFunction, Objective
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,13 @@ class SquaredError(Objective):
 
     by_query: ClassVar[bool] = True
 
-    gain: Gain = "exp2"
+    gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY
-    max_grade: int | None = None
-    centered: bool = False
+    max_grade: int | None = parameter(None, check.check_max_grade)
+    centered: bool = flag(False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centered", check.check_flag("centered", self.centered))
-        object.__setattr__(self, "gain", check_gain(self.gain))
-        object.__setattr__(self, "max_grade", check.check_max_grade(self.max_grade))
+        super().__post_init__()
         if not isinstance(self.gain, str) and _listed(self.gain)[-1] == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
 
@@ -116,8 +115,10 @@ def _listed(gain: Any) -> list[float]:
     return [one[1] if isinstance(one, tuple) else one for one in gain]
 
 
-class BoundSquaredError:
+class BoundSquaredError(BoundFunction):
     """Squared error on one data set: targets of labels, weights of queries."""
+
+    objective: SquaredError
 
     def __init__(
         self,
@@ -126,26 +127,16 @@ class BoundSquaredError:
         judgments: Judgments,
         weights: np.ndarray | None,
     ) -> None:
-        self.objective = objective
+        super().__init__(objective, judgments, weights)
         self.target = target
-        self.judgments = judgments
-        self.weight = check.check_training_weights(weights, judgments.queries)
-        self.round = 0
 
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query; fills `grad` and `hess` as `gradient` does."""
+    def fill(
+        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    ) -> None:
+        """Fill in the squared errors and their derivatives."""
         from skrank._kernels import listwise
 
-        check.check_finite_scores(scores, self.judgments.queries)
-        self.round += 1
-        losses = np.empty(len(self.weight))
         run_chunks(
             listwise.squared_error, self.judgments.indptr, self.judgments.codes, scores,
             self.target, self.weight, self.objective.centered, grad, hess, losses,
         )  # fmt: skip
-        check.check_gradients(grad, hess, self.objective)
-        return losses
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.losses(scores, grad, hess)

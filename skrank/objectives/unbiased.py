@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import choice, count, number
 from skrank._engine.plan import Plan
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
@@ -19,7 +19,6 @@ from skrank.objectives._positions import (
     PositionBias,
     PositionObjective,
     Shown,
-    check_max_position,
 )
 
 _UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
@@ -92,15 +91,9 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     by_query: ClassVar[bool] = False  # all learn from each other's clicks
     _: KW_ONLY
     norm: bool = False
-    bias_norm: float = 0.0
-    max_position: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.check_choice("pairs", self.pairs, ("all",))
-        norm = check.check_number("bias_norm", self.bias_norm, 0, 1e6)
-        object.__setattr__(self, "bias_norm", norm)
-        object.__setattr__(self, "max_position", check_max_position(self.max_position))
+    bias_norm: float = number(0.0, 0, 1e6)
+    max_position: int | None = count(None, "the deepest one")
+    pairs: str = choice("all", ("all",))
 
     def bind(
         self,
@@ -166,7 +159,7 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
         bias: PositionBias,
         bias_norm: float,
     ) -> None:
-        super().__init__(shown, bias)
+        super().__init__([rounds for _, _, rounds in parts], shown, bias)
         self.parts = parts
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(shown.values))
@@ -174,16 +167,6 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
             counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
             worth = np.repeat(counted, rounds.queries.sizes)
             self.mass += np.bincount(shown.codes[rows], worth, len(self.mass))
-
-    @property
-    def round(self) -> int:
-        """Number of the rounds that all blocks have seen."""
-        return self.parts[-1][2].round
-
-    @round.setter
-    def round(self, number: int) -> None:
-        for _, _, rounds in self.parts:
-            rounds.round = number
 
     def restart(self) -> None:
         """All positions alike."""

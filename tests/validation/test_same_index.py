@@ -26,6 +26,10 @@ CALLS = {
     "compare": lambda y, s: skrank.compare(
         {"a": s.to_numpy(), "b": s}, y, groups=QID.to_numpy(), metrics="gap"
     ),
+    "SoftRank.value": lambda y, s: skrank.SoftRank("gap").value(y, s, groups=QID.to_numpy()),
+    "position_bias": lambda y, s: skrank.AdditivePositionBias("ndcg").position_bias(
+        y, s, groups=QID.to_numpy(), rounds=1
+    ),
     "kendall_tau": stats.kendall_tau,
     "tau_b": stats.tau_b,
     "tau_ap": lambda x, y: stats.tau_ap(x, y, ties="b"),
