@@ -9,10 +9,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
 
+from skrank import _validation as check
 from skrank._engine.groups import require_groups
-from skrank._typing import Table
-from skrank.model_selection._parts import Stratify, deal, labels_of, query_codes, strata_of
+from skrank._typing import RandomState, Table
+from skrank.model_selection._parts import (
+    Stratify,
+    check_stratify,
+    deal,
+    labels_of,
+    query_codes,
+    strata_of,
+)
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -83,8 +92,27 @@ class QuerySplitter(BaseCrossValidator):
 class FoldSplitter(QuerySplitter):
     """A splitter that deals queries to folds, each of which is the test part once."""
 
+    fewest: ClassVar[int] = 2
     stratify: Stratify
     drop_unjudged_test: bool
+    shuffle: bool
+    random_state: RandomState
+
+    def __post_init__(self) -> None:
+        if self.random_state is not None and not self.shuffle:
+            raise ValueError(
+                "random_state has no effect without shuffle=True: set it, or drop one."
+            )
+        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of folds")
+        if self.n_splits < self.fewest:
+            raise ValueError(
+                f"n_splits={self.n_splits}: there must be at least {self.fewest} folds."
+            )
+        self.stratify = check_stratify(self.stratify)
+
+    def _random(self) -> np.random.RandomState | None:
+        """What queries are dealt by; None if not at random."""
+        return check_random_state(self.random_state) if self.shuffle else None
 
     def _folds(
         self,

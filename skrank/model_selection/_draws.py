@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from skrank.model_selection._parts import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class QueryShuffleSplit(QuerySplitter):
     """Random parts of whole queries.
 
@@ -48,20 +50,16 @@ class QueryShuffleSplit(QuerySplitter):
     0 6
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | int = 0.1,
-        train_size: float | int | None = None,
-        stratify: Stratify = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_splits = check.check_count("n_splits", n_splits, "the number of splits")
-        self.test_size = test_size
-        self.train_size = train_size
-        self.stratify = check_stratify(stratify)
-        self.random_state = random_state
+    n_splits: int = 10
+    _: KW_ONLY
+    test_size: float | int = 0.1
+    train_size: float | int | None = None
+    stratify: Stratify = None
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
+        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
+        self.stratify = check_stratify(self.stratify)
 
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         n_test = count_queries("test_size", self.test_size, len(ids))
@@ -76,6 +74,7 @@ class QueryShuffleSplit(QuerySplitter):
             yield np.flatnonzero(part == 1), np.flatnonzero(part == 0)
 
 
+@dataclass(eq=False, repr=False)
 class QueryTimeSeriesSplit(QuerySplitter):
     """Test parts of whole queries, each later than its training part.
 
@@ -106,20 +105,15 @@ class QueryTimeSeriesSplit(QuerySplitter):
     [2 3] [0 1]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        time: Mapping[object, float] | None = None,
-        max_train_size: int | None = None,
-        test_size: int | None = None,
-        gap: int = 0,
-    ) -> None:
-        self.n_splits = check.check_count("n_splits", n_splits, "the number of splits")
-        self.time = time
-        self.max_train_size = max_train_size
-        self.test_size = test_size
-        self.gap = gap
+    n_splits: int = 5
+    _: KW_ONLY
+    time: Mapping[object, float] | None = None
+    max_train_size: int | None = None
+    test_size: int | None = None
+    gap: int = 0
+
+    def __post_init__(self) -> None:
+        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
 
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
         return self._in_time(codes, len(ids), self._times(ids))

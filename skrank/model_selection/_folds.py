@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
 from skrank.model_selection._base import FoldSplitter, Split
-from skrank.model_selection._parts import (
-    Stratify,
-    check_folds,
-    check_shuffle,
-    check_stratify,
-    query_codes,
-)
+from skrank.model_selection._parts import Stratify, query_codes
 
 
+@dataclass(eq=False, repr=False)
 class QueryKFold(FoldSplitter):
     """K folds of whole queries.
 
@@ -55,27 +50,18 @@ class QueryKFold(FoldSplitter):
     [0 1 2 3] [4 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        stratify: Stratify = None,
-        drop_unjudged_test: bool = False,
-        shuffle: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        check_shuffle(shuffle, random_state)
-        self.n_splits = check_folds(n_splits)
-        self.stratify = check_stratify(stratify)
-        self.drop_unjudged_test = drop_unjudged_test
-        self.shuffle = shuffle
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    stratify: Stratify = None
+    drop_unjudged_test: bool = False
+    shuffle: bool = False
+    random_state: RandomState = None
 
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        rng = check_random_state(self.random_state) if self.shuffle else None
-        return self._train_and_test(codes, ids, y, rng)
+        return self._train_and_test(codes, ids, y, self._random())
 
 
+@dataclass(eq=False, repr=False)
 class RepeatedQueryKFold(FoldSplitter):
     """K folds of whole queries, dealt at random several times.
 
@@ -97,20 +83,19 @@ class RepeatedQueryKFold(FoldSplitter):
     15
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        n_repeats: int = 10,
-        stratify: Stratify = None,
-        drop_unjudged_test: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_splits = check_folds(n_splits)
-        self.n_repeats = check.check_count("n_repeats", n_repeats, "how often queries are dealt")
-        self.stratify = check_stratify(stratify)
-        self.drop_unjudged_test = drop_unjudged_test
-        self.random_state = random_state
+    shuffle = True
+
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 10
+    stratify: Stratify = None
+    drop_unjudged_test: bool = False
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count = check.check_count("n_repeats", self.n_repeats, "how often queries are dealt")
+        self.n_repeats = count
 
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -128,11 +113,12 @@ class RepeatedQueryKFold(FoldSplitter):
         return self.n_splits * self.n_repeats
 
     def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        rng = check_random_state(self.random_state)
+        rng = self._random()
         for _ in range(self.n_repeats):
             yield from self._train_and_test(codes, ids, y, rng)
 
 
+@dataclass(eq=False, repr=False)
 class LETORFolds(FoldSplitter):
     """The folds of LETOR collections: three parts of five train, one validates, one tests.
 
@@ -164,21 +150,14 @@ class LETORFolds(FoldSplitter):
     [0 1 4] [2] [3]
     """
 
+    fewest = 3
     drop_unjudged_test = False
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        stratify: Stratify = None,
-        shuffle: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        check_shuffle(shuffle, random_state)
-        self.n_splits = check_folds(n_splits, least=3)
-        self.stratify = check_stratify(stratify)
-        self.shuffle = shuffle
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    stratify: Stratify = None
+    shuffle: bool = False
+    random_state: RandomState = None
 
     def rotate(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -201,8 +180,7 @@ class LETORFolds(FoldSplitter):
     def _triples(
         self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        rng = check_random_state(self.random_state) if self.shuffle else None
-        part = self._folds(codes, ids, y, rng)[codes]
+        part = self._folds(codes, ids, y, self._random())[codes]
         for number in range(self.n_splits):
             turned = (part - number) % self.n_splits
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import RandomState
 
 STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
@@ -124,20 +123,7 @@ def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
     return check.check_count(name, size, "a number of queries, or a share below 1")
 
 
-def check_folds(n_splits: int, least: int = 2) -> int:
-    count = check.check_count("n_splits", n_splits, "the number of folds")
-    if count < least:
-        raise ValueError(f"n_splits={count}: there must be at least {least} folds.")
-    return count
-
-
 def check_stratify(stratify: object) -> Stratify:
     if stratify is None or callable(stratify):
         return stratify
     return check.check_choice("stratify", stratify, (*STRATA, None))
-
-
-def check_shuffle(shuffle: bool, random_state: RandomState) -> None:
-    """A seed only where it has an effect."""
-    if random_state is not None and not shuffle:
-        raise ValueError("random_state has no effect without shuffle=True: set it, or drop one.")
