@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.plan import Plan
 from skrank._typing import RandomState
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
@@ -70,7 +71,11 @@ class Study:
         -------
         DataFrame of shape (n_metrics, n_rel)
         """
-        return self._frame(np.nanmean(self.errors, axis=0))
+        import pandas as pd
+
+        index = pd.Index(self.metrics, name="metric")
+        means = np.nanmean(self.errors, axis=0)
+        return pd.DataFrame(means, index, pd.Index(self.rel, name="rel"))
 
     def to_frame(self) -> pd.DataFrame:
         """All errors in one table.
@@ -146,12 +151,6 @@ class Study:
         index = pd.MultiIndex.from_product([self.metrics, self.rel], names=["metric", "rel"])
         mean = sums.sum(axis=0) / counts.sum(axis=0)
         return pd.DataFrame({"difference": mean, "low": low, "high": high}, index)
-
-    def _frame(self, means: np.ndarray) -> pd.DataFrame:
-        import pandas as pd
-
-        index = pd.Index(self.metrics, name="metric")
-        return pd.DataFrame(means, index, pd.Index(self.rel, name="rel"))
 
     def __repr__(self) -> str:
         runs, queries = self.lists["run"].nunique(), self.lists["qid"].nunique()
@@ -268,52 +267,49 @@ def study(
     pool = CodedQrels.of(as_qrels(qrels))
     levels = _check_rel(rel, pool.labels)
     sources = Runs.of(runs)
-    found = _Found()
+    n_queries, n_left_out = len(pool.qrels.queries), 0
+    tags: list[str] = []
+    parts: list[tuple[np.ndarray, ...]] = []
     for part in sources.parts(pool, "skip"):
-        found.tags += [one.name for one in part]
-        for name, measured in _measure(pool, part, asked, levels, depth, fewest, top, found):
+        judgments = JoinedJudgments(pool, part)
+        ranking = CutRanking(JoinedRanking(judgments, part), depth)
+        lists, n_short = _long_lists(judgments, ranking, part, condensed, fewest)
+        n_left_out += n_short
+        place = len(tags) * n_queries + lists.query
+        tags += [one.name for one in part]
+        found = []
+        for name, one in asked.items():
+            found.append(_infer(one.bind(judgments, max_grade=top), ranking, lists, levels))
             if progress is not None:
-                progress(f"{len(found.tags)} of {len(sources.sources)} runs: {name}, {measured}")
-    n_queries, query = len(pool.qrels.queries), np.concatenate(found.query)
-    if len(query) == 0:
+                n_defined = np.count_nonzero(~np.isnan(found[-1][0]))
+                progress(f"{len(tags)} of {len(sources.sources)} runs: {name}, {n_defined} lists")
+        by_metric = (np.stack(each, axis=1) for each in zip(*found, strict=True))
+        parts.append((place, lists.sizes, lists.errors(lists.evenly(), levels), *by_metric))
+    place, ranks, uninformed, values, errors, converged = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
+    if len(place) == 0:
         raise ValueError(
             f"no list holds {fewest} documents of each label above 0: lower min_retrieved, or take "
             "more of the lists (depth)."
         )
-    runs_of = np.array(sources.names(found.tags), dtype=object)[query // n_queries]
-    lists = pd.DataFrame(
-        {
-            "run": runs_of,
-            "qid": pool.qrels.queries.ids[query % n_queries],
-            "ranks": np.concatenate(found.ranks),
-        }
-    )
+    table = {
+        "run": np.array(sources.names(tags), dtype=object)[place // n_queries],
+        "qid": pool.qrels.queries.ids[place % n_queries],
+        "ranks": ranks,
+    }
     return Study(
         metrics=tuple(chosen),
         rel=levels,
-        lists=lists,
-        values=np.concatenate(found.values),
-        errors=np.concatenate(found.errors),
-        converged=np.concatenate(found.converged),
-        uninformed=np.concatenate(found.uninformed),
-        n_left_out=found.n_left_out,
+        lists=pd.DataFrame(table),
+        values=values,
+        errors=errors,
+        converged=converged,
+        uninformed=uninformed,
+        n_left_out=n_left_out,
         depth=depth,
         condensed=condensed,
     )
-
-
-class _Found:
-    """Results, part by part."""
-
-    def __init__(self) -> None:
-        self.tags: list[str] = []
-        self.query: list[np.ndarray] = []
-        self.ranks: list[np.ndarray] = []
-        self.values: list[np.ndarray] = []
-        self.errors: list[np.ndarray] = []
-        self.converged: list[np.ndarray] = []
-        self.uninformed: list[np.ndarray] = []
-        self.n_left_out = 0
 
 
 def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
@@ -332,42 +328,26 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
     return levels
 
 
-def _measure(
-    pool: CodedQrels,
+def _long_lists(
+    judgments: JoinedJudgments,
+    ranking: CutRanking,
     part: list[Joined],
-    metrics: dict[str, Metric],
-    rel: np.ndarray,
-    depth: int | None,
+    condensed: bool,
     fewest: int,
-    max_grade: int | None,
-    found: _Found,
-) -> Iterator[tuple[str, str]]:
-    """Add the lists of some runs to `found`, and tell of each metric."""
-    judgments = JoinedJudgments(pool, part)
-    ranking = CutRanking(JoinedRanking(judgments, part), depth)
-    condensed = next(iter(metrics.values())).condensed
-    everything = RankedLists.of(judgments, ranking.codes("stable", condensed))
-    labels = everything.labels
-    enough = np.asarray((everything.counts[:, labels > 0] >= fewest).all(axis=1))
+) -> tuple[RankedLists, int]:
+    """Lists of some runs with enough documents of each label, and how many have too few."""
+    lists = RankedLists.of(judgments, ranking.codes("stable", condensed))
+    enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
     present = np.concatenate([one.present for one in part])
-    lists = everything.take(enough)
-    found.n_left_out += int(np.count_nonzero(present & ~enough))
-    n_before = (len(found.tags) - len(part)) * len(pool.qrels.queries)
-    found.query.append(n_before + lists.query)
-    found.ranks.append(lists.sizes)
-    shape = (len(lists.query), len(metrics))
-    values, errors = np.empty(shape), np.empty((*shape, len(rel)))
-    converged = np.empty(shape, np.bool_)
-    for m, (name, one) in enumerate(metrics.items()):
-        plan = one.bind(judgments, max_grade=max_grade)
-        values[:, m] = plan.values(ranking)[lists.query]
-        inferred = Expectation.of(plan, ranking, lists).infer(values[:, m])
-        errors[:, m] = lists.errors(inferred.p, rel)
-        converged[:, m] = inferred.converged
-        defined = ~np.isnan(values[:, m])
-        errors[~defined, m] = np.nan
-        yield name, f"{int(defined.sum())} lists"
-    found.values.append(values)
-    found.errors.append(errors)
-    found.converged.append(converged)
-    found.uninformed.append(lists.errors(lists.evenly(), rel))
+    return lists.take(enough), int(np.count_nonzero(present & ~enough))
+
+
+def _infer(
+    plan: Plan, ranking: CutRanking, lists: RankedLists, rel: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Value, errors and convergence of each list."""
+    values = plan.values(ranking)[lists.query]
+    inferred = Expectation.of(plan, ranking, lists).infer(values)
+    errors = lists.errors(inferred.p, rel)
+    errors[np.isnan(values)] = np.nan
+    return values, errors, inferred.converged
