@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,7 +141,7 @@ class _Lots:
 def _lots(qrels: Qrels, seed: int) -> np.ndarray:
     names = qrels.documents.names()
     lots = bytearray()
-    for query, (low, high) in enumerate(_slices(qrels.queries.indptr)):
+    for query, (low, high) in enumerate(pairwise(qrels.queries.indptr.tolist())):
         # a digest, not a generator: what is drawn for a document depends on no other document
         start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
         for name in names[low:high]:
@@ -148,10 +149,6 @@ def _lots(qrels: Qrels, seed: int) -> np.ndarray:
             lot.update(name.encode())
             lots += lot.digest()
     return np.frombuffer(bytes(lots), np.dtype("<u8"))
-
-
-def _slices(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
-    return zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -98,28 +98,25 @@ class GradeDistribution:
             If the list is another one, or holds no document of such a grade.
         """
         self._counts(rel)
-        labels = check.as_vector("grades", grades)
-        width = len(self.retrieved)
-        known = np.isin(labels, np.arange(width)).all()
-        if not known or not np.array_equal(
-            np.bincount(labels.astype(np.int64), minlength=width), self.retrieved
-        ):
+        labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
+        found = (labels[:, None] == columns).sum(axis=0)
+        if len(labels) != len(self) or not np.array_equal(found, self.retrieved):
             raise ValueError(
                 f"grades are not those of the distribution, which has {self.retrieved.tolist()} "
-                f"documents of the grades 0..{width - 1}: pass the grades of the {len(self)} ranks."
+                f"documents of the grades 0..{columns[-1]}: pass the grades of the {len(self)} "
+                "ranks."
             )
-        columns = labels.astype(np.int64)
         lists = RankedLists(
-            np.arange(float(width)),
-            np.arange(width),
-            np.array([0, len(columns)]),
+            columns.astype(np.float64),
             columns,
+            np.array([0, len(labels)]),
+            labels.astype(np.int64),
             np.zeros(1, np.int64),
         )
-        found = float(lists.errors(self.probabilities, np.array([rel]))[0, 0])
-        if np.isnan(found):
+        error = float(lists.errors(self.probabilities, np.array([rel]))[0, 0])
+        if np.isnan(error):
             raise ValueError(f"the list holds no document of grade {rel:g} or better.")
-        return found
+        return error
 
     def _counts(self, rel: float) -> np.ndarray:
         rel = check.check_rel(rel)
@@ -224,13 +221,13 @@ def maximum_entropy(
     return GradeDistribution(
         metric=one,
         value=value,
-        expected=float(found.expected[0]),
+        expected=float(found.mean[0]),
         probabilities=probabilities,
         retrieved=inside,
         relevant=np.concatenate((inside[:1], known)),
         entropy=float(found.entropy[0]),
         n_steps=int(found.steps[0]),
-        converged=bool(found.converged[0]),
+        converged=bool(found.done[0]),
     )
 
 

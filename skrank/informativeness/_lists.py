@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,17 +114,6 @@ class RankedLists:
 
 
 @dataclass(frozen=True, eq=False)
-class Inferred:
-    """Distributions of grades over the ranks of some lists; see `GradeDistribution`."""
-
-    p: np.ndarray
-    expected: np.ndarray
-    entropy: np.ndarray
-    steps: np.ndarray
-    converged: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class Expectation:
     """A metric as ``shift + slope * sum`` of a quadratic form in the distribution of grades.
 
@@ -203,22 +192,21 @@ class Expectation:
         both = np.sort([self.shift + self.slope * end for end in self.ends()], axis=0)
         return both[0], both[1]
 
-    def infer(self, values: np.ndarray) -> Inferred:
-        """The most random distributions that give the metric these values."""
+    def infer(self, values: np.ndarray) -> Distributions:
+        """The most random distributions that give the metric these values, which `mean` holds."""
         from skrank._kernels import entropy
 
         n_lists, (low, high) = len(values), self.ends()
-        found = Inferred(
+        found = Distributions(
             np.empty((int(self.lists.indptr[-1]), len(self.gain))),
             np.empty(n_lists),
             np.empty(n_lists),
             np.empty(n_lists, np.int64),
             np.empty(n_lists, np.bool_),
         )
-        out = Distributions(*(getattr(found, field.name) for field in fields(found)))
         target = self._sums(values)
-        run_chunks(entropy.infer, self.lists.indptr, self._graded(), target, low, high, out)
-        return replace(found, expected=self.shift + self.slope * found.expected)
+        run_chunks(entropy.infer, self.lists.indptr, self._graded(), target, low, high, found)
+        return found._replace(mean=self.shift + self.slope * found.mean)
 
 
 def _not_quadratic(metric: Definition) -> TypeError:

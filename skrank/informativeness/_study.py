@@ -350,4 +350,4 @@ def _infer(
     inferred = Expectation.of(plan, ranking, lists).infer(values)
     errors = lists.errors(inferred.p, rel)
     errors[np.isnan(values)] = np.nan
-    return values, errors, inferred.converged
+    return values, errors, inferred.done

@@ -257,9 +257,7 @@ def max_t(
     seed = check.check_random_state(random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     most = _most_extreme(chosen, n_resamples, seed)
-    mean, t, error = chosen.measure(
-        lambda z, w: tuple(student_t(z, w)[place] for place in (0, 2, 1)), 3
-    )
+    mean, error, t, _ = chosen.measure(student_t, 4)
     share = 1 - np.searchsorted(most, np.abs(t) * EQUAL, side="left") / len(most)
     critical = _critical(most, alpha, n_resamples)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)

@@ -104,12 +104,7 @@ def equivalence_test(
     alpha = check.check_number("alpha", alpha, 0, 0.5, open_low=True)
     low, high = check.check_margin("margin", margin)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-
-    def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
-        mean, error, _, freedom = student_t(z, w)
-        return mean, error, freedom
-
-    mean, error, freedom = chosen.measure(block, 3)
+    mean, error, _, freedom = chosen.measure(student_t, 4)
     p_lower = scipy.stats.t.sf(ratio(mean - low, error), freedom)
     p_upper = scipy.stats.t.cdf(ratio(mean - high, error), freedom)
     half = scipy.stats.t.isf(alpha, freedom) * error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.stats
@@ -75,10 +76,7 @@ def t_interval(
     (0.5, 0.18, 0.82)
     """
     confidence = check.check_share("confidence", confidence)
-
-    def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        return _t_bounds(z, w, confidence)
-
+    interval = partial(_t_bounds, confidence=confidence)
     return intervals_by_column(values, weights, confidence, interval)
 
 

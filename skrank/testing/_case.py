@@ -57,15 +57,9 @@ class Case:
         definition = self.definition
         if "max_grade" in inspect.signature(definition).parameters:
             definition = partial(definition, max_grade=data.max_grade)
-        return literal_values(stable if self.metric.strict else tie_expectation, definition, data)
-
-
-def literal_values(
-    how: Callable[..., float | None], definition: Literal, data: ScoredLists, *more: Any
-) -> np.ndarray:
-    """``how(definition, scores, labels, *more)`` of each query, NaN where it is not defined."""
-    values = [how(definition, scores, labels, *more) for scores, labels in data.queries()]
-    return np.array([np.nan if value is None else value for value in values])
+        how = stable if self.metric.strict else tie_expectation
+        values = [how(definition, scores, labels) for scores, labels in data.queries()]
+        return np.array([np.nan if value is None else value for value in values])
 
 
 def per_query(metric: Metric, data: ScoredLists) -> np.ndarray:

@@ -44,11 +44,6 @@ class ScoredLists:
         return iter((self.relevance, self.scores, self.groups))
 
     @property
-    def relevance_and_scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """What a metric is called with, but for the groups."""
-        return self.relevance, self.scores
-
-    @property
     def max_grade(self) -> int:
         """Highest label, rounded up, at least 1."""
         return max(1, math.ceil(np.nanmax(self.relevance, initial=0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -91,34 +92,19 @@ def scorers_measure_it(case: Case) -> None:
 
 def eval_metrics_of_lightgbm_measure_it(case: Case) -> None:
     """LightGBM's eval metric gives its value."""
-    data, sizes, _ = _for_boosters("lightgbm")
-    from skrank.lightgbm import eval_metric
-
+    adapter, data, dataset = _in_booster("lightgbm")
     on = case.settled.on_scale(data.max_grade)
-    dataset = _dataset(data, sizes)
-    name, value, better = eval_metric(on)(data.scores, dataset)
-    close(value, on(*data.relevance_and_scores, groups=data.groups))
+    name, value, better = adapter.eval_metric(on)(data.scores, dataset)
+    close(value, on(data.relevance, data.scores, groups=data.groups))
     hold((name, better) == (str(on), on.greater_is_better), f"it is called {name}")
 
 
 def eval_metrics_of_xgboost_measure_it(case: Case) -> None:
     """XGBoost's eval metric gives its value."""
-    data, _, numbers = _for_boosters("xgboost")
-    from skrank.xgboost import eval_metric
-
+    adapter, data, matrix = _in_booster("xgboost")
     on = case.settled.on_scale(data.max_grade)
-    _, value = eval_metric(on)(data.scores, _matrix(data, numbers))
-    close(value, on(*data.relevance_and_scores, groups=data.groups))
-
-
-def _for_boosters(name: str) -> tuple[ScoredLists, np.ndarray, np.ndarray]:
-    """Lists as boosters take them: sizes and numbers of queries."""
-    if find_spec(name) is None:
-        raise Inapplicable(f"{name} is not installed")
-    data = judged_lists(23)
-    numbers = np.unique(data.groups, return_inverse=True)[1]
-    numbers = np.cumsum(np.diff(numbers, prepend=numbers[0]) != 0)
-    return data, np.bincount(numbers), numbers
+    _, value = adapter.eval_metric(on)(data.scores, matrix)
+    close(value, on(data.relevance, data.scores, groups=data.groups))
 
 
 def boosters_train_on_it(objective: Objective) -> None:
@@ -126,41 +112,31 @@ def boosters_train_on_it(objective: Objective) -> None:
     tried = 0
     for name, factor in (("lightgbm", 1), ("xgboost", 2)):
         try:
-            data, sizes, numbers = _for_boosters(name)
+            adapter, data, native = _in_booster(name)
         except Inapplicable:
             continue
         tried += 1
-        found = _gradients_in(name, objective, data, sizes, numbers)
-        grad, hess = objective(*data.relevance_and_scores, groups=data.groups)
+        found = adapter.objective(objective)(data.scores, native)
+        grad, hess = objective(data.relevance, data.scores, groups=data.groups)
         for one, expected in zip(found, (grad, factor * hess), strict=True):
             assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
     if not tried:
         raise Inapplicable("no booster is installed")
 
 
-def _gradients_in(
-    name: str, objective: Objective, data: ScoredLists, sizes: np.ndarray, numbers: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    if name == "lightgbm":
-        import skrank.lightgbm
-
-        return skrank.lightgbm.objective(objective)(data.scores, _dataset(data, sizes))
-    import skrank.xgboost
-
-    return skrank.xgboost.objective(objective)(data.scores, _matrix(data, numbers))
-
-
-def _dataset(data: ScoredLists, sizes: np.ndarray) -> Any:
-    import lightgbm
-
-    nothing, quiet = np.zeros((len(data.scores), 1)), {"verbose": -1}
-    return lightgbm.Dataset(nothing, data.relevance, group=sizes, params=quiet).construct()
-
-
-def _matrix(data: ScoredLists, numbers: np.ndarray) -> Any:
-    import xgboost
-
-    return xgboost.DMatrix(np.zeros((len(data.scores), 1)), data.relevance, qid=numbers)
+def _in_booster(name: str) -> tuple[Any, ScoredLists, Any]:
+    """What skrank has for a booster, lists, and these as the booster takes them."""
+    if find_spec(name) is None:
+        raise Inapplicable(f"{name} is not installed")
+    booster, data = import_module(name), judged_lists(23)
+    features, starts = np.zeros((len(data.scores), 1)), data.groups[1:] != data.groups[:-1]
+    qid = np.concatenate([[0], np.cumsum(starts)])
+    if name == "xgboost":
+        native = booster.DMatrix(features, data.relevance, qid=qid)
+    else:
+        sizes, quiet = np.bincount(qid), {"verbose": -1}
+        native = booster.Dataset(features, data.relevance, group=sizes, params=quiet).construct()
+    return import_module(f"skrank.{name}"), data, native
 
 
 USE = [
