@@ -12,6 +12,7 @@ import warnings
 import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 
@@ -30,13 +31,19 @@ class _Sealed(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """What numba keeps of one function; reading and writing never fail."""
+    """What numba keeps of one function; reading and writing never fail.
+
+    Before numba reads machine code, it imports all that its compiler may need, SciPy included:
+    several times what reading takes. Here it waits until there is something to compile.
+    """
 
     _impl_class = _Sealed
 
     def load_overload(self, sig, target_context):
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)  # allocates the arrays that are made in loops
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # of unpickling what is damaged, which may be anything
             self._forget()
             return None
