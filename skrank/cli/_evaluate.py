@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
-from skrank.cli._page import CURVE, page
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
 from skrank.trec._measure import MISSING_CHOICES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _EXAMPLES = """\
 examples:
@@ -173,7 +169,7 @@ def _grade(text: str) -> int:
 def _names(arguments: argparse.Namespace) -> list[str]:
     """The metrics that are asked for, with the prefix of --names."""
     if arguments.view == "curve":
-        return list(CURVE)
+        return _curve()
     peer = arguments.names
     usual = ["official"] if peer in ("trec_eval", "trec_eval10") else DEFAULT_METRICS
     named = arguments.metrics or list(usual)
@@ -187,6 +183,13 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     return named
 
 
+def _curve() -> list[str]:
+    """Names of the metrics that the curve is made of."""
+    from skrank.cli._page import CURVE
+
+    return list(CURVE)
+
+
 def _run(arguments: argparse.Namespace) -> str:
     runs = [*([arguments.first] if "first" in arguments else []), *arguments.runs]
     if arguments.view == "compare" and len(runs) < 2:
@@ -194,16 +197,18 @@ def _run(arguments: argparse.Namespace) -> str:
     arguments.names = getattr(arguments, "names", None)
     names = _names(arguments)
     if arguments.format == "html":
+        from skrank.cli._page import page
+
         shown = [column for name in names for column in columns(name)]
-        report = _report(arguments, runs, [*names, *(one for one in CURVE if one not in shown)])
+        report = _report(arguments, runs, [*names, *(one for one in _curve() if one not in shown)])
         text = page(report, shown, _short(shown, arguments.names))
     else:
         report = _report(arguments, runs, names)
         if arguments.format == "trec_eval":
             text = _output.trec_eval(report, arguments.view)
         else:
-            frame = _sorted(_frame(report, arguments), arguments.sort)
-            text = _output.TABLES[arguments.format](frame)
+            table = _sorted(_table(report, arguments), arguments.sort)
+            text = _output.TABLES[arguments.format](table)
     return _output.delivered(text, arguments.output)
 
 
@@ -232,26 +237,37 @@ def _short(names: Iterable[str], peer: str | None) -> dict[str, str]:
     return {name: name.removeprefix(f"{peer}:") for name in names} if peer else {}
 
 
-def _frame(report: trec.TrecReport, arguments: argparse.Namespace) -> pd.DataFrame:
-    """The rows that are asked for."""
-    short = _short(report.mean.columns, arguments.names)
-    if arguments.view == "compare":
-        return report.compare().to_frame().replace({"metric": short})
-    if arguments.view == "intervals":
-        return report.intervals().reset_index().replace({"metric": short})
+def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Columns:
+    """The table that is asked for."""
+    short = _short(report.metrics, arguments.names)
+    if arguments.view in ("compare", "intervals"):
+        tests = arguments.view == "compare"
+        frame = report.compare().to_frame() if tests else report.intervals().reset_index()
+        return frame.replace({"metric": short}).to_dict("list")
+    names, found = report.names, report.found
     if arguments.view == "curve":
-        curves = report.mean.set_axis(list(ELEVEN_LEVELS), axis=1).rename_axis(columns="recall")
-        return curves.T.reset_index().rename_axis(columns=None)
-    frame = report.per_query if arguments.view == "per_query" else report.to_frame()
-    return frame.rename(columns=short).reset_index()
+        if "recall" in names:
+            raise ValueError("a run is called 'recall', as the column of the levels: rename it.")
+        return {"recall": ELEVEN_LEVELS, **dict(zip(names, found.mean.tolist(), strict=True))}
+    shown = [short.get(name, name) for name in report.metrics]
+    if arguments.view == "per_query":
+        queries = report.queries.tolist()
+        values = found.values.reshape(-1, len(shown)).T.tolist()
+        cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
+        return cells | dict(zip(shown, values, strict=True))
+    facts = {name: [one[name] for one in found.facts] for name in found.facts[0]}
+    return {"run": names, **dict(zip(shown, found.mean.T.tolist(), strict=True)), **facts}
 
 
-def _sorted(frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
-    if column is None:
-        return frame
-    if column not in frame:
-        raise ValueError(f"--sort {column}: the columns are {', '.join(map(str, frame.columns))}.")
-    return frame.sort_values(column, ascending=False, kind="stable")
+def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:
+    """The rows from the highest of a column to the lowest; NaN, which is neither, stands last."""
+    if name is None:
+        return columns
+    if name not in columns:
+        raise ValueError(f"--sort {name}: the columns are {', '.join(columns)}.")
+    key: Sequence[Any] = columns[name]
+    rows = sorted(range(len(key)), key=lambda row: (key[row] == key[row], key[row]), reverse=True)
+    return {name: [column[row] for row in rows] for name, column in columns.items()}
 
 
 def _source(argument: str) -> object:

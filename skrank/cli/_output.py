@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from skrank.trec import TrecReport
 
+Columns = Mapping[str, Sequence[object]]  # of a table: all as long as each other
 
-def _table(frame: pd.DataFrame) -> str:
-    return frame.to_string(index=False, float_format="{:.4f}".format)
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    return frame.to_csv(index=False).rstrip("\n")
+_ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})  # one line is one row
 
 
-def _json(frame: pd.DataFrame) -> str:
+def _is_nan(cell: object) -> bool:
+    return isinstance(cell, float) and math.isnan(cell)
+
+
+def _table(columns: Columns) -> str:
+    cells = [[name, *map(_cell, column)] for name, column in columns.items()]
+    widths = [max(map(len, column)) for column in cells]
+    rows = zip(*cells, strict=True)
+    return "\n".join("  ".join(map(str.rjust, row, widths)) for row in rows)
+
+
+def _cell(cell: object) -> str:
+    if _is_nan(cell):
+        return "NaN"
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell).translate(_ESCAPED)
+
+
+def _csv(columns: Columns) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow("" if _is_nan(cell) else cell for cell in row)
+    return text.getvalue().rstrip("\n")
+
+
+def _json(columns: Columns) -> str:
     """A list of rows; NaN, which JSON does not have, becomes null."""
     rows = [
-        {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
-        for row in frame.to_dict("records")
+        {name: None if _is_nan(cell) else cell for name, cell in zip(columns, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
     ]
     return json.dumps(rows, indent=1)
 

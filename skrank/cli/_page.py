@@ -140,13 +140,8 @@ def page(report: TrecReport, shown: Sequence[str], short: dict[str, str]) -> str
 
 def _comparison(report: TrecReport, shown: Sequence[str]) -> tuple[Comparison | None, str]:
     """The comparison of the runs; where there is none, why."""
-    import dataclasses
-
-    one = dataclasses.replace(
-        report, per_query=report.per_query[list(shown)], mean=report.mean[list(shown)]
-    )
     try:
-        return one.compare(), ""
+        return report.only(shown).compare(), ""
     except ValueError as error:
         return None, f"Differences are not tested: {error}"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank import _progress
 from skrank import _validation as check
+from skrank._engine.cached import cached_property
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels
@@ -32,32 +32,99 @@ if TYPE_CHECKING:
     from skrank.evaluation._compare import Comparison
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class TrecReport:
     """What `evaluate` found.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the runs.
+    queries : ndarray of shape (n_queries,)
+        Ids of the queries of the qrels.
+    metrics : list of str
+        What the columns are called.
+    found : Measured
+        Values in arrays. The tables below are made of them when they are first asked for.
 
     Attributes
     ----------
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
-        Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
-        run lacks under ``missing="skip"``.
     mean : DataFrame of shape (n_runs, n_metrics), indexed by run
-        Mean over queries of each metric, as its `empty` and `average` say.
     runs : DataFrame of shape (n_runs, 5), indexed by run
-        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
-        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share
-        of these documents.
     empty : Series of shape (n_metrics,)
-        Number of queries of the qrels without a relevant document, by metric.
     weights : DataFrame of the shape and index of `per_query`
-        Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
-    per_query: pd.DataFrame
-    mean: pd.DataFrame
-    runs: pd.DataFrame
-    empty: pd.Series
-    weights: pd.DataFrame
+    def __init__(
+        self, names: list[str], queries: np.ndarray, metrics: list[str], found: Measured
+    ) -> None:
+        self.names, self.queries, self.metrics, self.found = names, queries, metrics, found
+
+    @cached_property
+    def per_query(self) -> pd.DataFrame:
+        """Value of each query of the qrels.
+
+        NaN where a metric is not defined, and for queries that a run lacks under
+        ``missing="skip"``.
+        """
+        return self._of_queries(self.found.values)
+
+    @cached_property
+    def weights(self) -> pd.DataFrame:
+        """Weight of each query in the mean of each metric; 0 where it does not count."""
+        return self._of_queries(self.found.weights)
+
+    def _of_queries(self, cube: np.ndarray) -> pd.DataFrame:
+        import pandas as pd
+
+        cells = pd.MultiIndex.from_product([self.names, self.queries], names=["run", "qid"])
+        return pd.DataFrame(cube.reshape(-1, len(self.metrics)), index=cells, columns=self.metrics)
+
+    @cached_property
+    def mean(self) -> pd.DataFrame:
+        """Mean over queries of each metric, as its `empty` and `average` say."""
+        import pandas as pd
+
+        return pd.DataFrame(self.found.mean, self._runs(), self.metrics)
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """What each run holds.
+
+        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
+        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share of
+        these documents.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.found.facts, index=self._runs())
+
+    def _runs(self) -> pd.Index:
+        import pandas as pd
+
+        return pd.Index(self.names, name="run")
+
+    @cached_property
+    def empty(self) -> pd.Series:
+        """Number of queries of the qrels without a relevant document, by metric."""
+        import pandas as pd
+
+        return pd.Series(self.found.empty, self.metrics, name="empty")
+
+    def only(self, metrics: Sequence[str]) -> TrecReport:
+        """The report of some of the metrics.
+
+        Parameters
+        ----------
+        metrics : sequence of str
+            Names of columns.
+
+        Returns
+        -------
+        TrecReport
+        """
+        places = [self.metrics.index(name) for name in metrics]
+        return TrecReport(self.names, self.queries, list(metrics), self.found.only(places))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the means, and what `runs` says.
@@ -254,7 +321,7 @@ def evaluate(
             job = Job(pool, list(chosen.values()), missing, top, rows, bar)
             found = together(job.measure(sources))
     warn_missing(found.lacks)
-    return _report(pool.qrels.queries.ids, sources.names(found.tags), list(chosen), found)
+    return TrecReport(sources.names(found.tags), pool.qrels.queries.ids, list(chosen), found)
 
 
 def _changed(one: Metric, given: dict[str, Any]) -> Metric:
@@ -263,21 +330,3 @@ def _changed(one: Metric, given: dict[str, Any]) -> Metric:
     if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
         known.discard("rel")
     return dataclasses.replace(one, **{key: given[key] for key in given if key in known})
-
-
-def _report(ids: np.ndarray, names: list[str], columns: list[str], found: Measured) -> TrecReport:
-    import pandas as pd
-
-    index = pd.Index(names, name="run")
-    cells = pd.MultiIndex.from_product([names, ids], names=["run", "qid"])
-    values, weights = (
-        pd.DataFrame(cube.reshape(-1, len(columns)), index=cells, columns=columns)
-        for cube in (found.values, found.weights)
-    )
-    return TrecReport(
-        per_query=values,
-        mean=pd.DataFrame(found.mean, index, columns),
-        runs=pd.DataFrame(found.facts, index=index),
-        empty=pd.Series(found.empty, columns, name="empty"),
-        weights=weights,
-    )

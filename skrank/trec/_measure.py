@@ -7,7 +7,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -187,6 +187,16 @@ class Measured:
     empty: np.ndarray
     facts: list[dict[str, float]]
     lacks: list[str]
+
+    def only(self, metrics: list[int]) -> Measured:
+        """Some of the metrics, by their places."""
+        return replace(
+            self,
+            values=self.values[..., metrics],
+            weights=self.weights[..., metrics],
+            mean=self.mean[:, metrics],
+            empty=self.empty[metrics],
+        )
 
 
 def values_of(

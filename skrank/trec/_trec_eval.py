@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from skrank import _validation as check
 from skrank._engine.names import columns
 from skrank._engine.peer_names import TREC_EVAL, split_prefix, split_trec
@@ -33,25 +35,27 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     P_5                   	all	0.2000
     """
     check.check_result("report", report, TrecReport, "trec.evaluate")
-    names = sorted(report.mean.columns, key=_place)
+    names = sorted(report.metrics, key=_place)
+    place = {name: report.metrics.index(name) for name in names}
     counts = {name: next(iter(columns(name).values())).average == "sum" for name in names}
     shown = {name: _printed(split_prefix(name)[1]) for name in names}
-    means_only = {name for name in names if shown[name].startswith(("gm_", "num_q"))}
+    by_query = [name for name in names if not shown[name].startswith(("gm_", "num_q"))]
+    found = report.found
     lines = []
-    for run in report.mean.index:
+    for run, values, weights, mean in zip(
+        report.names, found.values, found.weights, found.mean, strict=True
+    ):
         if per_query:
-            values, weights = report.per_query.loc[run], report.weights.loc[run]
-            for query in sorted(values.index[(weights > 0).any(axis=1)]):
+            counted = np.flatnonzero((weights > 0).any(axis=1)).tolist()
+            for row in sorted(counted, key=report.queries.__getitem__):
+                query, its_values = report.queries[row], values[row]
                 lines += [
-                    _line(shown[name], query, values.at[query, name], counts[name])
-                    for name in names
-                    if name not in means_only
+                    _line(shown[name], query, its_values[place[name]], counts[name])
+                    for name in by_query
                 ]
-        if len(report.mean) > 1 or "num_q" in shown.values():
+        if len(report.names) > 1 or "num_q" in shown.values():
             lines.append(f"{'runid':<22}\tall\t{run}")
-        lines += [
-            _line(shown[name], "all", report.mean.at[run, name], counts[name]) for name in names
-        ]
+        lines += [_line(shown[name], "all", mean[place[name]], counts[name]) for name in names]
     return "\n".join(lines)
 
 
