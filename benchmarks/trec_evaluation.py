@@ -2,9 +2,13 @@
 
 Usage: python benchmarks/trec_evaluation.py QRELS RUN...
 
-Both evaluate the same ten metrics of the same files, from the files and from memory.
+Both evaluate the same ten metrics of the same files, from the files and from memory. Then the first
+run is evaluated by a process of its own: the command of skrank, whose loops are compiled, and a
+script around pytrec_eval, from the start of Python to the last line.
 """
 
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -47,6 +51,7 @@ def main(qrels: str, *runs: str) -> None:
     print(f"{len(runs)} runs, {n_rows} rows, {len(METRICS)} metrics; best of {REPEATS}, seconds")
     print(f"largest difference of a mean: {np.abs(ours - theirs).max():.1e}")
     show(found)
+    show_processes(qrels, runs[0])
 
 
 def in_a_process(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -104,6 +109,42 @@ def show(seconds: dict[str, np.ndarray]) -> None:
     for name, (total, evaluating) in seconds.items():
         ratio = seconds["pytrec_eval"] / (total, evaluating)
         print(f"{name:<20}{total:>12.3f}{ratio[0]:>8.1f}{evaluating:>14.3f}{ratio[1]:>8.1f}")
+
+
+SCRIPT = f"""
+import sys
+import pytrec_eval
+with open(sys.argv[1]) as file:
+    evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), {ASKED})
+with open(sys.argv[2]) as file:
+    values = list(evaluator.evaluate(pytrec_eval.parse_run(file)).values())
+for name in {list(METRICS)}:
+    print(name, sum(value[name] for value in values) / len(values))
+"""
+
+
+def show_processes(qrels: str, run: str) -> None:
+    """The processor time of whole processes, in turn."""
+    asked = [part for name in METRICS.values() for part in ("-m", name)]
+    commands = {
+        "pytrec_eval": [sys.executable, "-c", SCRIPT, qrels, run],
+        "skrank evaluate": [sys.executable, "-m", "skrank", "evaluate", qrels, run, *asked],
+    }
+    taken: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(2 * REPEATS):
+        for name, command in commands.items():
+            taken[name].append(processor_seconds(command))
+    print("whole processes on one run, processor time")
+    for name, times in taken.items():
+        ratio = min(times) / min(taken["pytrec_eval"])
+        print(f"{name:<20}{min(times):>12.3f}{ratio:>8.1f} x pytrec_eval")
+
+
+def processor_seconds(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 if __name__ == "__main__":

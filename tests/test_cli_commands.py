@@ -1,6 +1,7 @@
 """Commands beside evaluate, names of other tools, and where the output goes."""
 
 import io
+import json
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 
 from skrank.cli import COMMANDS, INTERRUPTED, main
-from skrank.cli._output import delivered
+from skrank.cli._output import TABLES, delivered
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n"
 RUNS = {
@@ -54,6 +55,13 @@ def test_compare_is_evaluate_compare(capsys, files):
         main(["compare", *files[:2]])
 
 
+def test_a_run_called_as_the_column_of_a_curve(capsys, files):
+    Path("bm25").write_text(RUNS["bm25"].replace("bm25", "recall"))
+    status, _, err = run(capsys, "curve", *files)
+    assert status == 1
+    assert "a run is called 'recall'" in err
+
+
 def test_curve(capsys, files):
     frame = csv(capsys, "curve", *files)
     assert list(frame) == ["recall", "bm25", "dense"]
@@ -80,9 +88,43 @@ def test_a_wrong_name_is_wrong_usage(capsys, files):
     assert "did you mean 'map'" in capsys.readouterr().err
 
 
+def test_cells_of_a_table():
+    nan = float("nan")
+    columns = {
+        "run": ["a\nb", "c,d"],
+        "ap": [nan, 0.25],
+        "documents": [7, 1000],
+        "sure": [True, None],
+    }
+    assert TABLES["table"](columns).split("\n") == [
+        " run      ap  documents  sure",
+        "a\\nb     NaN          7  True",
+        " c,d  0.2500       1000  None",
+    ]
+    assert TABLES["csv"](columns).split("\n") == [
+        "run,ap,documents,sure",
+        '"a',
+        'b",,7,True',
+        '"c,d",0.25,1000,',
+    ]
+    assert json.loads(TABLES["json"](columns))[0] == {
+        "run": "a\nb",
+        "ap": None,
+        "documents": 7,
+        "sure": True,
+    }
+
+
 def test_sort(capsys, files):
     frame = csv(capsys, "evaluate", *files[::-1][-1:], "dense", "bm25", "-m", "ap", "--sort", "ap")
     assert frame.run.tolist() == ["bm25", "dense"]
+    rows = [*files, "-m", "ap", "--missing", "skip", "--empty", "nan", "-q", "--sort", "ap"]
+    values = csv(capsys, "evaluate", *rows).ap
+    assert values.tolist() == sorted(values, reverse=True)
+    Path("qrels").write_text(QRELS.replace("2 0 a 1", "2 0 a 0"))
+    values = csv(capsys, "evaluate", *rows).ap  # those that are not defined stand last
+    assert values.isna().tolist() == [False] * 4 + [True] * 2
+    assert values[:4].tolist() == sorted(values[:4], reverse=True)
     status, _, err = run(capsys, "evaluate", *files, "-m", "ap", "--sort", "map")
     assert status == 1
     assert "--sort map: the columns are run, ap, queries" in err
@@ -197,9 +239,11 @@ def test_help_names_every_command(capsys):
     [
         (["--help"], ["numpy", "numba", "scipy", "pandas", "sklearn"]),
         (["metrics"], ["numba", "scipy", "pandas", "sklearn"]),
+        (["evaluate", "qrels", "bm25"], ["pandas", "sklearn", "scipy.stats"]),
+        (["evaluate", "qrels", "bm25", "-q", "--format", "csv"], ["pandas", "sklearn"]),
     ],
 )
-def test_what_is_not_needed_is_not_imported(arguments, free):
+def test_what_is_not_needed_is_not_imported(files, arguments, free):
     code = (
         "import sys\nfrom skrank.cli import main\n"
         f"try:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
