@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class TrecReport:
     """What `evaluate` found.
 
-    Parameters
+    Attributes
     ----------
     names : list of str
         Of the runs.
@@ -44,15 +44,20 @@ class TrecReport:
     metrics : list of str
         What the columns are called.
     found : Measured
-        Values in arrays. The tables below are made of them when they are first asked for.
-
-    Attributes
-    ----------
+        Values in arrays, of which the tables are made when they are first asked for.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
+        Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
+        run lacks under ``missing="skip"``.
     mean : DataFrame of shape (n_runs, n_metrics), indexed by run
+        Mean over queries of each metric, as its `empty` and `average` say.
     runs : DataFrame of shape (n_runs, 5), indexed by run
+        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
+        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share
+        of these documents.
     empty : Series of shape (n_metrics,)
+        Number of queries of the qrels without a relevant document, by metric.
     weights : DataFrame of the shape and index of `per_query`
+        Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
     def __init__(
@@ -62,16 +67,12 @@ class TrecReport:
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
-        """Value of each query of the qrels.
-
-        NaN where a metric is not defined, and for queries that a run lacks under
-        ``missing="skip"``.
-        """
+        """Value of each query."""
         return self._of_queries(self.found.values)
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        """Weight of each query in the mean of each metric; 0 where it does not count."""
+        """Weight of each query in the means."""
         return self._of_queries(self.found.weights)
 
     def _of_queries(self, cube: np.ndarray) -> pd.DataFrame:
@@ -82,19 +83,14 @@ class TrecReport:
 
     @cached_property
     def mean(self) -> pd.DataFrame:
-        """Mean over queries of each metric, as its `empty` and `average` say."""
+        """Mean over queries of each metric."""
         import pandas as pd
 
         return pd.DataFrame(self.found.mean, self._runs(), self.metrics)
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """What each run holds.
-
-        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
-        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share of
-        these documents.
-        """
+        """What each run holds."""
         import pandas as pd
 
         return pd.DataFrame(self.found.facts, index=self._runs())
@@ -106,7 +102,7 @@ class TrecReport:
 
     @cached_property
     def empty(self) -> pd.Series:
-        """Number of queries of the qrels without a relevant document, by metric."""
+        """Number of queries without a relevant document."""
         import pandas as pd
 
         return pd.Series(self.found.empty, self.metrics, name="empty")
