@@ -9,9 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_consistent_length
 
+from skrank._engine.groups import require_groups
 from skrank._typing import Table
 from skrank.metrics import Metric
+from skrank.rankers._rows import Part, Rows
 from skrank.scoring import scorer
 
 
@@ -23,6 +26,7 @@ class Ranker(BaseEstimator, ABC):
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
     scoring: str | Metric
+    unjudged: str
 
     def score(
         self,
@@ -49,6 +53,21 @@ class Ranker(BaseEstimator, ABC):
         """
         self._checked(X)
         return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+
+    @abstractmethod
+    def _table(self, X: Table, *, reset: bool) -> Table:
+        """Features in the form that is trained on; `reset`: take note of what they are."""
+
+    def _external(
+        self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None, *, grouped: bool = True
+    ) -> Part:
+        """Rows to validate on, with their queries if these matter."""
+        check_consistent_length(X_val, y_val)
+        ids = None
+        if grouped:
+            ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
+        table = self._table(X_val, reset=False)
+        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
 
     @abstractmethod
     def _checked(self, X: Table) -> Table:

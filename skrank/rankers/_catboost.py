@@ -9,26 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
-from skrank._typing import Estimator, Options, Reduced
+from skrank._typing import Options, Reduced
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, Log, started
 
 _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
 
 
-def fit_catboost(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    *,
-    ranks: bool = False,
-) -> Fitted:
+def fit_catboost(job: Job[Part], *, ranks: bool = False) -> Fitted:
     """Train a CatBoost estimator; for `ranks`, on queries."""
+    estimator, train, valid, task, params = started(job, "baseline")
     followed = None
-    train, valid = started(train, valid, "baseline", params)
     if valid is not None:
         params["eval_set"] = import_booster("catboost").Pool(
             valid.X,

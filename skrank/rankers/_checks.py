@@ -50,7 +50,8 @@ def check_parameters(
             "regressors of LightGBM, XGBoost and CatBoost."
         )
     check_start(ranker, backend)
-    if not backend.validates and (X_val is not None or ranker.validation_fraction is not None):
+    validates = X_val is not None or ranker.validation_fraction is not None
+    if validates and not backend.validates:
         raise ValueError(
             f"{name} cannot validate while it trains: each machine would measure its own queries, "
             "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
@@ -58,28 +59,19 @@ def check_parameters(
         )
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or none.")
-    if ranker.validation_fraction is not None:
-        check.check_share(
-            "validation_fraction", ranker.validation_fraction, ": it leaves nothing to train on"
-        )
-        if X_val is not None:
-            raise ValueError("there are X_val and validation_fraction: set one of the two.")
-    if backend.rounds is None and (X_val is not None or ranker.validation_fraction is not None):
+    if X_val is not None and ranker.validation_fraction is not None:
+        raise ValueError("there are X_val and validation_fraction: set one of the two.")
+    if validates and backend.rounds is None:
         raise ValueError(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
             "validation_fraction and X_val unset."
         )
-    if backend.rounds in (
-        "n_estimators",
-        "iterations",
-    ):
+    if backend.rounds in ("n_estimators", "iterations"):
         _check_patience(ranker.estimator)
     if ranker.early_stopping_rounds is not None:
         _check_rounds(ranker.early_stopping_rounds)
-        if X_val is not None or ranker.validation_fraction is not None:
+        if validates:
             _check_not_dart(ranker.estimator)
-    if ranker.max_queries is not None:
-        check.check_count("max_queries", ranker.max_queries, "training queries to use")
 
 
 def _check_rounds(rounds: object) -> None:
@@ -122,14 +114,9 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
     """Warn of parameters of early stopping that have no effect, for nothing is validated on."""
     if validates:
         return
-    given = [
-        name
-        for name, unused in (
-            ("eval_metric", ranker.eval_metric is None),
-            ("early_stopping_rounds", ranker.early_stopping_rounds in (None, "auto")),
-        )
-        if not unused
-    ]
+    given = [] if ranker.eval_metric is None else ["eval_metric"]
+    if ranker.early_stopping_rounds not in (None, "auto"):
+        given.append("early_stopping_rounds")
     if given:
         warnings.warn(
             f"{' and '.join(given)} of GroupedRanker without validation: training goes on to the "

@@ -12,19 +12,18 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import skrank.lightgbm
-import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.whole import highest_grade
 from skrank._typing import Estimator, Options
 from skrank.dask import Partitions, partition_queries
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut
-from skrank.rankers._xgboost import cut_to_best
+from skrank.rankers._task import Task, task_of
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job
+from skrank.rankers._xgboost import train_options, with_booster
 
 MODULES = ("lightgbm.dask", "xgboost.dask")
 
-Train = Callable[[Any, Partitions, Partitions | None, Task, Options], Fitted]
+Train = Callable[[Job[Partitions]], Fitted]
 
 
 def is_collection(X: object) -> bool:
@@ -32,10 +31,9 @@ def is_collection(X: object) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-def train_lightgbm(
-    estimator: Any, train: Partitions, valid: Partitions | None, task: Task, params: Options
-) -> Fitted:
+def train_lightgbm(job: Job[Partitions]) -> Fitted:
     """Train DaskLGBMRanker; what comes back is an LGBMRanker."""
+    estimator, train, _, task, params = job
     if task.objective is not None:
         estimator.set_params(objective=skrank.lightgbm.objective(task.objective), metric="None")
     estimator.fit(train.X, train.y, group=train.group, sample_weight=train.weight, **params)
@@ -43,49 +41,23 @@ def train_lightgbm(
     return Fitted(fitted, fitted.booster_.current_iteration())
 
 
-def train_xgboost(
-    estimator: Any, train: Partitions, valid: Partitions | None, task: Task, params: Options
-) -> Fitted:
+def train_xgboost(job: Job[Partitions]) -> Fitted:
     """Train DaskXGBRanker; what comes back is an XGBRanker. All workers stop in the same round."""
+    estimator, train, valid, task, params = job
     xgboost = import_booster("xgboost")
-    on_dask = import_booster("xgboost.dask")
     if train.weight is not None:
         raise ValueError("XGBoost takes no weights of queries on Dask: fit without sample_weight.")
     client = client_of(estimator)
-    settings = estimator.get_xgb_params()
-    settings.pop("coll_cfg", None)
-    callbacks = list(estimator.callbacks or ())
-    options: Options = {"verbose_eval": params.pop("verbose", False)} | params
-    if task.objective is not None:
-        options["obj"] = skrank.xgboost.objective(task.objective)
-    if task.metrics:
-        settings |= {"disable_default_eval_metric": 1}
-        settings.pop("eval_metric", None)
-    if valid is not None:
-        options["evals"] = [(_matrix(estimator, client, valid), VALIDATION)]
-        if task.metrics:
-            metrics = list(task.metrics.values())
-            options["custom_metric"] = skrank.xgboost.eval_metric(*metrics)
-            if task.rounds is not None:
-                callbacks.append(skrank.xgboost.early_stopping(metrics[0], rounds=task.rounds))
-        else:
-            options["early_stopping_rounds"] = task.rounds
-    found = on_dask.train(
-        client,
-        settings,
-        _matrix(estimator, client, train),
-        estimator.get_num_boosting_rounds(),
-        callbacks=callbacks,
-        **options,
-    )
+    evals = [] if valid is None else [(_matrix(estimator, client, valid), VALIDATION)]
+    options = train_options(estimator, task, evals)
+    options["params"].pop("coll_cfg", None)
+    options |= {"verbose_eval": params.pop("verbose", False)} | params
+    dtrain = _matrix(estimator, client, train)
+    found = import_booster("xgboost.dask").train(client, dtrain=dtrain, **options)
     known = xgboost.XGBRanker().get_params(deep=False)
     own = estimator.get_params(deep=False)
     fitted = xgboost.XGBRanker(**{name: own[name] for name in known if name in own})
-    fitted._Booster = found["booster"]
-    log = found["history"].get(VALIDATION, {})
-    evals = dict(zip(task.metrics or log, log.values(), strict=False))
-    fitted.evals_result_ = {"validation_0": evals}
-    return Fitted(fitted, cut_to_best(fitted), evals)
+    return with_booster(fitted, found["booster"], found["history"], task)
 
 
 def _matrix(estimator: Any, client: Any, parts: Partitions) -> Any:
@@ -103,23 +75,15 @@ def _matrix(estimator: Any, client: Any, parts: Partitions) -> Any:
 # data in memory -----------------------------------------------------------------------------------
 
 
-def _fit(
-    estimator: Any,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    *,
-    train_on: Train,
-) -> Fitted:
+def _fit(job: Job[Part], *, train_on: Train) -> Fitted:
     """Bring rows in memory to the workers, query by query, and train there."""
+    estimator, train, valid, task, params = job
     _check_positions(estimator, task)
     if valid is not None and task.metrics:
         HeldOut(valid, task.metrics)  # raises if they cannot be measured
     client = client_of(estimator)
-    parts = [None if one is None else _partitions(one, client) for one in (train, valid)]
-    assert parts[0] is not None
-    return train_on(estimator, parts[0], parts[1], task, params)
+    there = None if valid is None else _partitions(valid, client)
+    return train_on(Job(estimator, _partitions(train, client), there, task, params))
 
 
 def _partitions(part: Part, client: Any) -> Partitions:
@@ -138,8 +102,12 @@ def client_of(estimator: Any) -> Any:
     """The client that an estimator has, or the current one."""
     from distributed import get_client
 
-    own = vars(estimator)
-    return own.get("client") or own.get("_client") or get_client()
+    return _own_client(estimator) or get_client()
+
+
+def _own_client(estimator: Any) -> Any:
+    own = getattr(estimator, "__dict__", {})
+    return own.get("client") or own.get("_client")
 
 
 LIGHTGBM = Backend(
@@ -203,10 +171,10 @@ def fit_collections(
     valid = None if validation[0] is None else partition_queries(*validation, client=client)
     tops = dask.compute(*(one.y.max() for one in (train, valid) if one is not None))
     max_grade = highest_grade(np.array(tops))
-    task = ranker._task(backend).on_scale(max_grade)
+    task = task_of(ranker, trains_objective=backend.trains_objective).on_scale(max_grade)
     _check_positions(estimator, task)
     train_on = train_lightgbm if backend is LIGHTGBM else train_xgboost
-    return train_on(made, train, valid, task, params), max_grade
+    return train_on(Job(made, train, valid, task, params)), max_grade
 
 
 def _check_positions(estimator: Any, task: Task) -> None:
@@ -253,29 +221,13 @@ def _series(X: Any, ranker: Any) -> Any:
 # clones -------------------------------------------------------------------------------------------
 
 
-def cloned(estimator: Estimator) -> Any:
+def cloned(estimator: Estimator, *, safe: bool = True) -> Any:
     """A clone that has the client of the estimator: a client itself cannot be copied."""
-    own = vars(estimator)
-    client = own.get("client") or own.get("_client")
+    client = _own_client(estimator)
     if client is None or not type(estimator).__module__.startswith(MODULES):
-        return clone(estimator)
+        return clone(estimator, safe=safe)
     bare: Any = copy.copy(estimator)
     bare.client = None
     made: Any = clone(bare)
     made.client = client
-    return made
-
-
-def cloned_ranker(ranker: Any) -> Any:
-    """A clone of a GroupedRanker, whose estimator may have a client."""
-    params = ranker.get_params(deep=False)
-    made = type(ranker)(
-        **{
-            name: cloned(one) if name == "estimator" and hasattr(one, "get_params")
-            else clone(one, safe=False)
-            for name, one in params.items()
-        }
-    )  # fmt: skip
-    if hasattr(ranker, "_metadata_request"):
-        made._metadata_request = copy.deepcopy(ranker._metadata_request)
     return made

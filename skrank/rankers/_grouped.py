@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -24,9 +25,9 @@ from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._backends import backend_of
 from skrank.rankers._base import Ranker
-from skrank.rankers._rows import Part, Rows, features
+from skrank.rankers._rows import Rows, features
 from skrank.rankers._start import Boosting, scores_of
-from skrank.rankers._task import Task, task_of
+from skrank.rankers._task import task_of
 from skrank.rankers._training import VALIDATION, Backend, Fitted
 
 
@@ -234,12 +235,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             external = X_val, y_val, groups_val
             found = _dask.fit_collections(self, backend, given, external, position, fit_params)
             return self._keep(*found)
-        task = self._task(backend)
+        task = task_of(self, trains_objective=backend.trains_objective)
         validates = X_val is not None or self.validation_fraction is not None
         _checks.check_fit_params(fit_params, backend, validates or task.objective is not None)
         _checks.warn_of_no_validation(self, validates)
-        X = features(X, polars=backend.rounds is None)
-        validate_data(self, X, skip_check_array=True)
+        X = self._table(X, reset=True)
         warn_of_feature([self])
         check_consistent_length(X, y)
         ids = self._groups(backend, X, y, groups if qid is None else qid)
@@ -260,7 +260,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         valid = None if self.validation_fraction is None else rows.part(held_out)
         if X_val is not None and y_val is not None:
-            valid = self._external(backend, X_val, y_val, groups_val)
+            valid = self._external(X_val, y_val, groups_val, grouped=graded)
             if trained_on is not None and valid.known is not None:
                 trained_on.warn_of(y_val, valid.queries, "validated on")
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
@@ -340,7 +340,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return self.estimator_.classes_
 
     def __sklearn_clone__(self) -> GroupedRanker:
-        return _dask.cloned_ranker(self)
+        bare = copy.copy(self)  # the estimator may have a client, which a clone cannot copy
+        bare.estimator = None
+        made = super(GroupedRanker, bare).__sklearn_clone__()
+        made.estimator = _dask.cloned(self.estimator, safe=False)
+        return made
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -355,8 +359,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def _checked(self, X: Table) -> Table:
         check_is_fitted(self, "estimator_")
+        return self._table(X, reset=False)
+
+    def _table(self, X: Table, *, reset: bool) -> Table:
         X = features(X, polars=backend_of(self.estimator).rounds is None)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     # parts of fit ---------------------------------------------------------------------------------
@@ -372,23 +379,3 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ids = require_groups(groups, y, X, who="GroupedRanker.fit")
         self._split_seen = warn_of_split(ids)
         return ids
-
-    def _external(
-        self, backend: Backend, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None
-    ) -> Part:
-        check_consistent_length(X_val, y_val)
-        ids = None
-        if backend.ranks or self.eval_metric is not None:
-            ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
-        X_val = features(X_val, polars=backend.rounds is None)
-        validate_data(self, X_val, reset=False, skip_check_array=True)
-        return Rows(X_val, y_val, groups=ids, unjudged=self.unjudged).part()
-
-    def _task(self, backend: Backend) -> Task:
-        return task_of(
-            self.estimator,
-            self.objective,
-            self.eval_metric,
-            self.early_stopping_rounds,
-            trains_objective=backend.trains_objective,
-        )

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Estimator, Table
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
-from skrank.rankers._training import Backend, Fitted, HeldOut, Log
+from skrank.rankers._training import Backend, Fitted, HeldOut, Job, Log
 
 
 class _HeldOutScorer:
@@ -49,19 +48,26 @@ class _HeldOutScorer:
         return after
 
 
-def fit_hist(
-    estimator: Estimator, train: Part, valid: Part | None, task: Task, params: Options
-) -> Fitted:
+def fit_hist(job: Job[Part]) -> Fitted:
     """Train HistGradientBoosting, a second time for as many rounds as were best."""
-    if valid is None:
-        if estimator.early_stopping is True:
-            raise ValueError(
-                "early_stopping=True of HistGradientBoosting holds out rows, which tears queries "
-                "apart: give validation_fraction to GroupedRanker instead."
-            )
-        estimator.set_params(early_stopping=False)
-        estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
-        return Fitted(estimator, estimator.n_iter_)
+    estimator, train, valid, _, params = job
+    evals: Log = {}
+    if valid is not None:
+        best, evals = _best_rounds(job, valid)
+        estimator.set_params(max_iter=best)
+    elif estimator.early_stopping is True:
+        raise ValueError(
+            "early_stopping=True of HistGradientBoosting holds out rows, which tears queries "
+            "apart: give validation_fraction to GroupedRanker instead."
+        )
+    estimator.set_params(early_stopping=False)
+    estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
+    return Fitted(estimator, estimator.n_iter_, evals)
+
+
+def _best_rounds(job: Job[Part], valid: Part) -> tuple[int, Log]:
+    """The number of rounds that is best on a validation part, and the values of all rounds."""
+    estimator, train, _, task, params = job
     if "X_val" not in signature(estimator.fit).parameters:
         raise ValueError(
             "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
@@ -77,11 +83,8 @@ def fit_hist(
         X_val=valid.X, y_val=valid.y, sample_weight_val=valid.weights,
     )  # fmt: skip
     scores = whole.validation_score_[1:]  # the first is from before the first round
-    best = int(np.argmax(scores)) + 1
     evals = {"loss": (-scores).tolist()} if scorer is None else scorer.rounds(len(scores))
-    estimator.set_params(early_stopping=False, max_iter=best)
-    estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
-    return Fitted(estimator, best, evals)
+    return int(np.argmax(scores)) + 1, evals
 
 
 BACKEND = Backend(fit_hist, "max_iter", takes_metrics=True)

@@ -8,37 +8,29 @@ from inspect import signature
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
-from skrank._typing import Estimator, Options
+from skrank._typing import Options
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, started
 
 
-def fit_lightgbm(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    *,
-    ranks: bool = False,
-) -> Fitted:
+def fit_lightgbm(job: Job[Part], *, ranks: bool = False) -> Fitted:
     """Train an estimator of LightGBM; for `ranks`, on queries."""
+    job = started(job, "init_score")
+    estimator, train, valid, task, params = job
     objective = None
     if task.objective is not None:
         objective = skrank.lightgbm.objective(task.objective)
         objective.positions = train.positions
         estimator.set_params(objective=objective)
-    if task.objective is not None or (task.metrics and valid is not None):
+    if task.metrics and (task.objective is not None or valid is not None):
         estimator.set_params(metric="None")  # its own metrics would also stop the training
     if ranks:
         params["group"] = train.queries.sizes
         check.query_weights(train.weights, train.queries)
-    train, valid = started(train, valid, "init_score", params)
     if train.start is not None:
         params["init_score"] = train.start
     if valid is not None:
-        params |= _validation(estimator, valid, task, params, ranks)
+        params |= _validation(job, valid, ranks)
     estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
     if objective is not None:
         objective.positions = None  # the fitted estimator keeps the objective, but no rows
@@ -46,12 +38,10 @@ def fit_lightgbm(
     return Fitted(estimator, estimator.best_iteration_ or estimator.n_estimators_, evals)
 
 
-def _validation(
-    estimator: Estimator, valid: Part, task: Task, params: Options, ranks: bool
-) -> Options:
+def _validation(job: Job[Part], valid: Part, ranks: bool) -> Options:
     """What `fit` is told of the validation part, and of when to stop."""
     added: Options = {"eval_names": [VALIDATION]}
-    if "eval_X" in signature(estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
+    if "eval_X" in signature(job.estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
         added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
     else:
         added["eval_set"] = [(valid.X, valid.y)]
@@ -61,13 +51,13 @@ def _validation(
         added["eval_sample_weight"] = [valid.weights]
     if valid.start is not None:
         added["eval_init_score"] = [valid.start]
-    if task.metrics:
-        added["eval_metric"] = HeldOut(valid, task.metrics)
-    if task.rounds is not None:
+    if job.task.metrics:
+        added["eval_metric"] = HeldOut(valid, job.task.metrics)
+    if job.task.rounds is not None:
         stop = import_booster("lightgbm").early_stopping(
-            task.rounds, first_metric_only=True, verbose=False
+            job.task.rounds, first_metric_only=True, verbose=False
         )
-        added["callbacks"] = [*(params.get("callbacks") or ()), stop]
+        added["callbacks"] = [*(job.params.get("callbacks") or ()), stop]
     return added
 
 

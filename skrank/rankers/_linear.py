@@ -227,16 +227,16 @@ class LinearRanker(Ranker):
         assert rows.codes is not None
         trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         valid = None if X_val is None or y_val is None else self._external(X_val, y_val, groups_val)
-        held_out = 0.0 if self.alphas is None or valid is not None else self.validation_fraction
+        share = None if self.alphas is None or valid is not None else self.validation_fraction
         rng = check_random_state(self.random_state)
-        train, chosen = rows.choose(self.max_queries, held_out or None, rng)
-        if held_out:
+        train, chosen = rows.choose(self.max_queries, share, rng)
+        if share is not None:
             valid = rows.part(chosen)
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
         self.max_grade_ = collection_grade(y, labels)
         stages = stages.on_scale(self.max_grade_)
         training = self._training(rows, ids, train, stages)
-        if not held_out:
+        if share is None:
             del rows  # whose copies of vectors are no longer needed
         start = training.start(self._given(before, training))
         path = training.path(alphas, start)
@@ -245,7 +245,7 @@ class LinearRanker(Ranker):
             ((self.alpha_, weights, self.n_iter_),) = path
         else:
             self.alpha_, weights, self.n_iter_ = self._choose(path, training.features, valid)
-        if held_out:
+        if share is not None:
             training = self._training(rows, ids, np.append(train, chosen), stages)
             start = training.start(weights)
             ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
@@ -300,8 +300,6 @@ class LinearRanker(Ranker):
             sigmas = check.check_numbers("sigma", np.atleast_1d(sigmas))
             for one in sigmas:
                 check.check_number("sigma", one, 1e-6, 1e6)
-        if self.max_queries is not None:
-            check.check_count("max_queries", self.max_queries, "training queries to use")
         check.check_count("max_iter", self.max_iter, "iterations of a stage")
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
@@ -312,12 +310,6 @@ class LinearRanker(Ranker):
         if X_val is not None and self.alphas is None:
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
 
-    def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
-        check_consistent_length(X_val, y_val)
-        ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
-        table = self._table(X_val, reset=False)
-        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
-
     def _training(
         self, rows: Rows, ids: np.ndarray, chosen: np.ndarray, stages: Stages
     ) -> LinearTraining:
@@ -327,11 +319,9 @@ class LinearRanker(Ranker):
         first = queries.indptr[:-1] if queries.order is None else queries.order[queries.indptr[:-1]]
         assert rows.codes is not None
         numbers = rows.codes[kept][first]
-        inside = np.zeros(len(rows.ids), bool)
-        inside[chosen] = True
         given = None if rows.weights is None else rows.weights[kept]
         weights = check.query_weights(given, queries)
-        weights = inside[numbers] * (1.0 if weights is None else weights)
+        weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
         judgments = Judgments(rows.y[kept], queries)
         features = ScaledFeatures(rows.X[kept], queries, weights)
         return LinearTraining(

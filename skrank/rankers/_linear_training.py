@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -131,12 +131,6 @@ class LinearTraining:
     max_iter: int
     tol: float
     positive: bool
-    grad: np.ndarray = field(init=False)
-    hess: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        for name in ("grad", "hess"):
-            object.__setattr__(self, name, np.empty(self.judgments.queries.n_rows, _PRECISION))
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
         """Weights to start from, whose scores have a spread of 1: the given ones, or by ridge."""
@@ -185,10 +179,11 @@ class LinearTraining:
 
     def _minimise(self, bound: Any, mass: float, alpha: float, weights: np.ndarray) -> Any:
         """Weights that minimise the losses over `mass`, plus alpha times their squares."""
+        grad, hess = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            found = bound.losses(self.features.scores(weights), self.grad, self.hess)
-            slopes = self.features.slopes(self.grad) / mass + 2 * alpha * weights
+            found = bound.losses(self.features.scores(weights), grad, hess)
+            slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
             return found.sum() / mass + alpha * weights @ weights, slopes
 
         return minimize(
@@ -208,6 +203,7 @@ class LinearTraining:
         plan = self.stages.metric.bind(self.judgments)
         sign = 1 if self.stages.metric.greater_is_better else -1
         queries = self.judgments.queries
+        grad, hess = np.empty((2, queries.n_rows), _PRECISION)
 
         def worth(weights: np.ndarray) -> float:
             ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
@@ -216,9 +212,9 @@ class LinearTraining:
 
         best = worth(weights)
         for step in range(self.max_iter):
-            bound.gradient(self.features.scores(weights), self.grad, self.hess)
-            slopes = self.features.slopes(self.grad) / mass + 2 * alpha * weights
-            tried = weights - np.outer(_LENGTHS, self._newton(slopes, alpha, mass))
+            bound.gradient(self.features.scores(weights), grad, hess)
+            slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
+            tried = weights - np.outer(_LENGTHS, self._newton(slopes, hess, alpha, mass))
             tried = tried.clip(0) if self.positive else tried
             values = [worth(one) for one in tried]
             if max(values) <= best + self.tol:
@@ -226,12 +222,14 @@ class LinearTraining:
             best, weights = max(values), tried[int(np.argmax(values))]
         return weights, self.max_iter
 
-    def _newton(self, slopes: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+    def _newton(
+        self, slopes: np.ndarray, hess: np.ndarray, alpha: float, mass: float
+    ) -> np.ndarray:
         """Slopes over curvatures, those of documents centred by query."""
         queries = self.judgments.queries
 
         def curve(weights: np.ndarray) -> np.ndarray:
-            rows = self.hess * queries.centered(self.features.scores(weights.ravel()))
+            rows = hess * queries.centered(self.features.scores(weights.ravel()))
             least = 2 * max(alpha, _LEAST_CURVATURE)
             return self.features.slopes(queries.centered(rows)) / mass + least * weights.ravel()
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from inspect import signature
 
-from skrank._typing import Estimator, Options
+from skrank._typing import Estimator
 from skrank.rankers._rows import Part
-from skrank.rankers._task import Task
-from skrank.rankers._training import Backend, Fitted
+from skrank.rankers._training import Backend, Fitted, Job
 
 _NAMES = ("groups", "qid", "qids", "group_id")  # of the query of each row, in `fit` of rankers
 
@@ -20,15 +19,8 @@ def other(estimator: Estimator) -> Backend:
     return Backend(partial(_fit, groups_name=name), ranks=name is not None)
 
 
-def _fit(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    *,
-    groups_name: str | None,
-) -> Fitted:
+def _fit(job: Job[Part], *, groups_name: str | None) -> Fitted:
+    estimator, train, _, _, params = job
     if groups_name is not None:
         params[groups_name] = train.queries.row_query
     if train.weights is not None:

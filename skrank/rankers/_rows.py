@@ -175,10 +175,12 @@ class Rows:
         assert self.codes is not None
         used = np.unique(self.codes[self._order])
         if max_queries is not None:
+            check.check_count("max_queries", max_queries, "training queries to use")
             # the first of one permutation: a larger number keeps the queries of a smaller one
             used = np.sort(rng.permutation(used)[:max_queries])
         if held_out is None:
             return used, used[:0]
+        check.check_share("validation_fraction", held_out, ": it leaves nothing to train on")
         count = count_queries("validation_fraction", held_out, len(used))
         if len(used) < 2:
             raise ValueError(
@@ -197,9 +199,7 @@ class Rows:
         rows = self._order
         if chosen is not None:
             assert self.codes is not None
-            inside = np.zeros(len(self.ids), bool)
-            inside[chosen] = True
-            rows = rows[inside[self.codes[rows]]]
+            rows = rows[np.isin(self.codes[rows], chosen)]
         queries = None
         if self.codes is not None:
             codes = self.codes[rows]  # ascending

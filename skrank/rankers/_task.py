@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from skrank import _validation as check
 from skrank._typing import Estimator
@@ -41,21 +39,14 @@ class Task:
         return Task(objective, metrics, self.rounds)
 
 
-def task_of(
-    estimator: Estimator,
-    objective: str | Metric | Objective | None,
-    eval_metric: str | Metric | Sequence[str | Metric] | None,
-    rounds: int | str | None,
-    *,
-    trains_objective: bool,
-) -> Task:
-    """The task of a ranker with these parameters; `trains_objective` says if its estimator can."""
-    check.check_objective_name(objective)
-    trained_on = None if objective is None else as_objective(objective)
-    chosen: Any = eval_metric
+def task_of(ranker: Estimator, *, trains_objective: bool) -> Task:
+    """The task of a GroupedRanker; `trains_objective` says if its estimator can."""
+    check.check_objective_name(ranker.objective)
+    trained_on = None if ranker.objective is None else as_objective(ranker.objective)
+    chosen, rounds = ranker.eval_metric, ranker.early_stopping_rounds
     if chosen is None and trained_on is not None:
         chosen = metric_of(trained_on)
-    if chosen is None and trains_objective and not _has_own_metric(estimator):
+    if chosen is None and trains_objective and not _has_own_metric(ranker.estimator):
         chosen = _OWN_METRIC
     metrics = {} if chosen is None else unique_metrics(chosen)
     return Task(trained_on, metrics, _USUAL_ROUNDS if isinstance(rounds, str) else rounds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,28 @@ from skrank.rankers._task import Task
 VALIDATION = "validation"  # the name of the validation part in logs
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
+P = TypeVar("P")
+
+
+class Job(NamedTuple, Generic[P]):
+    """What is asked of a kind of estimator.
+
+    Attributes
+    ----------
+    estimator : estimator
+        To be trained, and changed at will.
+    train, valid
+        Rows to train on, and rows to validate on or None.
+    task : Task
+    params : dict
+        Further parameters for the estimator's own `fit`.
+    """
+
+    estimator: Estimator
+    train: P
+    valid: P | None
+    task: Task
+    params: Options
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +57,13 @@ class Fitted:
     init_factor: float = 0.0
 
 
-# An estimator, the rows to train on, those to validate on, the task, and further parameters for the
-# estimator's own `fit`.
-Fit = Callable[[Estimator, Part, Part | None, Task, Options], Fitted]
-
-
 @dataclass(frozen=True)
 class Backend:
     """How a kind of estimator is trained, and what it can do.
 
     Attributes
     ----------
-    fit : Fit
+    fit : function of a Job
     rounds : str or None
         Parameter of the estimator that says how many rounds to train, if there are rounds.
     ranks : bool
@@ -60,7 +78,7 @@ class Backend:
         It can be validated on held-out queries while it trains.
     """
 
-    fit: Fit
+    fit: Callable[[Job[Part]], Fitted]
     rounds: str | None = None
     ranks: bool = False
     trains_objective: bool = False
@@ -101,16 +119,15 @@ class HeldOut:
         return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]
 
 
-def started(
-    train: Part, valid: Part | None, name: str, params: Options
-) -> tuple[Part, Part | None]:
+def started(job: Job[Part], name: str) -> Job[Part]:
     """Rows with the scores that `fit` was given to start from under the estimator's own name.
 
-    Taken out of `params`; both parts start where one does.
+    Taken out of the parameters; both parts start where one does.
     """
-    start = params.pop(name, None)
+    train, valid = job.train, job.valid
+    start = job.params.pop(name, None)
     if start is None:
-        return train, valid
+        return job
     if train.start is not None:
         raise ValueError(
             f"there are {name}= of fit and init of GroupedRanker: give one of the two."
@@ -122,4 +139,4 @@ def started(
                 "validation_fraction of the training rows instead."
             )
         valid = replace(valid, start=np.asarray(valid.params[name]))
-    return replace(train, start=np.asarray(start)), valid
+    return job._replace(train=replace(train, start=np.asarray(start)), valid=valid)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -13,39 +14,65 @@ from skrank._engine.whole import LEVEL
 from skrank._typing import Estimator, Options
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Log, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, Log, started
 
 if TYPE_CHECKING:
     import xgboost
 
 
-def fit_xgboost(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    *,
-    ranks: bool = False,
-) -> Fitted:
+def fit_xgboost(job: Job[Part], *, ranks: bool = False) -> Fitted:
     """Train an estimator of XGBoost; for `ranks`, on queries."""
-    if LEVEL in list(getattr(train.X, "columns", ())):
+    estimator = job.estimator
+    if LEVEL in list(getattr(job.train.X, "columns", ())):
         raise ValueError(
             f'{type(estimator).__name__} takes a column "qid" of X for queries of its own: move it '
             "to the index, X.set_index('qid'), or drop it and use skrank.with_groups(y, qid)."
         )
-    params.setdefault("verbose", False)
-    if train.start is not None:
+    job.params.setdefault("verbose", False)
+    if job.train.start is not None:
         estimator.set_params(base_score=0.0)  # predictions are what the rounds add to the start
-    train, valid = started(train, valid, "base_margin", params)
-    if task.objective is None and (valid is None or not task.metrics):
-        evals = _fit_itself(estimator, train, valid, task, params, ranks)
-    else:
-        evals = _train(estimator, train, valid, task, ranks, **params)
-    return Fitted(estimator, cut_to_best(estimator), evals)
+    job = started(job, "base_margin")
+    if job.task.objective is None and (job.valid is None or not job.task.metrics):
+        evals = _fit_itself(job, ranks)
+        return Fitted(estimator, _cut_to_best(estimator), evals)
+    return _train(job, ranks, **job.params)
 
 
-def cut_to_best(estimator: Estimator) -> int:
+def train_options(estimator: Any, task: Task, evals: list[tuple[Any, str]]) -> Options:
+    """Arguments of `xgboost.train` that follow from an estimator, its task and data to follow."""
+    params, callbacks = estimator.get_xgb_params(), list(estimator.callbacks or ())
+    options: Options = {
+        "params": params,
+        "num_boost_round": estimator.get_num_boosting_rounds(),
+        "evals": evals,
+        "callbacks": callbacks,
+    }
+    if task.objective is not None:
+        options["obj"] = skrank.xgboost.objective(task.objective)
+    if task.metrics:
+        params |= {"disable_default_eval_metric": 1}
+        params.pop("eval_metric", None)
+    if evals and task.metrics:
+        metrics = list(task.metrics.values())
+        options["custom_metric"] = skrank.xgboost.eval_metric(*metrics)
+        if task.rounds is not None:
+            callbacks.append(skrank.xgboost.early_stopping(metrics[0], rounds=task.rounds))
+    elif evals:
+        options["early_stopping_rounds"] = task.rounds
+    return options
+
+
+def with_booster(
+    estimator: Any, booster: xgboost.Booster, log: Mapping[str, Log], task: Task
+) -> Fitted:
+    """An estimator with what its own `fit` assigns: predict, save_model and SHAP read it."""
+    values = log.get(VALIDATION, {})
+    evals = dict(zip(task.metrics or values, values.values(), strict=False))
+    estimator._Booster, estimator.evals_result_ = booster, {"validation_0": evals}
+    return Fitted(estimator, _cut_to_best(estimator), dict(evals))
+
+
+def _cut_to_best(estimator: Estimator) -> int:
     """Drop the rounds after the best one, and count those that are left.
 
     XGBRanker would leave them out when it predicts, but a Booster read from its file would not.
@@ -61,15 +88,9 @@ def cut_to_best(estimator: Estimator) -> int:
     return best + 1
 
 
-def _fit_itself(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
-    params: Options,
-    ranks: bool,
-) -> Log:
+def _fit_itself(job: Job[Part], ranks: bool) -> Log:
     """`fit` of the estimator, with its own objective and metric."""
+    estimator, train, valid, task, params = job
     if ranks and callable(estimator.eval_metric):
         raise ValueError(
             "XGBRanker would weigh queries by their size and minimise a callable eval_metric: give "
@@ -92,52 +113,32 @@ def _fit_itself(
 
 
 def _train(
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    task: Task,
+    job: Job[Part],
     ranks: bool,
     *,
     verbose: bool | int,
     xgb_model: str | xgboost.Booster | None = None,
     feature_weights: ArrayLike | None = None,
-) -> Log:
+) -> Fitted:
     """`xgboost.train` in place of `fit`: XGBRanker refuses objectives and tears metrics apart."""
+    estimator, train, valid, task, _ = job
     if callable(estimator.get_params().get("objective")):
         raise ValueError("name the objective of the estimator, or give objective to GroupedRanker.")
-    settings = estimator.get_xgb_params() | {"disable_default_eval_metric": 1}
-    settings.pop("eval_metric", None)
     if feature_weights is None:
         feature_weights = getattr(estimator, "feature_weights", None)
     data = _dmatrix(estimator, train, ranks, feature_weights)
-    log: dict[str, Log] = {}
-    options: Options = {}
-    callbacks = list(estimator.callbacks or ())
-    if task.objective is not None:
-        options["obj"] = skrank.xgboost.objective(task.objective)
-        options["obj"].positions = train.positions
+    evals = []
     if valid is not None:
-        metrics = list(task.metrics.values())
         HeldOut(valid, task.metrics)  # raises if they cannot be measured
-        held_out = _dmatrix(estimator, valid, True, feature_weights, like=data)
-        options["evals"] = [(held_out, VALIDATION)]
-        options["custom_metric"] = skrank.xgboost.eval_metric(*metrics)
-        if task.rounds is not None:
-            callbacks.append(skrank.xgboost.early_stopping(metrics[0], rounds=task.rounds))
-    # what XGBRanker's own fit assigns: predict, save_model, feature_importances_ and SHAP read it
-    estimator._Booster = import_booster("xgboost").train(
-        settings,
-        data,
-        estimator.get_num_boosting_rounds(),
-        evals_result=log,
-        callbacks=callbacks,
-        verbose_eval=verbose,
-        xgb_model=xgb_model,
-        **options,
+        evals = [(_dmatrix(estimator, valid, True, feature_weights, like=data), VALIDATION)]
+    options = train_options(estimator, task, evals)
+    if task.objective is not None:
+        options["obj"].positions = train.positions
+    log: dict[str, Log] = {}
+    booster = import_booster("xgboost").train(
+        dtrain=data, evals_result=log, verbose_eval=verbose, xgb_model=xgb_model, **options
     )
-    values = log.get(VALIDATION, {}).values()
-    estimator.evals_result_ = {"validation_0": dict(zip(task.metrics, values, strict=False))}
-    return dict(estimator.evals_result_["validation_0"])
+    return with_booster(estimator, booster, log, task)
 
 
 def _dmatrix(

@@ -291,12 +291,6 @@ class NeuralRanker(Ranker):
         """Features as an array or a CSR matrix of finite numbers."""
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
 
-    def _external(self, X_val: Any, y_val: Any, groups_val: Any) -> Part:
-        check_consistent_length(X_val, y_val)
-        ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
-        table = self._table(X_val, reset=False)
-        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
-
     def _network(self, X: Any) -> nn.Module:
         """A fresh network for features such as X."""
         n_features = X.shape[1]

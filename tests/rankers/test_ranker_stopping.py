@@ -183,6 +183,17 @@ def test_a_plain_ranker_stops_on_ndcg_unless_it_has_its_own_metric(data, y):
     assert list(trained.evals_result_["validation"]) == ["err@5"]
 
 
+@pytest.mark.parametrize("estimator", [lgbm(metric="ndcg"), xgb(eval_metric="ndcg@1")])
+def test_an_objective_without_a_metric_stops_on_that_of_the_estimator(estimator, data, y):
+    ranker = GroupedRanker(
+        estimator, objective=skrank.SquaredError(), validation_fraction=0.25,
+        early_stopping_rounds=2, random_state=0,
+    ).fit(data.X, y)  # fmt: skip
+    values = ranker.evals_result_["validation"]["ndcg@1"]
+    assert ranker.best_iteration_ == np.argmax(values) + 1 < len(values)
+    assert len(values) == ranker.best_iteration_ + 2 < 25
+
+
 def test_validation_without_a_relevant_document_raises(data):
     relevance = np.where(data.qid < 60, data.relevance, 0)
     test = data.qid >= 60
