@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 _PARTS = ("X", "y", "train", "test")
 _ASKING = ("update", "eval_train", "eval_valid")
-_NEARBY = 9  # calls between a booster and a callable of skrank, with room for wrappers of users
+_NEARBY = 10  # calls between a booster and a callable of skrank, with room for wrappers of users
 
 
 def _frames(most: int | None = None) -> Iterator[FrameType]:
@@ -57,13 +57,24 @@ class LightGBMTraining(NamedTuple):
 
     Attributes
     ----------
-    booster : lightgbm.Booster
+    booster : lightgbm.Booster or None
+        None if a user asks.
     caller : frame or None
         The function that called the Booster.
     """
 
     booster: Any
     caller: FrameType | None
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Parameters of the Booster."""
+        return {} if self.booster is None else self.booster.params
+
+    @property
+    def data(self) -> Any:
+        """The `lightgbm.Dataset` that it trains on, if it is known."""
+        return getattr(self.booster, "train_set", None)
 
     def argument(self, name: str) -> Sequence[object]:
         """An argument of `lightgbm.train`, as a sequence; empty in other functions."""

@@ -19,8 +19,9 @@ from skrank._boosters.adapters import (
     objective_of,
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
-from skrank._boosters.lightgbm_calls import Asking
+from skrank._boosters.lightgbm_calls import asking
 from skrank._boosters.query_log import QueryLog as QueryLog
+from skrank._callers import LightGBMTraining
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import highest_grade
@@ -279,8 +280,8 @@ class _LightGBMObjective(GradientCallable):
         group: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
-        with Asking() as asking:
-            _check_training(asking, self.objective)
+        with asking() as training:
+            _check_training(training, self.objective)
             scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
             if not isinstance(self.objective, PositionObjective):
                 check.check_no_positions(data.positions)
@@ -300,15 +301,15 @@ class _LightGBMMetric(MetricCallable):
         group: ArrayLike | None = None,
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """Name, value and direction, or a list of them."""
-        with Asking() as asking:
-            if asking.machines > 1:
+        with asking() as training:
+            if check.n_machines(training.params) > 1:
                 check.refuse_distributed_metric()
             check.check_tuner(
-                asking.tuner, {str(one): one.greater_is_better for one in self.metrics}
+                training.tuner, {str(one): one.greater_is_better for one in self.metrics}
             )
             scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-            if data.max_grade is None and self.needs_scale and asking.training_set is not None:
-                data = replace(data, max_grade=_trained_grade(asking.training_set))
+            if data.max_grade is None and self.needs_scale and training.data is not None:
+                data = replace(data, max_grade=_trained_grade(training.data))
         means = self._means(self._plan(data, _judge), data.owner, scores)
         results = [
             (str(one), mean, one.greater_is_better)
@@ -375,10 +376,10 @@ def _check_subset(dataset: lightgbm.Dataset) -> None:
         check.check_whole_queries(whole.get_group(), dataset.used_indices)
 
 
-def _check_training(asking: Asking, objective: Objective) -> None:
+def _check_training(training: LightGBMTraining, objective: Objective) -> None:
     """Refuse trainings in which a callable objective trains nothing, or not what is asked."""
-    check.check_bagging(asking.params)
-    if asking.machines == 1:
+    check.check_bagging(training.params)
+    if check.n_machines(training.params) == 1:
         return
     # before the first tree, on all machines at once
     for _, part in objective.terms:
@@ -389,10 +390,10 @@ def _check_training(asking: Asking, objective: Objective) -> None:
             for _, one in part.metric.terms:
                 check.refuse_distributed_scale(one)
     stop = type(import_booster("lightgbm").early_stopping(1, verbose=False))
-    if any(isinstance(one, stop) for one in asking.argument("callbacks")) or any(
-        int(asking.params.get(name) or 0) > 0 for name in _OWN_STOP
+    if any(isinstance(one, stop) for one in training.argument("callbacks")) or any(
+        int(training.params.get(name) or 0) > 0 for name in _OWN_STOP
     ):
         check.refuse_distributed_stop()
-    metrics = (getattr(one, "func", one) for one in asking.argument("feval"))
+    metrics = (getattr(one, "func", one) for one in training.argument("feval"))
     if any(isinstance(one, _LightGBMMetric) for one in metrics):
         check.refuse_distributed_metric()

@@ -19,7 +19,7 @@ from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
-from skrank._typing import Reduced
+from skrank._typing import Options, Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
 from skrank.objectives._blocks import BoundBlocks
@@ -74,12 +74,8 @@ class Supplied:
 
     def equals(self, kept: Supplied) -> bool:
         """Whether nothing has changed that a plan depends on since a snapshot was taken."""
-        return (
-            self.max_grade == kept.max_grade
-            and _same(self.sizes, kept.sizes)
-            and _same(self.weights, kept.weights)
-            and _same(self.positions, kept.positions)
-            and _same(self.labels, kept.labels)
+        return self.max_grade == kept.max_grade and all(
+            _same(getattr(self, name), getattr(kept, name)) for name in _ARRAYS
         )
 
     def at_least(self, max_grade: int | None) -> Supplied:
@@ -90,16 +86,17 @@ class Supplied:
 
     def snapshot(self) -> Supplied:
         """A copy that outlives changes and does not keep the owner alive."""
-        labels, sizes, weights, positions = (
-            None if a is None else _small_copy(a)
-            for a in (self.labels, self.sizes, self.weights, self.positions)
-        )
-        assert labels is not None
-        return Supplied(None, labels, sizes, weights, self.max_grade, positions)
+        copies: Options = {name: _small_copy(getattr(self, name)) for name in _ARRAYS}
+        return replace(self, owner=None, **copies)
 
 
-def _small_copy(values: np.ndarray) -> np.ndarray:
+_ARRAYS = ("sizes", "weights", "positions", "labels")  # of what is supplied, the longest last
+
+
+def _small_copy(values: np.ndarray | None) -> np.ndarray | None:
     """The numbers, in a byte each where that holds them: grades are kept as long as a data set."""
+    if values is None:
+        return None
     if values.size and values.min() >= 0 and values.max() <= 255:  # no NaN, that is
         small = values.astype(np.uint8)
         if np.array_equal(small, values):

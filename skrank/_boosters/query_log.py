@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class QueryLog:
     """
 
     def __init__(self) -> None:
-        self._owners: list[Callable[[], object]] = []
+        self._owners: dict[int, weakref.ref[object]] = {}
         self._values: list[dict[Metric, list[np.ndarray]]] = []
 
     def frame(self, metric: str | Metric, data: int = -1) -> pd.DataFrame:
@@ -89,8 +88,8 @@ class QueryLog:
     def __deepcopy__(self, memo: dict[int, object]) -> QueryLog:
         return self  # LightGBM copies what it is given, and the user reads the original
 
-    def __reduce__(self) -> Reduced:
-        return _restored, (self._values,)
+    def __getstate__(self) -> dict[str, object]:
+        return vars(self) | {"_owners": {}}  # where it is read again, data sets that come are new
 
     def add(self, owner: object, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
         """Add a round of a data set; boosters call this through the eval metric.
@@ -103,21 +102,10 @@ class QueryLog:
         values : sequence of ndarrays of shape (n_queries,)
             One per metric.
         """
-        place = next((i for i, one in enumerate(self._owners) if one() is owner), len(self._values))
+        known = (place for place, one in self._owners.items() if one() is owner)
+        place = next(known, len(self._values))
         if place == len(self._values):
-            self._owners.append(weakref.ref(owner))
+            self._owners[place] = weakref.ref(owner)
             self._values.append({one: [] for one in metrics})
         for one, row in zip(metrics, values, strict=True):
             self._values[place].setdefault(one, []).append(np.array(row))
-
-
-def _restored(values: list[dict[Metric, list[np.ndarray]]]) -> QueryLog:
-    """A log read from a file: data sets that come are new."""
-    log = QueryLog()
-    log._values = values
-    log._owners = [_gone] * len(values)
-    return log
-
-
-def _gone() -> None:
-    """A reference to a data set that is no more."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import Parameterised, choice, flag, parameter
+from skrank._engine.parameters import Parameterised, choice, count, flag
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
@@ -58,7 +58,7 @@ class Metric(Parameterised, ABC):
     needs_relevant: ClassVar[bool] = True  # not defined for queries without a relevant document
     cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
 
-    k: int | None = parameter(None, check.check_cutoff)
+    k: int | None = count(None, "the number of top ranks that count")
     condensed: bool = flag(False)
     empty: str | int = choice("skip", check.EMPTY_CHOICES)
     ties: str = choice("average", check.TIES_CHOICES)

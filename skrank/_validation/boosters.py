@@ -104,15 +104,12 @@ def check_tuner(tuner: Any, greater_is_better: Mapping[str, bool]) -> None:
         )
 
 
-def check_bagging(params: Mapping[str, object]) -> None:
+def check_bagging(params: Mapping[str, Any]) -> None:
     """LightGBM parameters under which a callable objective trains."""
 
-    def given(*aliases: str, default: object) -> str:
-        return str(next((params[name] for name in aliases if name in params), default)).lower()
-
-    by_query = given("bagging_by_query", default=False) in ("true", "1", "+")
-    fraction = given("bagging_fraction", "subsample", "sub_row", "bagging", default=1.0)
-    every = given("bagging_freq", "subsample_freq", default=0)
+    by_query = str(_given(params, False, "bagging_by_query")).lower() in ("true", "1", "+")
+    fraction = _given(params, 1.0, "bagging_fraction", "subsample", "sub_row", "bagging")
+    every = _given(params, 0, "bagging_freq", "subsample_freq")
     if by_query and float(fraction) < 1 and float(every) > 0:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws the "
@@ -123,8 +120,12 @@ def check_bagging(params: Mapping[str, object]) -> None:
 
 def n_machines(params: Mapping[str, Any]) -> int:
     """Number of machines that train a LightGBM model together."""
-    names = ("num_machines", "num_machine")
-    return int(next((params[name] for name in names if name in params), 1))
+    return int(_given(params, 1, "num_machines", "num_machine"))
+
+
+def _given(params: Mapping[str, Any], default: Any, *aliases: str) -> Any:
+    """A parameter of LightGBM by any of its names."""
+    return next((params[name] for name in aliases if name in params), default)
 
 
 def refuse_distributed_stop() -> None:

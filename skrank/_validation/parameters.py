@@ -72,11 +72,6 @@ def check_random_state(random_state: RandomState) -> int:
     )
 
 
-def check_cutoff(k: object) -> int | None:
-    """`k` as an int of at least 1, or None for the whole list."""
-    return None if k is None else check_count("k", k, "the number of top ranks that count")
-
-
 def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:
     """`value` as an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
