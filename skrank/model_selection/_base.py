@@ -12,16 +12,8 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
-from skrank.model_selection._parts import (
-    Stratify,
-    check_stratify,
-    deal,
-    labels_of,
-    query_codes,
-    strata_of,
-)
+from skrank.model_selection._parts import QueryRows, Stratify, check_stratify, deal
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -72,12 +64,11 @@ class QuerySplitter(BaseCrossValidator):
             If groups are missing, of the wrong length, or disagree; if there are too few queries.
         """
         # not a generator: what is wrong with the groups is said before the first fit
-        codes, ids = query_codes(require_groups(groups, y, X, who=type(self).__name__))
-        return self._splits(codes, ids, y)
+        return self._splits(QueryRows.of(groups, y, X, who=type(self).__name__))
 
     @abstractmethod
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        """The splits of queries, given the number of each row's query."""
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        """The splits of rows by their queries."""
 
     def __repr__(self) -> str:
         defaults = type(self)().__dict__
@@ -114,36 +105,24 @@ class FoldSplitter(QuerySplitter):
         """What queries are dealt by; None if not at random."""
         return check_random_state(self.random_state) if self.shuffle else None
 
-    def _folds(
-        self,
-        codes: np.ndarray,
-        ids: np.ndarray,
-        y: ArrayLike | None,
-        rng: np.random.RandomState | None,
-    ) -> np.ndarray:
+    def _folds(self, rows: QueryRows, rng: np.random.RandomState | None) -> np.ndarray:
         """Fold of each query."""
-        if len(ids) < self.n_splits:
-            raise ValueError(f"{self!r} needs more than the {len(ids)} queries that there are.")
-        strata = strata_of(self.stratify, codes, len(ids), y)
-        sizes = np.bincount(codes, minlength=len(ids))
-        return deal(len(ids), self.n_splits, strata, sizes, rng)
+        n_queries = len(rows.ids)
+        if n_queries < self.n_splits:
+            raise ValueError(f"{self!r} needs more than the {n_queries} queries that there are.")
+        return deal(self.n_splits, rows.strata(self.stratify), rows.sizes, rng)
 
-    def _tested(self, codes: np.ndarray, n_queries: int, y: ArrayLike | None) -> np.ndarray:
+    def _tested(self, rows: QueryRows) -> np.ndarray:
         """Whether the rows of each query may be in a test part."""
         if not self.drop_unjudged_test:
-            return np.ones(n_queries, bool)
-        judged = ~np.isnan(labels_of(y, "drop_unjudged_test"))
-        return np.bincount(codes[judged], minlength=n_queries) > 0
+            return np.ones(len(rows.ids), bool)
+        judged = ~np.isnan(rows.labels("drop_unjudged_test"))
+        return np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
 
     def _train_and_test(
-        self,
-        codes: np.ndarray,
-        ids: np.ndarray,
-        y: ArrayLike | None,
-        rng: np.random.RandomState | None,
+        self, rows: QueryRows, rng: np.random.RandomState | None
     ) -> Iterator[Split]:
-        fold = self._folds(codes, ids, y, rng)
-        tested = self._tested(codes, len(ids), y)
+        fold, tested = self._folds(rows, rng), self._tested(rows)
         for number in range(self.n_splits):
             train, test = fold != number, (fold == number) & tested
-            yield np.flatnonzero(train[codes]), np.flatnonzero(test[codes])
+            yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])

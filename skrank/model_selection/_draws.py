@@ -11,16 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups, show
+from skrank._engine.groups import show
 from skrank._typing import RandomState
 from skrank.model_selection._base import QuerySplitter, Split
 from skrank.model_selection._parts import (
+    QueryRows,
     Stratify,
     check_stratify,
     count_queries,
     draw_parts,
-    query_codes,
-    strata_of,
 )
 
 
@@ -61,16 +60,16 @@ class QueryShuffleSplit(QuerySplitter):
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
         self.stratify = check_stratify(self.stratify)
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        n_test = count_queries("test_size", self.test_size, len(ids))
-        n_train = len(ids) - n_test
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        n_queries = len(rows.ids)
+        n_test = count_queries("test_size", self.test_size, n_queries)
+        n_train = n_queries - n_test
         if self.train_size is not None:
-            n_train = count_queries("train_size", self.train_size, len(ids))
+            n_train = count_queries("train_size", self.train_size, n_queries)
         rng = check_random_state(self.random_state)
-        strata = strata_of(self.stratify, codes, len(ids), y)
-        sizes = np.bincount(codes, minlength=len(ids))
+        strata, sizes = rows.strata(self.stratify), rows.sizes
         for _ in range(self.n_splits):
-            part = draw_parts([n_test, n_train], strata, sizes, rng)[codes]
+            part = draw_parts([n_test, n_train], strata, sizes, rng)[rows.codes]
             yield np.flatnonzero(part == 1), np.flatnonzero(part == 0)
 
 
@@ -115,11 +114,12 @@ class QueryTimeSeriesSplit(QuerySplitter):
     def __post_init__(self) -> None:
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        return self._in_time(codes, len(ids), self._times(ids))
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        return self._in_time(rows.codes, self._times(rows.ids))
 
-    def _in_time(self, codes: np.ndarray, n_queries: int, times: np.ndarray) -> Iterator[Split]:
+    def _in_time(self, codes: np.ndarray, times: np.ndarray) -> Iterator[Split]:
         """The splits; a generator, unlike the checks of times before it."""
+        n_queries = len(times)
         place = np.empty(n_queries, np.int64)
         place[np.argsort(times, kind="stable")] = np.arange(n_queries)
         row_place = place[codes]
@@ -199,13 +199,12 @@ def query_train_test_split(
         raise ValueError("there is nothing to split: pass X, y, ...")
     check_consistent_length(*arrays)
     y = arrays[1] if len(arrays) > 1 else None
-    codes, ids = query_codes(require_groups(groups, y, arrays[0], who="query_train_test_split"))
-    counts = [count_queries("test_size", test_size, len(ids))]
+    rows = QueryRows.of(groups, y, arrays[0], who="query_train_test_split")
+    counts = [count_queries("test_size", test_size, len(rows.ids))]
     if valid_size is not None:
-        counts.append(count_queries("valid_size", valid_size, len(ids)))
-    strata = strata_of(check_stratify(stratify), codes, len(ids), y)
-    sizes = np.bincount(codes, minlength=len(ids))
-    counts.append(len(ids) - sum(counts))
-    part = draw_parts(counts, strata, sizes, check_random_state(random_state))[codes]
-    rows = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
-    return [_safe_indexing(array, some) for array in arrays for some in rows]
+        counts.append(count_queries("valid_size", valid_size, len(rows.ids)))
+    strata = rows.strata(check_stratify(stratify))
+    counts.append(len(rows.ids) - sum(counts))
+    part = draw_parts(counts, strata, rows.sizes, check_random_state(random_state))[rows.codes]
+    chosen = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
+    return [_safe_indexing(array, some) for array in arrays for some in chosen]

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
 from skrank.model_selection._base import FoldSplitter, Split
-from skrank.model_selection._parts import Stratify, query_codes
+from skrank.model_selection._parts import QueryRows, Stratify
 
 
 @dataclass(eq=False, repr=False)
@@ -57,8 +56,8 @@ class QueryKFold(FoldSplitter):
     shuffle: bool = False
     random_state: RandomState = None
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        return self._train_and_test(codes, ids, y, self._random())
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        return self._train_and_test(rows, self._random())
 
 
 @dataclass(eq=False, repr=False)
@@ -112,10 +111,10 @@ class RepeatedQueryKFold(FoldSplitter):
         """
         return self.n_splits * self.n_repeats
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
         rng = self._random()
         for _ in range(self.n_repeats):
-            yield from self._train_and_test(codes, ids, y, rng)
+            yield from self._train_and_test(rows, rng)
 
 
 @dataclass(eq=False, repr=False)
@@ -174,18 +173,15 @@ class LETORFolds(FoldSplitter):
         iterator of (train, valid, test)
             Ascending row numbers.
         """
-        codes, ids = query_codes(require_groups(groups, y, X, who=type(self).__name__))
-        return self._triples(codes, ids, y)
+        return self._triples(QueryRows.of(groups, y, X, who=type(self).__name__))
 
-    def _triples(
-        self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        part = self._folds(codes, ids, y, self._random())[codes]
+    def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        part = self._folds(rows, self._random())[rows.codes]
         for number in range(self.n_splits):
             turned = (part - number) % self.n_splits
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2
             yield tuple(map(np.flatnonzero, (~(tests | validates), validates, tests)))  # type: ignore[misc]
 
-    def _splits(self, codes: np.ndarray, ids: np.ndarray, y: ArrayLike | None) -> Iterator[Split]:
-        for train, _, test in self._triples(codes, ids, y):
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        for train, _, test in self._triples(rows):
             yield train, test

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.groups import require_groups
+from skrank._typing import Table
 
 STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
@@ -41,41 +44,56 @@ def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, n
     return np.repeat(codes.astype(np.int64), runs), np.asarray(ids)
 
 
-def strata_of(
-    stratify: Stratify, codes: np.ndarray, n_queries: int, y: ArrayLike | None
-) -> np.ndarray | None:
-    """Property of each query that every part shall have in like measure."""
-    if stratify is None:
-        return None
-    sizes = np.bincount(codes, minlength=n_queries)
-    if stratify == "size":
-        return sizes
-    labels = labels_of(y, f"stratify={stratify!r}")
-    if stratify == "n_relevant":
-        return np.bincount(codes, weights=labels > 0, minlength=n_queries)
-    if stratify == "max_grade":
-        best = np.full(n_queries, -np.inf)
-        np.fmax.at(best, codes, labels)
-        return best
-    parts = np.split(labels[np.lexsort((labels, codes))], np.cumsum(sizes)[:-1])
-    return np.array([stratify(part) for part in parts])  # type: ignore[operator]
+class QueryRows(NamedTuple):
+    """Rows to split: the number of each one's query, the ids of the queries, and the labels."""
 
+    codes: np.ndarray
+    ids: np.ndarray
+    y: ArrayLike | None
 
-def labels_of(y: ArrayLike | None, who: str) -> np.ndarray:
-    """Labels where a split depends on them."""
-    if y is None:
-        raise ValueError(f"{who} needs the labels: pass y to split.")
-    return check.as_vector("y", y)
+    @classmethod
+    def of(
+        cls, groups: ArrayLike | None, y: ArrayLike | None, X: Table | None, *, who: str
+    ) -> QueryRows:
+        """Those of `who`, whose groups are given or travel on `y` or `X`."""
+        return cls(*query_codes(require_groups(groups, y, X, who=who)), y)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Rows of each query."""
+        return np.bincount(self.codes, minlength=len(self.ids))
+
+    def labels(self, who: str) -> np.ndarray:
+        """Labels where a split depends on them."""
+        if self.y is None:
+            raise ValueError(f"{who} needs the labels: pass y to split.")
+        return check.as_vector("y", self.y)
+
+    def strata(self, stratify: Stratify) -> np.ndarray | None:
+        """Property of each query that every part shall have in like measure."""
+        if stratify is None:
+            return None
+        if stratify == "size":
+            return self.sizes
+        labels = self.labels(f"stratify={stratify!r}")
+        if stratify == "n_relevant":
+            return np.bincount(self.codes, weights=labels > 0, minlength=len(self.ids))
+        if stratify == "max_grade":
+            best = np.full(len(self.ids), -np.inf)
+            np.fmax.at(best, self.codes, labels)
+            return best
+        parts = np.split(labels[np.lexsort((labels, self.codes))], np.cumsum(self.sizes)[:-1])
+        return np.array([stratify(part) for part in parts])  # type: ignore[operator]
 
 
 def deal(
-    n_queries: int,
     n_parts: int,
     strata: np.ndarray | None,
     sizes: np.ndarray,
     rng: np.random.RandomState | None,
 ) -> np.ndarray:
     """Part of each query: like queries side by side, then one to each part in turn."""
+    n_queries = len(sizes)
     order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
     if strata is not None:
         order = order[np.lexsort((sizes[order], strata[order]))]

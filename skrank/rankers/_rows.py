@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
 from skrank._typing import Options, Table
-from skrank.model_selection._parts import count_queries, draw_parts, query_codes, strata_of
+from skrank.model_selection._parts import QueryRows, count_queries, draw_parts, query_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,10 +188,10 @@ class Rows:
                 f"{len(used)}: leave it unset, or give X_val, y_val and groups_val to fit."
             )
         count = min(count, len(used) - 1)
-        relevant = strata_of("n_relevant", self.codes, len(self.ids), self.y)
-        sizes = np.bincount(self.codes, minlength=len(self.ids))
+        rows = QueryRows(self.codes, self.ids, self.y)
+        relevant = rows.strata("n_relevant")
         assert relevant is not None
-        parts = draw_parts([count, len(used) - count], relevant[used], sizes[used], rng)
+        parts = draw_parts([count, len(used) - count], relevant[used], rows.sizes[used], rng)
         return used[parts == 1], used[parts == 0]
 
     def part(self, chosen: np.ndarray | None = None) -> Part:
