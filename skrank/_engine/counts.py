@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,9 +26,9 @@ class CountMetric(Metric):
 
     average: str = "sum"
 
-    @abstractmethod
     def counted(self, scale: Scale) -> np.ndarray:
-        """Whether documents of each code are counted."""
+        """Whether documents of each code are counted; none where sizes of lists say it all."""
+        return np.zeros(len(scale.labels), bool)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum counts the documents shown."""

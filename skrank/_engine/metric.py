@@ -56,6 +56,7 @@ class Metric(Parameterised, ABC):
     value_range: ClassVar[str] = "[0, 1]"
     strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
     needs_relevant: ClassVar[bool] = True  # not defined for queries without a relevant document
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list are worth the same
     cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
 
     k: int | None = count(None, "the number of top ranks that count")
@@ -84,7 +85,7 @@ class Metric(Parameterised, ABC):
     @property
     def untrainable(self) -> str | None:
         """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
-        return None
+        return ORDERLESS if self.orderless and self.k is None else None
 
     @property
     def smooth(self) -> Smooth | None:

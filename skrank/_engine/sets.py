@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.metric import Metric
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale, discounts
@@ -20,6 +20,7 @@ class SetMetric(Metric):
     """A ratio of two counts over the documents shown: the first k ranks, or the whole list."""
 
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
+    orderless: ClassVar[bool] = True
 
     @abstractmethod
     def hits(self, scale: Scale) -> np.ndarray:
@@ -39,11 +40,6 @@ class SetMetric(Metric):
         if self.average != "micro":
             return None
         return np.broadcast_to(self.line(lists).divisor, lists.shown.shape)
-
-    @property
-    def untrainable(self) -> str | None:
-        """Without a cut-off the order does not matter."""
-        return ORDERLESS if self.k is None else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,6 +120,23 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
     return None if (vector == vector[0]).all() else _relative(vector)
 
 
+def check_complete(
+    who: str, scores: ArrayLike, nan: str, weights: ArrayLike | None, instead: str = ""
+) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Scores of the queries with a value for all systems, their weights, number of the others."""
+    check_same_index(scores=scores, weights=weights)
+    matrix = check_score_matrix(scores, nan)
+    weight = check_importance(weights, len(matrix))
+    used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)
+    size = int(used.sum())
+    if size < 2:
+        raise ValueError(
+            f"all systems together have a value on {size} query(s), and {who} needs 2: leave out "
+            f"systems with many NaNs{instead}."
+        )
+    return matrix[used], None if weight is None else weight[used], len(matrix) - size
+
+
 def _relative(weights: np.ndarray) -> np.ndarray:
     """Weights as shares of the largest of each column; those that are next to nothing are 0."""
     largest = weights.max(axis=0)

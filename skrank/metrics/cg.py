@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank._engine.gains import Gain, check_gain, gain_per_code
-from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
@@ -41,13 +41,9 @@ class CG(Metric):
     """
 
     value_range: ClassVar[str] = "[0, inf)"
+    orderless: ClassVar[bool] = True
 
     gain: Gain = parameter("exp2", check_gain)
-
-    @property
-    def untrainable(self) -> str | None:
-        """Without a cut-off the order does not matter."""
-        return ORDERLESS if self.k is None else None
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain per label, no discount, no pairs."""

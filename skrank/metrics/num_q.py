@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from skrank._engine.counts import CountMetric
 from skrank._engine.names import register
-from skrank._engine.tables import Line, Lists, Scale
+from skrank._engine.tables import Line, Lists
 
 
 @register("num_q")
@@ -38,10 +36,6 @@ class NumQueries(CountMetric):
     """
 
     cut_instead: ClassVar[str | None] = "num_ret@k"
-
-    def counted(self, scale: Scale) -> np.ndarray:
-        """No document."""
-        return np.zeros(len(scale.labels), bool)
 
     def line(self, lists: Lists) -> Line:
         """One, whatever the list."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from skrank._engine.counts import CountMetric
 from skrank._engine.names import register
-from skrank._engine.tables import Line, Lists, Scale
+from skrank._engine.tables import Line, Lists
 
 
 @register("num_ret")
@@ -33,10 +31,6 @@ class NumRetrieved(CountMetric):
     >>> skrank.metric("num_ret")([1, 0, 1], [0.9, 0.5, float("-inf")])
     2.0
     """
-
-    def counted(self, scale: Scale) -> np.ndarray:
-        """No document: the length of the list says it."""
-        return np.zeros(len(scale.labels), bool)
 
     def line(self, lists: Lists) -> Line:
         """The length of the list."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale, discounts
@@ -39,12 +40,9 @@ class Success(Metric):
     1.0
     """
 
-    rel: float = parameter(1.0, check.check_rel)
+    orderless: ClassVar[bool] = True
 
-    @property
-    def untrainable(self) -> str | None:
-        """Without a cut-off the order does not matter."""
-        return ORDERLESS if self.k is None else None
+    rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Satisfied by the first relevant document, wherever it stands."""

@@ -172,16 +172,7 @@ class CurveDisplay(Display, ABC):
 
     @classmethod
     @abstractmethod
-    def from_predictions(
-        cls,
-        relevance: ArrayLike,
-        scores: ArrayLike,
-        *,
-        groups: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_predictions(cls, relevance: ArrayLike, scores: ArrayLike, **kwargs: Any) -> Self:
         """Draw the curve of scores."""
 
     @classmethod

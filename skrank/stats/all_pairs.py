@@ -111,17 +111,10 @@ def tukey_hsd(
     """
     alpha = check.check_share("alpha", alpha)
     n_resamples = check.check_resamples(n_resamples)
-    check.check_same_index(scores=scores, weights=weights)
-    matrix = check.check_score_matrix(scores, nan)
-    weight = check.check_importance(weights, len(matrix))
-    used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)
-    kept, size = matrix[used], int(used.sum())
-    if size < 2:
-        raise ValueError(
-            f"all systems together have a value on {size} query(s), and the test needs 2: leave "
-            "out systems with many NaNs, or test the pairs one by one."
-        )
-    share = np.full(size, 1 / size) if weight is None else weight[used] / weight[used].sum()
+    kept, weight, n_dropped = check.check_complete(
+        "the test", scores, nan, weights, ", or test the pairs one by one"
+    )
+    share = np.full(len(kept), 1 / len(kept)) if weight is None else weight / weight.sum()
     first, second = np.triu_indices(kept.shape[1], 1)
     mean = share @ kept
     difference = mean[first] - mean[second]
@@ -135,8 +128,8 @@ def tukey_hsd(
         p_value=at_least / len(spreads) if exact else (1 + at_least) / (1 + n_resamples),
         alpha=alpha,
         critical_difference=float(np.quantile(spreads, 1 - alpha)),
-        n_queries=size,
-        n_dropped=len(matrix) - size,
+        n_queries=len(kept),
+        n_dropped=n_dropped,
     )
 
 

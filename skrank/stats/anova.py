@@ -124,18 +124,9 @@ def two_way_anova(
     >>> round(anova.systems.f, 2), round(anova.systems.p_value, 5)
     (54.6, 0.00014)
     """
-    check.check_same_index(scores=scores, weights=weights)
-    matrix = check.check_score_matrix(scores, nan)
-    weight = check.check_importance(weights, len(matrix))
-    used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)
-    kept, w = matrix[used], None if weight is None else weight[used]
+    kept, weight, n_dropped = check.check_complete("the analysis", scores, nan, weights)
     n_queries, n_systems = kept.shape
-    if n_queries < 2:
-        raise ValueError(
-            f"all systems together have a value on {n_queries} query(s), and the analysis needs 2: "
-            "leave out systems with many NaNs."
-        )
-    w = np.ones(n_queries) if w is None else w
+    w = np.ones(n_queries) if weight is None else weight
     size, freedom = effective_size(n_queries, w), degrees_of_freedom(n_queries, w)
     negligible = ROUNDING * np.abs(kept).max()
     by_query = _flat(kept.mean(axis=1), negligible)
@@ -167,7 +158,7 @@ def two_way_anova(
         p_corrected=float(scipy.stats.f.sf(f[0], epsilon * freedoms[0], epsilon * freedoms[2])),
         effect_size=float(squares[0] / (squares[0] + squares[2])) if squares[[0, 2]].any() else 0.0,
         n_queries=n_queries,
-        n_dropped=len(matrix) - n_queries,
+        n_dropped=n_dropped,
     )
 
 

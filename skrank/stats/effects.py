@@ -112,8 +112,7 @@ def paired_effects(
         size = effective_size(z.shape[1], w)
         return mean, std, error, t, better, wins, losses, freedom, size
 
-    found = chosen.measure(block, 9)
-    mean, std, error, t, superiority, wins, losses, freedom, size = found
+    mean, std, error, t, superiority, wins, losses, freedom, size = chosen.measure(block, 9)
     half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
     g_low, g_high = (
         _noncentrality(t, freedom, (1 + sign * confidence) / 2) / np.sqrt(size) for sign in (1, -1)
