@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Options, Reduced
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, Log, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, Log, started
 
 _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
 
 
-def fit_catboost(job: Job[Part], *, ranks: bool = False) -> Fitted:
+def fit_catboost(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
     """Train a CatBoost estimator; for `ranks`, on queries."""
-    estimator, train, valid, task, params = started(job, "baseline")
+    estimator, train, valid, task, params = started(fitting, "baseline")
     followed = None
     if valid is not None:
         params["eval_set"] = import_booster("catboost").Pool(

@@ -18,12 +18,12 @@ from skrank._typing import Estimator, Options
 from skrank.dask import Partitions, partition_queries
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task, task_of
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job
+from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut
 from skrank.rankers._xgboost import train_options, with_booster
 
 MODULES = ("lightgbm.dask", "xgboost.dask")
 
-Train = Callable[[Job[Partitions]], Fitted]
+Train = Callable[[Fitting[Partitions]], Fitted]
 
 
 def is_collection(X: object) -> bool:
@@ -31,9 +31,9 @@ def is_collection(X: object) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-def train_lightgbm(job: Job[Partitions]) -> Fitted:
+def train_lightgbm(fitting: Fitting[Partitions]) -> Fitted:
     """Train DaskLGBMRanker; what comes back is an LGBMRanker."""
-    estimator, train, _, task, params = job
+    estimator, train, _, task, params = fitting
     if task.objective is not None:
         estimator.set_params(objective=skrank.lightgbm.objective(task.objective), metric="None")
     estimator.fit(train.X, train.y, group=train.group, sample_weight=train.weight, **params)
@@ -41,9 +41,9 @@ def train_lightgbm(job: Job[Partitions]) -> Fitted:
     return Fitted(fitted, fitted.booster_.current_iteration())
 
 
-def train_xgboost(job: Job[Partitions]) -> Fitted:
+def train_xgboost(fitting: Fitting[Partitions]) -> Fitted:
     """Train DaskXGBRanker; what comes back is an XGBRanker. All workers stop in the same round."""
-    estimator, train, valid, task, params = job
+    estimator, train, valid, task, params = fitting
     xgboost = import_booster("xgboost")
     if train.weight is not None:
         raise ValueError("XGBoost takes no weights of queries on Dask: fit without sample_weight.")
@@ -75,15 +75,15 @@ def _matrix(estimator: Any, client: Any, parts: Partitions) -> Any:
 # data in memory -----------------------------------------------------------------------------------
 
 
-def _fit(job: Job[Part], *, train_on: Train) -> Fitted:
+def _fit(fitting: Fitting[Part], *, train_on: Train) -> Fitted:
     """Bring rows in memory to the workers, query by query, and train there."""
-    estimator, train, valid, task, params = job
+    estimator, train, valid, task, params = fitting
     _check_positions(estimator, task)
     if valid is not None and task.metrics:
         HeldOut(valid, task.metrics)  # raises if they cannot be measured
     client = client_of(estimator)
     there = None if valid is None else _partitions(valid, client)
-    return train_on(Job(estimator, _partitions(train, client), there, task, params))
+    return train_on(Fitting(estimator, _partitions(train, client), there, task, params))
 
 
 def _partitions(part: Part, client: Any) -> Partitions:
@@ -174,7 +174,7 @@ def fit_collections(
     task = task_of(ranker, trains_objective=backend.trains_objective).on_scale(max_grade)
     _check_positions(estimator, task)
     train_on = train_lightgbm if backend is LIGHTGBM else train_xgboost
-    return train_on(Job(made, train, valid, task, params)), max_grade
+    return train_on(Fitting(made, train, valid, task, params)), max_grade
 
 
 def _check_positions(estimator: Any, task: Task) -> None:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
 from skrank.rankers._rows import Part
-from skrank.rankers._training import Backend, Fitted, HeldOut, Job, Log
+from skrank.rankers._training import Backend, Fitted, Fitting, HeldOut, Log
 
 
 class _HeldOutScorer:
@@ -48,12 +48,12 @@ class _HeldOutScorer:
         return after
 
 
-def fit_hist(job: Job[Part]) -> Fitted:
+def fit_hist(fitting: Fitting[Part]) -> Fitted:
     """Train HistGradientBoosting, a second time for as many rounds as were best."""
-    estimator, train, valid, _, params = job
+    estimator, train, valid, _, params = fitting
     evals: Log = {}
     if valid is not None:
-        best, evals = _best_rounds(job, valid)
+        best, evals = _best_rounds(fitting, valid)
         estimator.set_params(max_iter=best)
     elif estimator.early_stopping is True:
         raise ValueError(
@@ -65,9 +65,9 @@ def fit_hist(job: Job[Part]) -> Fitted:
     return Fitted(estimator, estimator.n_iter_, evals)
 
 
-def _best_rounds(job: Job[Part], valid: Part) -> tuple[int, Log]:
+def _best_rounds(fitting: Fitting[Part], valid: Part) -> tuple[int, Log]:
     """The number of rounds that is best on a validation part, and the values of all rounds."""
-    estimator, train, _, task, params = job
+    estimator, train, _, task, params = fitting
     if "X_val" not in signature(estimator.fit).parameters:
         raise ValueError(
             "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "

@@ -10,13 +10,13 @@ from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Options
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, started
 
 
-def fit_lightgbm(job: Job[Part], *, ranks: bool = False) -> Fitted:
+def fit_lightgbm(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
     """Train an estimator of LightGBM; for `ranks`, on queries."""
-    job = started(job, "init_score")
-    estimator, train, valid, task, params = job
+    fitting = started(fitting, "init_score")
+    estimator, train, valid, task, params = fitting
     objective = None
     if task.objective is not None:
         objective = skrank.lightgbm.objective(task.objective)
@@ -30,7 +30,7 @@ def fit_lightgbm(job: Job[Part], *, ranks: bool = False) -> Fitted:
     if train.start is not None:
         params["init_score"] = train.start
     if valid is not None:
-        params |= _validation(job, valid, ranks)
+        params |= _validation(fitting, valid, ranks)
     estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
     if objective is not None:
         objective.positions = None  # the fitted estimator keeps the objective, but no rows
@@ -38,10 +38,10 @@ def fit_lightgbm(job: Job[Part], *, ranks: bool = False) -> Fitted:
     return Fitted(estimator, estimator.best_iteration_ or estimator.n_estimators_, evals)
 
 
-def _validation(job: Job[Part], valid: Part, ranks: bool) -> Options:
+def _validation(fitting: Fitting[Part], valid: Part, ranks: bool) -> Options:
     """What `fit` is told of the validation part, and of when to stop."""
     added: Options = {"eval_names": [VALIDATION]}
-    if "eval_X" in signature(job.estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
+    if "eval_X" in signature(fitting.estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
         added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
     else:
         added["eval_set"] = [(valid.X, valid.y)]
@@ -51,13 +51,13 @@ def _validation(job: Job[Part], valid: Part, ranks: bool) -> Options:
         added["eval_sample_weight"] = [valid.weights]
     if valid.start is not None:
         added["eval_init_score"] = [valid.start]
-    if job.task.metrics:
-        added["eval_metric"] = HeldOut(valid, job.task.metrics)
-    if job.task.rounds is not None:
+    if fitting.task.metrics:
+        added["eval_metric"] = HeldOut(valid, fitting.task.metrics)
+    if fitting.task.rounds is not None:
         stop = import_booster("lightgbm").early_stopping(
-            job.task.rounds, first_metric_only=True, verbose=False
+            fitting.task.rounds, first_metric_only=True, verbose=False
         )
-        added["callbacks"] = [*(job.params.get("callbacks") or ()), stop]
+        added["callbacks"] = [*(fitting.params.get("callbacks") or ()), stop]
     return added
 
 

@@ -7,7 +7,7 @@ from inspect import signature
 
 from skrank._typing import Estimator
 from skrank.rankers._rows import Part
-from skrank.rankers._training import Backend, Fitted, Job
+from skrank.rankers._training import Backend, Fitted, Fitting
 
 _NAMES = ("groups", "qid", "qids", "group_id")  # of the query of each row, in `fit` of rankers
 
@@ -19,8 +19,8 @@ def other(estimator: Estimator) -> Backend:
     return Backend(partial(_fit, groups_name=name), ranks=name is not None)
 
 
-def _fit(job: Job[Part], *, groups_name: str | None) -> Fitted:
-    estimator, train, _, _, params = job
+def _fit(fitting: Fitting[Part], *, groups_name: str | None) -> Fitted:
+    estimator, train, _, _, params = fitting
     if groups_name is not None:
         params[groups_name] = train.queries.row_query
     if train.weights is not None:

@@ -14,7 +14,7 @@ from skrank.rankers._dask import cloned
 from skrank.rankers._linear import LinearRanker
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task, metric_of
-from skrank.rankers._training import Backend, Fitted, HeldOut, Job
+from skrank.rankers._training import Backend, Fitted, Fitting, HeldOut
 
 _FLAT = 1e-9  # spread, as a share of the scores, of those that differ by rounding only
 
@@ -57,8 +57,8 @@ class Boosting:
             estimator.set_params(**{self.backend.rounds: max(rounds, 1)})
             if "early_stopping_rounds" in estimator.get_params(deep=False):
                 estimator.set_params(early_stopping_rounds=None)
-        job = Job(estimator, train, valid, self.task, dict(train.params))
-        fitted = replace(self.backend.fit(job), init=init, init_factor=factor)
+        fitting = Fitting(estimator, train, valid, self.task, dict(train.params))
+        fitted = replace(self.backend.fit(fitting), init=init, init_factor=factor)
         if rounds == 0:
             return replace(fitted, best_iteration=0)
         return fitted if valid is None else self._with_round_0(fitted, valid)
@@ -71,8 +71,8 @@ class Boosting:
         if isinstance(init, str):
             objective = self.task.objective and metric_of(self.task.objective)
             init = LinearRanker(objective or "gap")
-        job = Job(clone(init), train, None, Task(None, {}, None), {})
-        fitted = backend_of(init).fit(job).estimator
+        fitting = Fitting(clone(init), train, None, Task(None, {}, None), {})
+        fitted = backend_of(init).fit(fitting).estimator
         if self.init_scale is None:
             return fitted, 1.0
         spread = _spread(scores_of(fitted, 1.0, train.X), train)

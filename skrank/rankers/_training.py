@@ -22,7 +22,7 @@ Log = dict[str, list[float]]  # values per round, by the name of the metric
 P = TypeVar("P")
 
 
-class Job(NamedTuple, Generic[P]):
+class Fitting(NamedTuple, Generic[P]):
     """What is asked of a kind of estimator.
 
     Attributes
@@ -63,7 +63,7 @@ class Backend:
 
     Attributes
     ----------
-    fit : function of a Job
+    fit : function of a Fitting
     rounds : str or None
         Parameter of the estimator that says how many rounds to train, if there are rounds.
     ranks : bool
@@ -78,7 +78,7 @@ class Backend:
         It can be validated on held-out queries while it trains.
     """
 
-    fit: Callable[[Job[Part]], Fitted]
+    fit: Callable[[Fitting[Part]], Fitted]
     rounds: str | None = None
     ranks: bool = False
     trains_objective: bool = False
@@ -119,15 +119,15 @@ class HeldOut:
         return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]
 
 
-def started(job: Job[Part], name: str) -> Job[Part]:
+def started(fitting: Fitting[Part], name: str) -> Fitting[Part]:
     """Rows with the scores that `fit` was given to start from under the estimator's own name.
 
     Taken out of the parameters; both parts start where one does.
     """
-    train, valid = job.train, job.valid
-    start = job.params.pop(name, None)
+    train, valid = fitting.train, fitting.valid
+    start = fitting.params.pop(name, None)
     if start is None:
-        return job
+        return fitting
     if train.start is not None:
         raise ValueError(
             f"there are {name}= of fit and init of GroupedRanker: give one of the two."
@@ -139,4 +139,4 @@ def started(job: Job[Part], name: str) -> Job[Part]:
                 "validation_fraction of the training rows instead."
             )
         valid = replace(valid, start=np.asarray(valid.params[name]))
-    return job._replace(train=replace(train, start=np.asarray(start)), valid=valid)
+    return fitting._replace(train=replace(train, start=np.asarray(start)), valid=valid)

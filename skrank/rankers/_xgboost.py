@@ -14,28 +14,28 @@ from skrank._engine.whole import LEVEL
 from skrank._typing import Estimator, Options
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, HeldOut, Job, Log, started
+from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, Log, started
 
 if TYPE_CHECKING:
     import xgboost
 
 
-def fit_xgboost(job: Job[Part], *, ranks: bool = False) -> Fitted:
+def fit_xgboost(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
     """Train an estimator of XGBoost; for `ranks`, on queries."""
-    estimator = job.estimator
-    if LEVEL in list(getattr(job.train.X, "columns", ())):
+    estimator = fitting.estimator
+    if LEVEL in list(getattr(fitting.train.X, "columns", ())):
         raise ValueError(
             f'{type(estimator).__name__} takes a column "qid" of X for queries of its own: move it '
             "to the index, X.set_index('qid'), or drop it and use skrank.with_groups(y, qid)."
         )
-    job.params.setdefault("verbose", False)
-    if job.train.start is not None:
+    fitting.params.setdefault("verbose", False)
+    if fitting.train.start is not None:
         estimator.set_params(base_score=0.0)  # predictions are what the rounds add to the start
-    job = started(job, "base_margin")
-    if job.task.objective is None and (job.valid is None or not job.task.metrics):
-        evals = _fit_itself(job, ranks)
+    fitting = started(fitting, "base_margin")
+    if fitting.task.objective is None and (fitting.valid is None or not fitting.task.metrics):
+        evals = _fit_itself(fitting, ranks)
         return Fitted(estimator, _cut_to_best(estimator), evals)
-    return _train(job, ranks, **job.params)
+    return _train(fitting, ranks, **fitting.params)
 
 
 def train_options(estimator: Any, task: Task, evals: list[tuple[Any, str]]) -> Options:
@@ -88,9 +88,9 @@ def _cut_to_best(estimator: Estimator) -> int:
     return best + 1
 
 
-def _fit_itself(job: Job[Part], ranks: bool) -> Log:
+def _fit_itself(fitting: Fitting[Part], ranks: bool) -> Log:
     """`fit` of the estimator, with its own objective and metric."""
-    estimator, train, valid, task, params = job
+    estimator, train, valid, task, params = fitting
     if ranks and callable(estimator.eval_metric):
         raise ValueError(
             "XGBRanker would weigh queries by their size and minimise a callable eval_metric: give "
@@ -113,7 +113,7 @@ def _fit_itself(job: Job[Part], ranks: bool) -> Log:
 
 
 def _train(
-    job: Job[Part],
+    fitting: Fitting[Part],
     ranks: bool,
     *,
     verbose: bool | int,
@@ -121,7 +121,7 @@ def _train(
     feature_weights: ArrayLike | None = None,
 ) -> Fitted:
     """`xgboost.train` in place of `fit`: XGBRanker refuses objectives and tears metrics apart."""
-    estimator, train, valid, task, _ = job
+    estimator, train, valid, task, _ = fitting
     if callable(estimator.get_params().get("objective")):
         raise ValueError("name the objective of the estimator, or give objective to GroupedRanker.")
     if feature_weights is None:
