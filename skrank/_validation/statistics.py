@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index
-from skrank._validation.parameters import check_choice, check_count
+from skrank._validation.parameters import check_choice, check_count, check_random_state
 
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # size of a score, of which sums of fourth powers are still numbers
@@ -98,9 +99,10 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
     return p
 
 
-def check_resamples(n_resamples: object) -> int:
-    """The number of resamples, at least 1."""
-    return check_count("n_resamples", n_resamples, "the number of random resamples")
+def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:
+    """The number of resamples, at least 1, and the seed that they are drawn from."""
+    number = check_count("n_resamples", n_resamples, "the number of random resamples")
+    return number, check_random_state(random_state)
 
 
 def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | None:

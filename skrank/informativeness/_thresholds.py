@@ -160,11 +160,9 @@ def select_thresholds(
             "whole numbers, some above 0."
         )
     top = int(labels.max())
-    given = (
-        threshold_grid(top, n_steps)
-        if candidates is None
-        else check.several("candidates", candidates, ())
-    )
+    if candidates is None:
+        candidates = threshold_grid(top, n_steps)
+    given = check.several("candidates", candidates, ())
     metrics = [GAP(thresholds=check.check_thresholds(one, top)) for one in given]
     found = study(
         known, runs, metrics, rel=rel, depth=depth, condensed=condensed,

@@ -17,6 +17,7 @@ from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Line, Lists, Scale, Smooth, discounts
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
+_SHIFTS = {"log2": 1.0, "romip": 2.0}  # what is added to the rank under the logarithm
 Discount = str | Sequence[float]
 
 
@@ -73,16 +74,14 @@ class DCG(Metric):
     @property
     def smooth(self) -> Smooth:
         """Gains over the logarithms of expected ranks."""
-        return Smooth(pairs=False, shift={"log2": 1.0, "romip": 2.0}.get(str(self.discount)))
+        return Smooth(pairs=False, shift=_SHIFTS.get(str(self.discount)))
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
         """Discount of each rank, from 1 on."""
         if not isinstance(self.discount, str):
             return np.interp(rank, np.arange(1, len(self.discount) + 1), self.discount, right=0.0)
-        if self.discount == "log2":
-            return 1 / np.log2(1 + rank)
-        if self.discount == "romip":
-            return 1 / np.log2(2 + rank)
+        if self.discount in _SHIFTS:
+            return 1 / np.log2(_SHIFTS[self.discount] + rank)
         base = self.base if self.discount == "jk" else 2.0
         return np.log(base) / np.log(np.maximum(rank, base))
 

@@ -110,7 +110,7 @@ def tukey_hsd(
     array([0.58, 0.  , 0.28])
     """
     alpha = check.check_share("alpha", alpha)
-    n_resamples = check.check_resamples(n_resamples)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     kept, weight, n_dropped = check.check_complete(
         "the test", scores, nan, weights, ", or test the pairs one by one"
     )
@@ -120,7 +120,7 @@ def tukey_hsd(
     difference = mean[first] - mean[second]
     bound = np.abs(difference) - ROUNDING * np.abs(kept).max(initial=0)
     with one_thread():
-        spreads, exact = _spreads(kept, share, n_resamples, check.check_random_state(random_state))
+        spreads, exact = _spreads(kept, share, n_resamples, seed)
     at_least = len(spreads) - np.searchsorted(spreads, bound, side="left")
     return TukeyHSD(
         pairs=np.stack([first, second], axis=1),
@@ -246,8 +246,7 @@ def max_t(
     (array([0.567, 0.003, 0.004]), array([-0.39, -0.72, -0.55]), array([ 0.17, -0.15, -0.1 ]))
     """
     alpha = check.check_share("alpha", alpha)
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     most = _most_extreme(chosen, n_resamples, seed)
     mean, error, t, _ = chosen.measure(student_t, 4)

@@ -97,8 +97,7 @@ def rank_correlation(
     check.check_choice("method", method, tuple(_MEASURES))
     first, second = check.check_rankings(x, y)
     confidence = check.check_share("confidence", confidence)
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     value = _MEASURES[method](first, second)
     if math.isnan(value):
         p_value = low = high = value

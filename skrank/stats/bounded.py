@@ -68,8 +68,7 @@ def bounded_interval(
     """
     confidence = check.check_share("confidence", confidence)
     least, most = (check.check_number("bounds", bound, -1e300, 1e300) for bound in bounds)
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     outside = np.argwhere((np.asarray(values, np.float64) < least) | (np.asarray(values) > most))
     if least >= most or len(outside):
         where = f"; the value of row {outside[0][0]} is not between them" if len(outside) else ""

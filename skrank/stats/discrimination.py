@@ -112,8 +112,7 @@ def discriminative_power(
     DiscriminativePower(alpha=0.05, power=0.8889, required_difference=0.1555, 45 pairs)
     """
     alpha = check.check_share("alpha", alpha)
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     pairs = SystemPairs(scores, nan=nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:

@@ -139,8 +139,7 @@ def bootstrap_interval(
     """
     confidence = check.check_share("confidence", confidence)
     bounds = _BOUNDS[check.check_choice("method", method, tuple(_BOUNDS))]
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
 
     def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:

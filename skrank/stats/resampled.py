@@ -54,8 +54,7 @@ def randomisation_test(
     >>> stats.randomisation_test([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         mean = moments(z, w)[0]
@@ -117,8 +116,7 @@ def paired_bootstrap(
     >>> stats.paired_bootstrap([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value.round(2)
     array([0.12])
     """
-    n_resamples = check.check_resamples(n_resamples)
-    seed = check.check_random_state(random_state)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         draws = Resamples(z.shape[1], n_resamples, seed)

@@ -11,9 +11,8 @@ import numpy as np
 from skrank.testing._orders import Labels, tie_orders
 
 NAN, INF = math.nan, math.inf
-SPECIAL: dict[
-    str, tuple[list[float], list[float]]
-] = {  # labels and scores of queries that are easily forgotten
+# labels and scores of queries that are easily forgotten
+SPECIAL: dict[str, tuple[list[float], list[float]]] = {
     "one": ([3], [0.5]),
     "one zero": ([0], [0.5]),
     "one unjudged": ([NAN], [0.5]),

@@ -61,20 +61,6 @@ def tie_expectation(metric: Literal, scores: Sequence[float], labels: Labels) ->
     return None if values[0] is None else math.fsum(values) / len(values)
 
 
-def tie_bound(
-    metric: Literal,
-    scores: Sequence[float],
-    labels: Labels,
-    which: str = "worst",
-    greater_is_better: bool = True,
-) -> float | None:
-    """Worst or best value over all permutations of tied documents."""
-    values = tie_values(metric, scores, labels)
-    if values[0] is None:
-        return None
-    return max(values) if (which == "best") == greater_is_better else min(values)
-
-
 def logistic_of_minus(x: float) -> float:
     """1 / (1 + e^x)."""
     return 1 / (1 + math.exp(x)) if x < 700 else 0.0

@@ -21,7 +21,6 @@ from skrank.testing._orders import missing as missing
 from skrank.testing._orders import ranking as ranking
 from skrank.testing._orders import stable as stable
 from skrank.testing._orders import swap_delta as swap_delta
-from skrank.testing._orders import tie_bound as tie_bound
 from skrank.testing._orders import tie_expectation as tie_expectation
 from skrank.testing._orders import tie_orders as tie_orders
 from skrank.testing._orders import tie_values as tie_values
@@ -79,6 +78,7 @@ from tests.helpers.reference.orders import from_array as from_array
 from tests.helpers.reference.orders import ideal_value as ideal_value
 from tests.helpers.reference.orders import label_ordered as label_ordered
 from tests.helpers.reference.orders import objective as objective
+from tests.helpers.reference.orders import tie_bound as tie_bound
 from tests.helpers.reference.trec import iap as iap
 from tests.helpers.reference.trec import iap_rounded as iap_rounded
 from tests.helpers.reference.trec import iprec_rounded as iprec_rounded

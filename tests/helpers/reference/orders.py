@@ -3,9 +3,9 @@
 import math
 
 from skrank.testing._lists import without_nan as from_array
-from skrank.testing._orders import missing
+from skrank.testing._orders import missing, tie_values
 
-__all__ = ["from_array", "ideal_value", "label_ordered", "objective"]
+__all__ = ["from_array", "ideal_value", "label_ordered", "objective", "tie_bound"]
 
 
 def label_ordered(metric, scores, labels, which="worst"):
@@ -17,6 +17,14 @@ def label_ordered(metric, scores, labels, which="worst"):
     retrieved = [row for row in range(len(scores)) if scores[row] != -math.inf]
     rows = sorted(retrieved, key=lambda row: (-scores[row], sign * (labels[row] or 0)))
     return metric([labels[row] for row in rows], unretrieved=missing(scores, labels))
+
+
+def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
+    """Worst or best value over all permutations of tied documents."""
+    values = tie_values(metric, scores, labels)
+    if values[0] is None:
+        return None
+    return max(values) if (which == "best") == greater_is_better else min(values)
 
 
 def ideal_value(numerator, labels, k=None, **parameters):
