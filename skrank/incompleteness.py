@@ -126,12 +126,10 @@ class _Lots:
         query = np.repeat(np.arange(len(queries)), queries.sizes)
         stratum = query * (kind.max(initial=0) + 1) + kind
         order = np.lexsort((_lots(qrels, seed), stratum))
-        _, first, size = np.unique(stratum[order], return_index=True, return_counts=True)
-        place, sizes = np.empty_like(order), np.empty_like(order)
-        place[order] = np.arange(len(order)) - np.repeat(first, size)
-        sizes[order] = np.repeat(size, size)
+        ranked, place = stratum[order], np.empty_like(order)
+        place[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
         fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
-        return cls(place, sizes, fewest, ~np.isnan(labels))
+        return cls(place, np.bincount(stratum)[stratum], fewest, ~np.isnan(labels))
 
     def kept(self, percent: int) -> np.ndarray:
         """Rows that stay judged."""

@@ -75,8 +75,7 @@ class Plan:
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of relevant documents of each query, among those that were judged."""
-        judged = np.arange(len(self.scale.labels)) < self.scale.unjudged
-        return self.judgments.totals(self.tables.relevant & judged)
+        return self.judgments.totals(self.tables.relevant & self.scale.judged)
 
     @cached_property
     def inverse(self) -> np.ndarray:

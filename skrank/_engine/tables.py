@@ -40,6 +40,11 @@ class Scale:
         """Least code of documents that were not judged."""
         return self.judgments.n_labels
 
+    @property
+    def judged(self) -> np.ndarray:
+        """Whether documents of each code were judged."""
+        return np.arange(len(self.labels)) < self.unjudged
+
     def place(self, code: int) -> str:
         """Where the first document of a code stands, for messages."""
         return self.judgments.place(code)

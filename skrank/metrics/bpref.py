@@ -66,8 +66,7 @@ class BPref(PreferenceMetric):
         """Each non-relevant document above costs the same."""
         share = (scale.labels >= self.rel).astype(np.float64)
         check.check_few_labels(self.names[0], scale.labels)
-        other = 1.0 - share
-        other[scale.unjudged :] = 0.0
+        other = (1.0 - share) * scale.judged
         relevant, rest = scale.totals(share), scale.totals(other)
         without = np.full(len(relevant), np.inf)
         cap, divisor = {

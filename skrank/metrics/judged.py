@@ -40,7 +40,7 @@ class Judged(SetMetric):
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Documents with a label."""
-        return np.arange(len(scale.labels)) < scale.unjudged
+        return scale.judged
 
     def line(self, lists: Lists) -> Line:
         """Judged documents shown, of the documents shown."""

@@ -41,5 +41,4 @@ class NumNonrelevantRetrieved(RelevantCount):
 
     def counted(self, scale: Scale) -> np.ndarray:
         """Labels below `rel`."""
-        judged = np.arange(len(scale.labels)) < scale.unjudged
-        return judged & (scale.labels < self.rel)
+        return scale.judged & (scale.labels < self.rel)

@@ -50,7 +50,7 @@ class RBPResidual(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum is the weight of the documents not judged."""
-        missing = (np.arange(len(scale.labels)) >= scale.unjudged).astype(np.float64)
+        missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
 
     def line(self, lists: Lists) -> Line:

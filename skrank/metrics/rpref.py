@@ -67,12 +67,10 @@ class RPref(PreferenceMetric):
         share = gain_per_code(self.gain, scale.labels, scale.place) / top
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
-        judged = np.ones(len(share))
-        judged[scale.unjudged :] = 0.0
-        missing_gain = scale.totals((1 - share) * judged)
+        missing_gain = scale.totals((1 - share) * scale.judged)
         without = np.full(len(missing_gain), np.inf)
         return PreferenceTables(
-            share, lack * judged, without, missing_gain,
+            share, lack * scale.judged, without, missing_gain,
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
             unjudged=scale.unjudged,
         )  # fmt: skip

@@ -273,11 +273,6 @@ class CurveDisplay(Display, ABC):
         return f"{name}\n{text}{skipped}"
 
 
-def colour(number: int) -> str:
-    """One of the ten colours of matplotlib's cycle."""
-    return f"C{number % 10}"
-
-
 def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -> list[str]:
     """The wanted names, each of which must be known; all known ones for None."""
     names = list(known)

@@ -13,7 +13,7 @@ from skrank._typing import Options
 from skrank.informativeness import Study
 from skrank.metrics import metric
 from skrank.metrics.gap import GAP
-from skrank.plotting._display import LinesDisplay, choose, colour
+from skrank.plotting._display import LinesDisplay, choose
 from skrank.plotting._triangle import draw_triangle
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class InformativenessDisplay(LinesDisplay):
         two = self.thresholds.shape[1] == 2
         places = self.thresholds[:, 0] if two else np.arange(1, len(self._names) + 1)
         for number, level in enumerate(levels):
-            look: Options = {"color": colour(number), "label": f"gap, label {level:g} and above"}
+            look: Options = {"color": f"C{number}", "label": f"gap, label {level:g} and above"}
             errors = mean.loc[self._names, level]
             self._line(("gap", level), places, errors, {"marker": "o", **look}, style)
             for dashes, name in zip(cycle(_DASHES), others, strict=False):

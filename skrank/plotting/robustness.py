@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from skrank import _validation as check
 from skrank.incompleteness import Robustness
 from skrank.metrics import metric
-from skrank.plotting._display import LinesDisplay, choose, colour
+from skrank.plotting._display import LinesDisplay, choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ class RobustnessDisplay(LinesDisplay):
         chosen = choose("metric", metrics, table["metric"].unique())
         ax = self._open(ax)
         raw = list(dict.fromkeys(_raw(name) for name in chosen))
-        colours = {name: colour(number) for number, name in enumerate(raw)}
+        colours = {name: f"C{number}" for number, name in enumerate(raw)}
         for name in chosen:
             by = table[table["metric"] == name].groupby("percent")[column]
             mean, dashed = by.mean(), _raw(name) != name
