@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,13 +24,17 @@ class DocumentLists:
     Attributes
     ----------
     scores : Tensor (n_queries, n_documents), 0 where there is no document
-    labels : int64 Tensor of that shape, whole labels, 0 where there is no document
+    labels : Tensor of that shape and type, whole numbers, -1 where there is no document
     valid : bool Tensor of that shape, or None if there is no padding
     """
 
     scores: torch.Tensor
     labels: torch.Tensor
     valid: torch.Tensor | None
+
+    def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
+        """Values of the documents, with those of the padding."""
+        return values if self.valid is None else values.masked_fill(~self.valid, padding)
 
     def sort(self, order: torch.Tensor) -> DocumentLists:
         """The documents of each query in another order."""
@@ -40,33 +44,41 @@ class DocumentLists:
             None if self.valid is None else torch.gather(self.valid, 1, order),
         )
 
-    def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
-        """Values of the documents, with those of the padding."""
-        return values if self.valid is None else values.masked_fill(~self.valid, padding)
+    def sizes(self) -> torch.Tensor:
+        """Documents of each query."""
+        if self.valid is None:
+            return torch.full(
+                self.labels.shape[:1], self.labels.shape[1], device=self.labels.device
+            )
+        return self.valid.sum(1)
 
     def look(self, table: torch.Tensor) -> torch.Tensor:
-        """Lines of a table at the labels of the documents, and zeros at padding.
+        """Values of a table (n_labels,) at the labels of the documents, and 0 at padding."""
+        places = self.labels.clamp(min=0).to(torch.int64).reshape(-1)
+        return self.fill(table.index_select(0, places).view(self.labels.shape), 0.0)
+
+    def reach(self, floors: torch.Tensor) -> torch.Tensor:
+        """1 where the label is at least each of `floors`, else 0, as at padding.
 
         Parameters
         ----------
-        table : Tensor (n_labels, n)
+        floors : Tensor (n,)
 
         Returns
         -------
         Tensor (n, n_queries, n_documents)
         """
-        lines = self.fill(self.labels, len(table)).reshape(-1)
-        table = torch.cat((table, torch.zeros_like(table[:1]))).T.contiguous()
-        return table.index_select(1, lines).view(-1, *self.labels.shape)
+        if torch.compiler.is_compiling():
+            return (self.labels >= floors[:, None, None]).to(self.labels.dtype)
+        room = self.labels.new_empty((len(floors), *self.labels.shape))
+        return torch.ge(self.labels, floors[:, None, None], out=room)
 
     def by_label(self) -> torch.Tensor:
         """Places of the documents of each query by falling label, padding last; in order else."""
-        keys = -self.fill(self.labels, -1)
-        if not can_look(keys.device):
-            return torch.argsort(keys, dim=1, stable=True)
-        if keys.numel() and keys.min() > -(2**15):
-            keys = keys.to(torch.int16)  # which numpy sorts digit by digit
-        return torch.from_numpy(np.argsort(keys.numpy(), axis=1, kind="stable"))
+        keys = -self.labels
+        if can_look(keys.device):
+            return _places(keys.numpy().astype(np.int64))[0]
+        return torch.argsort(keys, dim=1, stable=True)
 
     def by_score(self, ties: Callable[[], torch.Tensor] | None = None) -> torch.Tensor:
         """Places of the documents of each query by falling score, padding last.
@@ -77,31 +89,59 @@ class DocumentLists:
             The order of places that have the same score. Default: as they come.
         """
         keys = self.fill(-self.scores, math.inf)
-        if can_look(keys.device):  # numpy takes a tenth of the time, unless order must be kept
-            order = torch.from_numpy(np.argsort(keys.numpy(), axis=1))
-            ranked = keys.gather(1, order)
-            if not ((ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] < math.inf)).any():
+        if can_look(keys.device) and keys.dtype == torch.float32:
+            order, ranked = _places(_as_integers(keys.numpy()))
+            tied = ranked[:, 1:] == ranked[:, :-1]
+            if (
+                ties is None
+                or not (tied & (ranked[:, 1:] < _as_integers(np.float32(np.inf)))).any()
+            ):
                 return order
+            places = ties()
+            return places[_places(_as_integers(keys.index_select(1, places).numpy()))[0]]
         if ties is None:
             return torch.argsort(keys, dim=1, stable=True)
         places = ties().expand(keys.shape)
         return places.gather(1, torch.argsort(keys.gather(1, places), dim=1, stable=True))
 
 
-def count_lines(chosen: torch.Tensor) -> int | list[int]:
-    """How many are chosen in each line; where that cannot be read, how many may be at most."""
-    return chosen.sum(1).tolist() if can_look(chosen.device) else chosen.shape[1]
+def _as_integers(values: Any) -> Any:
+    """Integers in the order of numbers in single precision."""
+    bits = (values + np.float32(0.0)).view(np.int32)  # where -0 is 0
+    return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64)
 
 
-class BatchPart(NamedTuple):
+def _places(keys: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:
+    """Places of keys (n_lines, n) of 32 bits in the order of each line, and the keys in order.
+
+    Numbers are sorted in a fraction of the time of places: so the place is the end of the number.
+    """
+    ranked = np.sort((keys << 32) + np.arange(keys.shape[1]), axis=1)
+    return torch.from_numpy(ranked & 0xFFFFFFFF), ranked >> 32
+
+
+@dataclass(frozen=True, eq=False)
+class BatchPart:
     """Queries of a batch, the places of their documents among all, and their lists.
 
-    The place of padding is one behind the last.
+    Attributes
+    ----------
+    queries : Tensor or slice
+    places : Tensor (n_queries, n_documents), or None
+        That of padding is one behind the last. None: the lists are lines of all documents.
+    lists : DocumentLists
     """
 
     queries: torch.Tensor | slice
-    places: torch.Tensor
+    places: torch.Tensor | None
     lists: DocumentLists
+
+    def put(self, values: torch.Tensor, where: torch.Tensor) -> None:
+        """Put values of documents `where` those of all are, one for padding behind the last."""
+        if self.places is None:
+            where[:-1].view(-1, values.shape[1]).index_copy_(0, self.queries, values)
+        else:
+            where.scatter_(0, self.places.reshape(-1), values.reshape(-1))
 
 
 class BatchInLists:
@@ -132,18 +172,25 @@ class BatchInLists:
         if not batch.whole:
             labels = torch.where(batch.kept, labels, torch.zeros_like(labels))
         self.max_grade = max(1, int(labels.max())) if max_grade is None else max_grade
-        whole = labels.to(torch.int64)
+        whole = labels.round()
         if not can_look(batch.device):
             torch._assert_async((whole == labels).all(), "a label is no whole number")
-        elif not torch.equal(whole.to(labels.dtype), labels):
+        elif not torch.equal(whole, labels):
             raise check.fractional_label(float(labels[whole != labels][0]))
-        self._labels = whole.reshape(-1)
+        self._labels = labels.reshape(-1)
         self._scores = batch.scores.detach().to(labels.dtype).reshape(-1)
 
     def __iter__(self) -> Iterator[BatchPart]:
         first, lengths = self.batch.first, self.batch.lengths
         n_rows, device = len(self._scores), self.batch.device
         for queries, longest, even in self._split(first, lengths):
+            if even and n_rows == longest * len(lengths):
+                scores, labels = (
+                    values.view(-1, longest).index_select(0, queries)
+                    for values in (self._scores, self._labels)
+                )
+                yield BatchPart(queries, None, DocumentLists(scores, labels, None))
+                continue
             steps = torch.arange(longest, device=device)
             places = first[queries, None].to(device) + steps
             row, valid = places.reshape(-1), None
@@ -155,9 +202,8 @@ class BatchInLists:
             scores = self._scores.index_select(0, row).view(places.shape)
             labels = self._labels.index_select(0, row).view(places.shape)
             if valid is not None:
-                scores, labels = scores.masked_fill_(~valid, 0.0), labels.masked_fill_(~valid, 0)
-            lists = DocumentLists(scores, labels, valid)
-            yield BatchPart(queries, places, lists)
+                scores, labels = scores.masked_fill_(~valid, 0.0), labels.masked_fill_(~valid, -1.0)
+            yield BatchPart(queries, places, DocumentLists(scores, labels, valid))
 
     def _split(
         self, first: torch.Tensor, lengths: torch.Tensor

@@ -27,7 +27,7 @@ def softmax(
     objective: Softmax, lists: DocumentLists, gains: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Cross-entropy of each query between shares in its gain and chances, and gradient."""
-    gain = lists.fill(gains[lists.labels], 0.0)
+    gain = lists.look(gains)
     total = gain.sum(1, keepdim=True)
     some = total > 0
     share = gain / torch.where(some, total, torch.ones_like(total))
@@ -51,7 +51,7 @@ def squared_error(
     objective: SquaredError, lists: DocumentLists, targets: torch.Tensor, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Half the sum of squares of each query, and gradient: scores less targets."""
-    rest = lists.fill(lists.scores - targets[lists.labels], 0.0)
+    rest = lists.scores - lists.look(targets)
     if objective.centered:
         sizes = lists.fill(torch.ones_like(rest), 0.0).sum(1, keepdim=True).clamp(min=1)
         rest = lists.fill(rest - rest.sum(1, keepdim=True) / sizes, 0.0)

@@ -207,14 +207,14 @@ class RankingLoss(nn.Module):
         )
         losses = real.new_zeros(len(batch))
         gradient = real.new_zeros(real.numel() + 1)  # the last one is that of padding
-        for queries, places, lists in whole:
+        for part in whole:
             some: Any = 0.0
             slopes: Any = 0.0
             for (weight, one), form in zip(self.objective.terms, tables, strict=True):
-                part = _NATIVE[type(one)].losses(one, lists, form, self.rounds)
-                some, slopes = some + weight * part[0], slopes + weight * part[1]
-            losses[queries] = some
-            gradient.scatter_(0, places.reshape(-1), slopes.reshape(-1))
+                found = _NATIVE[type(one)].losses(one, part.lists, form, self.rounds)
+                some, slopes = some + weight * found[0], slopes + weight * found[1]
+            losses[part.queries] = some
+            part.put(slopes, gradient)
         return losses, gradient[:-1].view(real.shape)
 
     def _check_scale(self, batch: Batch) -> None:

@@ -4,13 +4,71 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 # Numbers in a block of pairs: as many as stay in the cache of a core, or keep a device busy.
 _BLOCK_ON_HOST, _BLOCK_ON_DEVICE = 2**18, 2**26
-_STRIPES = 4  # of a list, so that few pairs are met that need not
+_WORTH_A_STRIPE = 2**15  # pairs that are met as soon as blocks of a further stripe are begun
+_STRIPES = 4  # where the levels of documents cannot be read
+
+
+class Stripe(NamedTuple):
+    """Documents who meet about the same others: from `low` on, in a query, up to `stop`.
+
+    Attributes
+    ----------
+    low : int
+    stop, begin : int ndarrays (n_queries,)
+        They meet the documents from `begin` on.
+    """
+
+    low: int
+    stop: np.ndarray
+    begin: np.ndarray
+
+
+def stripe_of_first(n_first: np.ndarray) -> list[Stripe]:
+    """The first documents of each query, who meet all."""
+    return [Stripe(0, n_first, np.zeros_like(n_first))]
+
+
+def stripes_by_level(reached: np.ndarray, n: int) -> list[Stripe]:
+    """Documents in the order of their levels, highest first, who meet those of lower levels.
+
+    Parameters
+    ----------
+    reached : int ndarray (n_levels, n_queries)
+        How many documents reach each level; those who reach none do not meet.
+    n : int
+        How many documents a query has at most.
+    """
+    highest, n_queries = reached.max(1), reached.shape[1]
+    found: list[tuple[int, np.ndarray]] = []
+    for low in (0, *highest[:0:-1].tolist()):
+        begin = np.where(reached > low, reached, n).min(0)
+        if found:
+            fewer = n_queries * (highest[0] - low) * (begin.min() - found[-1][1].min())
+        if not found or fewer > _WORTH_A_STRIPE:
+            found.append((low, begin))
+    stops = [*(low for low, _ in found[1:]), highest[0]]
+    return [
+        Stripe(low, np.minimum(reached[0], stop), begin)
+        for (low, begin), stop in zip(found, stops, strict=True)
+    ]
+
+
+def stripes_in_order(n_queries: int, n: int) -> list[Stripe]:
+    """All documents, who meet those behind them."""
+    edges = [n * part // _STRIPES for part in range(_STRIPES + 1)]
+    return [
+        Stripe(low, np.full(n_queries, stop), np.full(n_queries, low))
+        for low, stop in pairwise(edges)
+        if stop > low
+    ]
 
 
 class PairBlock(NamedTuple):
@@ -19,9 +77,6 @@ class PairBlock(NamedTuple):
     Attributes
     ----------
     queries, first, second : slices
-    apart : bool
-        Whether all of the second documents are known to come behind those that count as first; else
-        they begin where the first do, or later, where labels tell that documents need not meet.
     rooms : sequence of Tensor (n_queries, n_first, n_second), or None
         Memory to work in; None where that is left to the allocator.
     """
@@ -29,89 +84,62 @@ class PairBlock(NamedTuple):
     queries: slice
     first: slice
     second: slice
-    apart: bool
     rooms: Sequence[torch.Tensor | None]
 
     def column(self, values: torch.Tensor) -> torch.Tensor:
-        """Values of the first documents."""
-        return values[self.queries, self.first, None]
+        """Values (..., n_queries, n_documents) of the first documents."""
+        return values[..., self.queries, self.first, None]
 
     def line(self, values: torch.Tensor) -> torch.Tensor:
-        """Values of the second documents."""
-        return values[self.queries, None, self.second]
-
-    def gaps(self, values: torch.Tensor, room: int) -> torch.Tensor:
-        """Values of the second documents less those of the first, in one of the rooms."""
-        return torch.sub(self.line(values), self.column(values), out=self.rooms[room])
-
-    def of_first(self, values: torch.Tensor) -> torch.Tensor:
-        """Where values of the first documents are."""
-        return values[self.queries, self.first]
-
-    def add(self, pairs: torch.Tensor, of_first: torch.Tensor, of_second: torch.Tensor) -> None:
-        """Add sums over the pairs of each document: where it is first, and where it is second."""
-        self.of_first(of_first).add_(pairs.sum(2))
-        of_second[self.queries, self.second].add_(pairs.sum(1))
-
-    def once(self, pairs: torch.Tensor) -> torch.Tensor:
-        """The pairs, but 0 where the second document does not come behind the first."""
-        if self.second.start < self.first.stop:
-            pairs.triu_(1 + self.first.start - self.second.start)
-        return pairs
+        """Values (..., n_queries, n_documents) of the second documents."""
+        return values[..., self.queries, None, self.second]
 
 
 def pair_blocks(
-    values: torch.Tensor,
-    n_first: int | Sequence[int],
-    n_rooms: int,
-    labels: torch.Tensor | None = None,
-) -> Iterator[PairBlock]:
-    """Blocks that cover each pair of the first documents with themselves and those behind.
+    values: torch.Tensor, stripes: Sequence[Stripe] | None, n_rooms: int
+) -> Iterator[list[PairBlock]]:
+    """Blocks of pairs; those of some queries at a time.
 
     Parameters
     ----------
     values : Tensor (n_queries, n_documents)
         What numbers of pairs are like.
-    n_first : int or sequence of int
-        How many the first documents are: of all queries, or of each.
+    stripes : sequence of Stripe, or None
+        Who meets whom. None: all meet all, as where nothing can be read.
     n_rooms : int
         Blocks of numbers that are needed at a time.
-    labels : Tensor (n_queries, n_documents), optional
-        Labels, which fall, of documents that need not meet those of the same label.
     """
     n_queries, n = values.shape
-    firsts = [n_first] * n_queries if isinstance(n_first, int) else n_first
-    most = max(firsts)
     if torch.compiler.is_compiling():  # which fuses the whole
-        whole = slice(0, n_queries), slice(0, most), slice(0, n)
-        yield PairBlock(*whole, False, [None] * n_rooms)
+        yield [PairBlock(slice(0, n_queries), slice(0, n), slice(0, n), [None] * n_rooms)]
         return
+    stripes = stripe_of_first(np.full(n_queries, n)) if stripes is None else stripes
     on_host = values.device.type == "cpu"
     room = max(n, _BLOCK_ON_HOST if on_host else _BLOCK_ON_DEVICE)
-    stripe = max(1, min(max(8, -(-n // _STRIPES)), most, room // n))
-    some = min(most, n // 2)  # of which most pairs are apart
-    share = max(1, room // max(1, stripe * most, some * (n - some)))
     memory = values.new_empty((n_rooms, room)) if on_host else None
+    areas = [(int(stop.max()) - low) * (n - int(begin.min())) for low, stop, begin in stripes]
+    share = max(1, room // max(1, *areas))
 
-    def block(queries: slice, first: slice, second: slice, apart: bool) -> PairBlock:
+    def block(queries: slice, first: slice, second: slice) -> PairBlock:
         shape = [one.stop - one.start for one in (queries, first, second)]
         if memory is None:
-            return PairBlock(queries, first, second, apart, [None] * n_rooms)
+            return PairBlock(queries, first, second, [None] * n_rooms)
         rooms = memory[:, : math.prod(shape)].view(n_rooms, *shape).unbind()
-        return PairBlock(queries, first, second, apart, rooms)
+        return PairBlock(queries, first, second, rooms)
 
-    for start in range(0, n_queries, share):
+    starts = range(0, n_queries, share)
+    lows = [low for low, _, _ in stripes]
+    stops = [np.maximum.reduceat(stop, starts).tolist() for _, stop, _ in stripes]
+    begins = [np.minimum.reduceat(begin, starts).tolist() for _, _, begin in stripes]
+    for start, *edges in zip(
+        starts, zip(*stops, strict=True), zip(*begins, strict=True), strict=True
+    ):
         queries = slice(start, min(start + share, n_queries))
-        last = max(firsts[queries])
-        for low in range(0, last, stripe):
-            begin = low
-            if labels is not None and on_host:
-                near = labels[queries]
-                begin = int((near >= near[:, low, None]).sum(1).min())
-            if begin < last:
-                first = slice(low, min(low + stripe, last))
-                yield block(queries, first, slice(begin, last), False)
-        height = max(1, room // max(1, (queries.stop - start) * (n - last)))
-        for low in range(0, last if last < n else 0, height):
-            first = slice(low, min(low + height, last))
-            yield block(queries, first, slice(last, n), True)
+        found = []
+        for low, stop, begin in zip(lows, *edges, strict=True):
+            second = slice(begin, n)
+            height = max(1, room // max(1, (queries.stop - start) * (n - begin)))
+            for at in range(low, stop if begin < n else low, height):
+                found.append(block(queries, slice(at, min(at + height, stop)), second))
+        if found:
+            yield found

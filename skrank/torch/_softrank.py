@@ -8,13 +8,15 @@ pair the second one has the lesser; two without a gain do not meet.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 
 from skrank.objectives import SoftRank
-from skrank.torch._lists import DocumentLists, count_lines
-from skrank.torch._pairs import pair_blocks
-from skrank.torch._tables import Place, TensorTables, tables_of
+from skrank.torch._batch import can_look
+from skrank.torch._lists import DocumentLists
+from skrank.torch._pairs import PairBlock, Stripe, pair_blocks, stripe_of_first
+from skrank.torch._tables import Place, TensorTables, tables_of, weigh
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
 _WIDEST = 1e15  # largest scaled score: squares of differences of any two are numbers
@@ -42,17 +44,19 @@ def softrank(
     assert smooth is not None
     order = lists.by_label()
     lists = lists.sort(order)
-    members = lists.look(tables.members)
-    counts = members.sum(2).T
-    inverse = tables.inverse(counts)
-    gain = lists.look((tables.members @ tables.gain)[:, None])[0]
+    reached = lists.reach(tables.floors)
+    counts = reached.sum(2).to(torch.int64)
+    inverse = tables.inverse(counts, lists.sizes())
+    stripes = stripe_of_first(counts[0].numpy()) if can_look(counts.device) else None
     centred, sigma = _centred(objective, lists)
     x = (centred / (math.sqrt(2.0) * sigma)).clamp(-_WIDEST, _WIDEST)
     x = torch.nn.functional.hardshrink(lists.fill(x, _UNREACHED), _LEAST)
     if smooth.pairs:
-        worth, slope = _average_precision(x, gain)
+        worth, slope = _average_precision(x, reached, tables.steps, stripes)
     else:
-        worth, slope = _discounted_gain(x, gain, smooth.shift or 0.0)
+        worth, slope = _discounted_gain(
+            x, weigh(tables.steps, reached), stripes, smooth.shift or 0.0
+        )
     loss = torch.where(inverse > 0, 1.0 - inverse * worth.sum(1), torch.zeros_like(inverse))
     slope *= inverse[:, None] / (2.0 * math.sqrt(math.pi) * sigma)
     return loss, torch.zeros_like(slope).scatter_(1, order, slope)
@@ -73,80 +77,106 @@ def _centred(objective: SoftRank, lists: DocumentLists) -> tuple[torch.Tensor, t
     return centred, sigma
 
 
-def _average_precision(x: torch.Tensor, gain: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Worth A / B of each document, and slope downwards."""
-    n_first = count_lines(gain > 0)
-    below, above, better = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
-    for block in pair_blocks(x, n_first, 1):
-        chance = _chances(block.gaps(x, 0))
-        if block.apart:
-            block.of_first(below).add_(chance.sum(2))
-            continue
-        block.add(block.once(chance), below, above)
-        block.of_first(better).add_(chance.mul_(block.line(gain)).sum(2))
-    above = _in_order(x) - above  # of which come first, and itself
-    b = torch.sign(gain) / (above + below)
-    a = better.addcmul_(gain, above)
-    p = -a * b * b
-    up, down, near = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
-    one = torch.ones_like(x)
-    left = torch.stack((b, p, one)).permute(1, 2, 0)
-    right = torch.stack((gain, one, -gain * b - p)).transpose(0, 1)
-    for block in pair_blocks(x, n_first, 2):
-        queries, first, second = block[:3]
-        density = _density(block.gaps(x, 0))
-        if block.apart:
-            block.of_first(near).add_(density.sum(2))
-            up[queries, second].add_(density.mul_(block.column(p)).sum(1))
-            continue
-        pull = torch.bmm(left[queries, first], right[queries, :, second], out=block.rooms[1])
-        pull *= density
-        block.add(block.once(pull), down, up)
-    return a * b, down.addcmul_(p, near).sub_(up)
+def _average_precision(
+    x: torch.Tensor,
+    reached: torch.Tensor,
+    steps: torch.Tensor,
+    stripes: Sequence[Stripe] | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Worth A / B of each document, and slope downwards.
+
+    The lesser gain of two documents is the sum of the `steps` (n_levels,) that both have `reached`
+    (n_levels, n_queries, n_documents): sums of it are products of matrices.
+    """
+    gain, n_levels = weigh(steps, reached), len(steps)
+    reached = reached.transpose(0, 1)
+    share = reached * steps[:, None]
+    own, sign = 0.5 * gain, torch.sign(gain)
+    worth, slope = torch.zeros_like(x), torch.zeros_like(x)
+    for blocks in pair_blocks(x, stripes, 1):
+        queries, some = blocks[0].queries, slice(0, blocks[-1].first.stop)
+        levels, parts = reached[queries, :, some], share[queries, :, some]
+        below, better = torch.zeros_like(gain[queries, some]), own[queries, some]
+        for block in blocks:
+            gaps = _gaps(block, x)
+            chance = _chances(gaps)
+            below[:, block.first] = chance.sum(2)
+            better[:, block.first] += _sums(levels, chance).mul_(parts[..., block.first]).sum(1)
+        b = sign[queries, some] / below.add_(0.5)  # a document is above itself with chance 1 / 2
+        worth[queries, some] = better.mul_(b)
+        p = -better * b
+        seen = torch.cat((levels, b[:, None] * levels), 1)
+        for block in blocks:
+            first = block.first
+            density = _density(gaps if len(blocks) == 1 else _gaps(block, x))
+            near, nearer = _sums(seen, density).split(n_levels, 1)
+            near = near.mul_(b[:, None, first]).sub_(nearer).mul_(parts[..., first])
+            pull = near.sum(1).addcmul_(p[:, first], density.sum(2))
+            slope[queries, first].add_(pull)
+            slope[queries].sub_(torch.bmm(p[:, None, first], density)[:, 0])
+    return worth, slope
 
 
 def _discounted_gain(
-    x: torch.Tensor, gain: torch.Tensor, shift: float
+    x: torch.Tensor, gain: torch.Tensor, stripes: Sequence[Stripe] | None, shift: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Worth u (d(B) + d''(B) v / 2), d = 1 / log2(shift + B), and slope downwards."""
-    n_first = count_lines(gain > 0)
-    below, above, spread = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
-    for block in pair_blocks(x, n_first, 1):
-        chance = _chances(block.gaps(x, 0))
-        if block.apart:
-            block.of_first(below).add_(chance.sum(2))
-            block.of_first(spread).add_(chance.square_().sum(2))
-            continue
-        block.add(block.once(chance), below, above)
-        block.add(chance.square_(), spread, spread)
-    b = shift + _in_order(x) + below - above
-    variance = below + above - spread
-    log = torch.log(b)
-    unit = gain * math.log(2.0)
-    q = unit * (2 + log) / (b**2 * log**3)
-    p = -unit / (b * log**2) - unit * variance * (log**2 + 3 * log + 3) / (b**3 * log**4)
-    up, down, upper, lower = torch.zeros_like(x), torch.zeros_like(x), p + 0.5 * q, p - 0.5 * q
-    for block in pair_blocks(x, n_first, 2):
-        gaps = block.gaps(x, 0)
-        pull = _chances(gaps)
-        if block.apart:
-            pull.mul_(block.column(q)).sub_(block.column(upper))
-        else:
-            pull *= torch.add(block.column(q), block.line(q), out=block.rooms[1])
-            pull -= torch.sub(block.column(upper), block.line(lower), out=block.rooms[1])
-        pull *= _density(gaps)
-        block.add(block.once(pull), up, down)
-    return unit / log + 0.5 * variance * q, down - up
+    worth, slope = torch.zeros_like(x), torch.zeros_like(x)
+    for blocks in pair_blocks(x, stripes, 3):
+        queries, some = blocks[0].queries, slice(0, blocks[-1].first.stop)
+        below, spread = torch.zeros_like(x[queries, some]), torch.zeros_like(x[queries, some])
+        for block in blocks:
+            gaps = _gaps(block, x)
+            chance = _chances(gaps)
+            below[:, block.first] = chance.sum(2)
+            spread[:, block.first] = torch.mul(chance, chance, out=block.rooms[1]).sum(2)
+        b, variance = shift + 0.5 + below, below - spread - 0.25  # a document itself has 1 / 4
+        unit, log = math.log(2.0) * gain[queries, some], torch.log(b)
+        inverse = 1.0 / (b * log)
+        q = unit * (2 + log) / log * inverse**2
+        p = -unit / log * inverse * (1.0 + variance * (log * (log + 3) + 3) * inverse**2)
+        worth[queries, some] = unit / log + 0.5 * variance * q
+        upper, lower = p + 0.5 * q, p - 0.5 * q
+        for block in blocks:
+            first = block.first
+            if len(blocks) > 1:
+                gaps = _gaps(block, x)
+                chance = _chances(gaps)
+            density = _density(gaps)
+            chance *= density
+            pull = upper[:, first] * density.sum(2) - q[:, first] * chance.sum(2)
+            pull -= _sums(q[:, None], chance)[:, 0]
+            pull -= _sums(lower[:, None], density)[:, 0]
+            slope[queries, first].add_(pull)
+            others = slope[queries, some.stop :]
+            others.add_(torch.bmm(q[:, None, first], chance[..., some.stop :])[:, 0])
+            others.sub_(torch.bmm(upper[:, None, first], density[..., some.stop :])[:, 0])
+    return worth, slope
 
 
-def _in_order(x: torch.Tensor) -> torch.Tensor:
-    """Ranks 1, 2, ... of documents."""
-    return torch.arange(1, x.shape[1] + 1, device=x.device, dtype=x.dtype)
+def _sums(values: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """Sums over the second documents, as many as there are values, times these.
+
+    Parameters
+    ----------
+    values : Tensor (n_queries, n, n_some)
+    pairs : Tensor (n_queries, n_first, n_second)
+
+    Returns
+    -------
+    Tensor (n_queries, n, n_first)
+    """
+    return torch.bmm(values, pairs[..., : values.shape[2]].transpose(1, 2))
+
+
+def _gaps(block: PairBlock, x: torch.Tensor) -> torch.Tensor:
+    """Scaled scores of the second documents less those of the first, but never 0."""
+    gaps = torch.sub(block.line(x), block.column(x), out=block.rooms[0])
+    return gaps.add_(_LEAST * torch.finfo(x.dtype).eps ** 2)
 
 
 def _chances(gaps: torch.Tensor) -> torch.Tensor:
-    """Phi of gaps, to which next to nothing is added: gelu(x) = x Phi(x) is quicker than erf."""
-    gaps += _LEAST * torch.finfo(gaps.dtype).eps ** 2
+    """Phi of gaps: gelu(x) = x Phi(x) is quicker than erf."""
     return torch.nn.functional.gelu(gaps).div_(gaps)
 
 

@@ -23,55 +23,60 @@ _LONGEST_LINE = 2048  # documents; a table of sizes and relevant documents stays
 class TensorTables:
     """``sum_r u_r g(y_r) + sum_{s<r} w_r min(g(y_s), g(y_r))``, divided by its best value.
 
+    Documents reach levels, each of which gains more than the one before.
+
     Attributes
     ----------
-    members : Tensor (n_labels, n_classes)
-        1 at the class of each label 0, 1, 2, ...; higher classes gain more.
-    gain : Tensor (n_classes,)
+    floors : Tensor (n_levels,)
+        Lowest label of each level; documents of lower labels gain nothing.
+    steps : Tensor (n_levels,)
+        What a level gains above the one before.
     u : Tensor (longest,)
     w : Tensor (longest,) or None
         None where pairs do not count.
-    ideal : (Tensor (n_classes,), Tensor (longest + 1,)) or None
-        Worth per class and summed weight of the ranks before each, of the best list; None where a
-        metric is not divided by it.
-    relevant : Tensor (n_classes,)
-        1 for relevant documents.
+    ideal : (Tensor (n_levels,), Tensor (longest + 1,)) or None
+        Worth of a level above the one before, and summed weight of the ranks before each, of the
+        best list; None where a metric is not divided by it.
     needs_relevant : bool
     slope : Tensor (longest + 1, longest + 1) or float
         Change of the value per unit of the sum, by documents and relevant documents of a query.
     """
 
-    members: torch.Tensor
-    gain: torch.Tensor
+    floors: torch.Tensor
+    steps: torch.Tensor
     u: torch.Tensor
     w: torch.Tensor | None
     ideal: tuple[torch.Tensor, torch.Tensor] | None
-    relevant: torch.Tensor
     needs_relevant: bool
     slope: torch.Tensor | float
 
-    def inverse(self, counts: torch.Tensor) -> torch.Tensor:
+    def inverse(self, reached: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
         """One over the best sum of each query, times the slope; 0 where nothing is to be learned.
 
         Parameters
         ----------
-        counts : Tensor (n_queries, n_classes)
-            Documents of each class.
+        reached : int Tensor (n_levels, n_queries)
+            Documents that reach each level.
+        sizes : int Tensor (n_queries,)
+            All documents.
         """
-        relevant = counts @ self.relevant
-        inverse = torch.ones_like(relevant)
-        if self.ideal is not None:
+        relevant = reached[0]
+        if self.ideal is None:
+            inverse = torch.ones_like(relevant, dtype=self.steps.dtype)
+        else:
             worth, before = self.ideal
-            best_first = counts.flip(1).cumsum(1).to(torch.int64)
-            reached = before[best_first]
-            steps = torch.diff(reached, dim=1, prepend=torch.zeros_like(reached[:, :1]))
-            best = steps @ worth.flip(0)
-            inverse = torch.where(best > 0, 1.0 / best, torch.zeros_like(best))
+            best = worth @ before[reached]
+            inverse = torch.where(best > 0, 1.0 / best, 0.0)
         if self.needs_relevant:
-            inverse = torch.where(relevant > 0, inverse, torch.zeros_like(inverse))
+            inverse = torch.where(relevant > 0, inverse, 0.0)
         if isinstance(self.slope, float):
             return inverse * self.slope
-        return inverse * self.slope[counts.sum(1).to(torch.int64), relevant.to(torch.int64)]
+        return inverse * self.slope[sizes, relevant]
+
+
+def weigh(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Sum of tensors (n, n_queries, n_documents), each times its weight."""
+    return (weights @ values.reshape(len(weights), -1)).view(values.shape[1:])
 
 
 def refusal(metric: Metric) -> str | None:
@@ -122,23 +127,33 @@ def _tables(metric: Metric, cutoff: int | None, place: Place) -> TensorTables:
     plan = _plan(metric, labels, place.max_grade)
     tables = plan.tables
     assert isinstance(tables, QuadraticTables)
-    kernels = tables.lambda_kernels(plan.judgments)
-    classes = kernels.codes[: place.max_grade + 1].astype(np.int64)
-    first = np.unique(classes, return_index=True)[1]
+    gain, n_labels = tables.gain[: place.max_grade + 1], place.max_grade + 1
+    steps = np.diff(gain, prepend=0.0, append=gain[-1])
+    if steps.min() < 0:
+        raise ValueError(f"a higher label gains less of {metric}: use path='kernels'.")
+    floors = np.flatnonzero(steps)
+    if len(floors) == 0:  # no label gains anything: a level that none reaches
+        floors = np.array([n_labels])
+    if tables.pairs is not None:
+        worth = tables.pairs.worth(np.arange(n_labels))
+        if not np.array_equal(worth, np.minimum.outer(gain, gain)):
+            raise ValueError(
+                f"pairs of documents are not worth the lesser gain to {metric}: use path='kernels'."
+            )
 
     ideal = None
     if metric.ideal_cutoff != 0:
         best = metric.tables(plan.scale, cutoff)
         assert isinstance(best, QuadraticTables)
         worth, weights = best.ideal or (best.gain, best.u)
-        ideal = put(worth[first]), put(np.append(0.0, np.cumsum(weights[:longest])))
+        rises = np.diff(worth[:n_labels], prepend=0.0, append=worth[n_labels - 1])[floors]
+        ideal = put(rises), put(np.append(0.0, np.cumsum(weights[:longest])))
     return TensorTables(
-        put(np.eye(len(first))[classes]),
-        put(tables.gain[first]),
+        put(floors),
+        put(steps[floors]),
         put(tables.u),
-        None if tables.pairs is None else put(kernels.form.w),
+        None if tables.pairs is None else put(tables.pairs.weights),
         ideal,
-        put(tables.relevant[first]),
         metric.needs_relevant,
         _slope(metric, place),
     )

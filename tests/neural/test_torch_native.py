@@ -11,39 +11,59 @@ import skrank  # noqa: E402
 from skrank.torch import RankingLoss  # noqa: E402
 from skrank.torch._batch import Batch  # noqa: E402
 from skrank.torch._lists import BatchInLists  # noqa: E402
-from skrank.torch._pairs import pair_blocks  # noqa: E402
+from skrank.torch._pairs import (  # noqa: E402
+    pair_blocks,
+    stripe_of_first,
+    stripes_by_level,
+    stripes_in_order,
+)
 from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
 
 
-def test_blocks_meet_each_pair():
-    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 5000, 5000), (700, 33, 5), (3, 9, 2)):
-        met = np.zeros((n_queries, first, n), np.int8)
-        for block in pair_blocks(torch.empty(n_queries, n), first, 1):
-            assert block.second.start == (first if block.apart else block.first.start)
-            assert block.second.stop == (n if block.apart else first)
+def meetings(n_queries, n, stripes):
+    """How often each first document meets each second one."""
+    met = np.zeros((n_queries, n, n), np.int8)
+    for blocks in pair_blocks(torch.empty(n_queries, n), stripes, 2):
+        for block in blocks:
             met[block.queries, block.first, block.second] += 1
-            assert np.prod(block.rooms[0].shape) <= max(2**18, n)
-        rows, columns = np.triu_indices(first, m=n)
+            assert [room.shape for room in block.rooms] == [met[block[:3]].shape] * 2
+            assert block.rooms[0].numel() <= max(2**18, n)
+    return met
+
+
+def test_first_documents_meet_all():
+    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 800, 700), (700, 33, 5), (3, 9, 2)):
+        met = meetings(n_queries, n, stripe_of_first(np.full(n_queries, first)))
+        assert (met[:, :first] == 1).all()
+        assert not met[:, first:].any()
+    met = meetings(3, 9, stripe_of_first(np.array([0, 3, 1])))
+    assert (met[1, :3] == 1).all()
+    assert (met[2, 0] == 1).all()
+    assert not meetings(2, 9, stripe_of_first(np.zeros(2, int))).any()
+    assert (meetings(2, 9, None) == 1).all()
+
+
+def test_documents_in_order_meet_those_behind():
+    for n_queries, n in ((300, 40), (5, 700), (2, 1)):
+        met = meetings(n_queries, n, stripes_in_order(n_queries, n))
+        rows, columns = np.triu_indices(n)
         assert (met[:, rows, columns] == 1).all()
-        assert met.sum() <= n_queries * (len(rows) + first * (8 + first // 4) / 2)
-    few = [0, 3, 1]
-    met = np.zeros((3, 3, 9), np.int8)
-    for block in pair_blocks(torch.empty(3, 9), few, 1):
-        met[block.queries, block.first, block.second] += 1
-    rows, columns = np.triu_indices(3, m=9)
-    for query, number in enumerate(few):
-        assert (met[query, rows, columns][rows < number] == 1).all()
+        assert met.sum() <= n_queries * (len(rows) + n * n / 8 + n)
 
 
-def test_labels_tell_who_need_not_meet():
-    labels = torch.tensor([[3, 3, 1, 1, 1, 0, 0], [2, 1, 1, 1, 1, 1, 0]])
-    met = np.zeros((2, 7, 7), bool)
-    for block in pair_blocks(torch.empty(2, 7), [5, 6], 1, labels):
-        met[block.queries, block.first, block.second] = True
-    for query in range(2):
-        rows, columns = np.triu_indices(7)
-        apart = labels[query, rows] > labels[query, columns]
-        assert met[query, rows[apart], columns[apart]].all()
+@pytest.mark.parametrize("n_queries", [3, 300])
+def test_documents_meet_those_of_lower_levels(n_queries):
+    rng = np.random.default_rng(0)
+    labels = -np.sort(-rng.choice(4, size=(n_queries, 50), p=[0.6, 0.2, 0.15, 0.05]), axis=1)
+    labels[0] = 0
+    reached = np.stack([(labels >= level).sum(1) for level in (1, 2, 3)])
+    met = meetings(n_queries, 50, stripes_by_level(reached, 50))
+    apart = labels[:, :, None] > labels[:, None]
+    assert (met[apart] == 1).all()
+    assert met.max() == 1
+    if n_queries == 300:  # enough for a stripe per level
+        whole = n_queries * reached[0].max() * 50
+        assert apart.sum() < met.sum() < 0.8 * whole
 
 
 @pytest.mark.parametrize("flat", [False, True])
@@ -57,10 +77,12 @@ def test_parts_hold_each_document_once(flat):
     seen = []
     parts = list(BatchInLists(batch, 4))
     assert len(parts) > 1
-    for queries, places, lists in parts:
-        seen += queries.tolist()
-        assert (places[lists.valid] < len(found)).all()
-        found[places[lists.valid]] = lists.labels[lists.valid].double()
+    for part in parts:
+        seen += part.queries.tolist()
+        places = part.places[part.lists.valid]
+        assert (places < len(found)).all()
+        found[places] = part.lists.labels[part.lists.valid]
+        assert (part.lists.labels[~part.lists.valid] == -1).all()
     torch.testing.assert_close(found.view(batch.labels.shape), batch.labels, equal_nan=True)
     assert len(seen) == len(set(seen))
 
