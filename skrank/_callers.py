@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -29,13 +30,11 @@ _ASKING = ("update", "eval_train", "eval_valid")
 _NEARBY = 10  # calls between a booster and a callable of skrank, with room for wrappers of users
 
 
-def _frames(most: int | None = None) -> Iterator[FrameType]:
-    """The callers of the function that asks, the nearest first."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and most != 0:
+def _upwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A function at work and its callers, the nearest first."""
+    while frame is not None:
         yield frame
         frame = frame.f_back
-        most = None if most is None else most - 1
 
 
 # Everywhere below, the name of a function is compared first: to look at the variables of a frame
@@ -44,7 +43,7 @@ def _frames(most: int | None = None) -> Iterator[FrameType]:
 
 def splitting_tools() -> Iterator[Mapping[str, Any]]:
     """The variables of the functions of scikit-learn that split rows, the nearest first."""
-    for frame in _frames():
+    for frame in _upwards(sys._getframe(1)):
         names = frame.f_code.co_varnames
         if str(frame.f_globals.get("__name__")).startswith("sklearn.") and all(
             name in names for name in _PARTS
@@ -86,21 +85,17 @@ class LightGBMTraining(NamedTuple):
     @property
     def tuner(self) -> Any:
         """The part of Optuna's LightGBMTuner that trains, if one does."""
-        frame = self.caller
-        for _ in range(_NEARBY):
-            if frame is None:
-                break
+        for frame in islice(_upwards(self.caller), _NEARBY):
             if str(frame.f_globals.get("__name__")).startswith("optuna"):
                 tuner = frame.f_locals.get("self")
                 return tuner if hasattr(tuner, "higher_is_better") else None
-            frame = frame.f_back
         return None
 
 
 def lightgbm_training() -> LightGBMTraining | None:
     """The training whose Booster asks, among the nearest callers."""
     booster_class = sys.modules["lightgbm"].Booster if "lightgbm" in sys.modules else ()
-    for frame in _frames(_NEARBY):
+    for frame in islice(_upwards(sys._getframe(1)), _NEARBY):
         if frame.f_code.co_name in _ASKING and isinstance(
             booster := frame.f_locals.get("self"), booster_class
         ):
@@ -127,7 +122,7 @@ def xgboost_training() -> XGBoostTraining | None:
     if "xgboost" not in sys.modules:
         return None
     container = sys.modules["xgboost"].callback.CallbackContainer
-    for frame in _frames(_NEARBY):
+    for frame in islice(_upwards(sys._getframe(1)), _NEARBY):
         if frame.f_code.co_name == "after_iteration" and isinstance(
             found := frame.f_locals.get("self"), container
         ):

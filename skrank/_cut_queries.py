@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from skrank._callers import splitting_tools
 from skrank._engine.groups import show
 from skrank._engine.queries import Queries
-from skrank._engine.whole import LEVEL, WholeLevel, whole_of
+from skrank._engine.whole import LEVEL, WholeLevel, index_level, whole_of
 from skrank._typing import Estimator
 from skrank.model_selection._parts import query_codes
 
@@ -98,9 +98,9 @@ def _sources(variables: Mapping[str, Any]) -> Iterator[np.ndarray]:
     """Whatever may be the query of each of all rows."""
     X: Any = variables.get("X")
     for data in (variables.get("y"), X):
-        index: Any = getattr(data, "index", None)
-        if LEVEL in (getattr(index, "names", None) or ()):
-            yield np.asarray(index.get_level_values(LEVEL))
+        ids = index_level(data)
+        if ids is not None:
+            yield np.asarray(ids)
     for name in ("fit_params", "score_params", "params", "routed_params"):
         for values in _values(variables.get(name), depth=3):
             if _shape(values) == _shape(X)[:1]:
@@ -150,9 +150,7 @@ def _describe(groups: np.ndarray, train: np.ndarray, test: np.ndarray) -> str:
 
 def _count(codes: np.ndarray, rows: np.ndarray, n_queries: int) -> np.ndarray:
     """Rows of each query, those that were drawn twice counted once."""
-    drawn = np.zeros(len(codes), bool)
-    drawn[rows] = True
-    return np.bincount(codes[drawn], minlength=n_queries)
+    return np.bincount(codes[np.unique(rows)], minlength=n_queries)
 
 
 # what a ranker was trained on --------------------------------------------------------------------
@@ -249,13 +247,10 @@ def warn_of_feature(models: list[Estimator]) -> None:
 
 def _features(model: Estimator) -> list[str]:
     """Names of the features of a model; of a pipeline, those that its last step gets."""
-    if not hasattr(model, "steps"):
-        names = getattr(model, "feature_names_in_", None)
-    elif len(model.steps) == 1 or not hasattr(model, "feature_names_in_"):
-        names = None
-    else:
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and hasattr(model, "steps"):
         try:
-            names = model[:-1].get_feature_names_out()
+            names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
         except (AttributeError, ValueError):  # a step that does not say
             names = None
     return [] if names is None else [str(name).rpartition("__")[2] for name in names]

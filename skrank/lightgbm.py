@@ -362,18 +362,13 @@ def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     """Judgments, weights per query and the highest grade of what LightGBM supplies."""
     source = "the lightgbm.Dataset" if _is_dataset(data.owner) else "LightGBM's data"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
-    if _is_dataset(data.owner):
-        _check_subset(data.owner)
+    rows = getattr(data.owner, "used_indices", None)
+    if rows is not None and data.owner.reference.get_group() is not None:
+        # of a subset; LightGBM silently groups rows of torn queries anew
+        check.check_whole_queries(data.owner.reference.get_group(), rows)
     queries = Queries.from_sizes(sizes)
     weights = check.query_weights(data.weights, queries)
     return Judgments(as_written(data.labels), queries), weights, data.max_grade
-
-
-def _check_subset(dataset: lightgbm.Dataset) -> None:
-    """Refuse rows of torn queries, which LightGBM silently groups anew."""
-    whole = dataset.reference
-    if dataset.used_indices is not None and whole.get_group() is not None:
-        check.check_whole_queries(whole.get_group(), dataset.used_indices)
 
 
 def _check_training(training: LightGBMTraining, objective: Objective) -> None:

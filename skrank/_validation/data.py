@@ -41,7 +41,8 @@ HEAVIEST_QUERY = 1e15
 
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     """Refuse labels that are strings; warn where labels look like ids, and ids like grades."""
-    if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in _objects(relevance)):
+    objects = relevance if relevance.dtype == object else ()
+    if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
         raise ValueError(
             "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
             "then the query of each row."
@@ -64,10 +65,6 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _objects(values: np.ndarray) -> np.ndarray:
-    return values if values.dtype == object else values[:0]
 
 
 def _runs(values: np.ndarray) -> int:

@@ -25,7 +25,8 @@ def check_metric_names(names: tuple[Any, ...], taken: Mapping[str, type], cls: t
     for name in names:
         check_metric_name(name)
         other = taken.get(name)
-        if other is not None and not _same_source(other, cls):
+        # of one source is a class that is defined once more: a cell or a module that ran again
+        if other is not None and _source(other) != _source(cls):
             raise ValueError(
                 f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
                 f"with skrank.unregister({name!r}) if that class is yours."
@@ -63,11 +64,6 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
                 f"{cls.__name__}.{field.name} has no default: give it one, so that the name "
                 f"{name!r} alone is a metric."
             )
-
-
-def _same_source(one: type, other: type) -> bool:
-    """Whether a class is another, defined once more: a cell or a module that ran again."""
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def _source(cls: type) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,8 +97,7 @@ def evaluate(
     return report_of(chosen, measured)
 
 
-@dataclass(frozen=True, eq=False)
-class DaskPiece:
+class DaskPiece(NamedTuple):
     """One partition of each collection: delayed, and on a worker in memory."""
 
     number: int
@@ -153,19 +152,12 @@ def _computed(work: Any, pieces: Sequence[DaskPiece]) -> list[Any]:
     except ImportError as error:
         raise ImportError("skrank.dask needs dask: pip install skrank[dask]") from error
     call = dask.delayed(work, pure=False)
-    return list(
-        dask.compute(
-            *(
-                call(piece.number, piece.relevance, piece.scores, piece.groups, piece.weights)
-                for piece in pieces
-            )
-        )
-    )
+    return list(dask.compute(*(call(*piece) for piece in pieces)))
 
 
 def _whole(pieces: Sequence[DaskPiece]) -> tuple[Whole, list[int]]:
     """What partitions have in common, and the numbers of those with rows."""
-    labels_only = [DaskPiece(one.number, one.relevance, None, one.groups, None) for one in pieces]
+    labels_only = [one._replace(scores=None, weights=None) for one in pieces]
     summaries = _computed(_summary, labels_only)
     check_whole([ids for ids, *_ in summaries])
     n_rows = [rows for _, rows, _ in summaries]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -224,16 +225,12 @@ def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:
 
 def _collect(parts: Sequence[_Part], like: Any, *, weighted: bool) -> Partitions:
     """Collections over partitions that lie on workers."""
-    import dask.array as da
     from dask import delayed
 
     data = [delayed(part.data) for part in parts]
 
     def vector(place: int, dtype: Any, lengths: Sequence[int]) -> Any:
-        pieces = zip(data, lengths, strict=True)
-        return da.concatenate(
-            [da.from_delayed(one[place], (length,), dtype=dtype) for one, length in pieces]
-        )
+        return _stacked([one[place] for one in data], lengths, dtype=dtype)
 
     rows, counts = [part.n_rows for part in parts], [len(part.queries) for part in parts]
     return Partitions(
@@ -252,13 +249,13 @@ def _features(pieces: Sequence[Any], rows: Sequence[int], like: Any) -> Any:
         import dask.dataframe as dd
 
         return dd.from_delayed(pieces, meta=like._meta if hasattr(like, "_meta") else like.iloc[:0])
+    meta = like[:0] if hasattr(like, "tocsr") else None
+    return _stacked(pieces, rows, like.shape[1], dtype=like.dtype, meta=meta)
+
+
+def _stacked(pieces: Sequence[Any], lengths: Sequence[int], *width: int, **kind: Any) -> Any:
+    """Pieces of these lengths as one array."""
     import dask.array as da
 
-    meta = like[:0] if hasattr(like, "tocsr") else None
-    kinds = {"dtype": like.dtype, "meta": meta}
-    return da.concatenate(
-        [
-            da.from_delayed(piece, (length, like.shape[1]), **kinds)
-            for piece, length in zip(pieces, rows, strict=True)
-        ]
-    )
+    shapes = [(length, *width) for length in lengths]
+    return da.concatenate(list(map(partial(da.from_delayed, **kind), pieces, shapes)))

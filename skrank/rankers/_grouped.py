@@ -266,7 +266,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
         max_grade = collection_grade(y, labels)
         task = task.on_scale(max_grade)
-        setting = Boosting(self.estimator, backend, self.init, self.init_scale, task)
+        setting = Boosting(self, backend, task)
         fitted = setting.train(rows.part(train), valid)
         if self.refit and train is not None and held_out is not None and len(held_out):
             whole = rows.part(np.append(train, held_out))

@@ -30,19 +30,15 @@ class Boosting:
 
     Attributes
     ----------
-    estimator : estimator
-        Is cloned.
+    ranker : GroupedRanker
+        Whose estimator is cloned, and which has the `init`.
     backend : Backend
         Of the estimator.
-    init, init_scale
-        See GroupedRanker.
     task : Task
     """
 
-    estimator: Estimator
+    ranker: Estimator
     backend: Backend
-    init: str | Estimator
-    init_scale: float | None
     task: Task
 
     def train(self, train: Part, valid: Part | None, rounds: int | None = None) -> Fitted:
@@ -51,7 +47,7 @@ class Boosting:
         if factor:
             train = replace(train, start=scores_of(init, factor, train.X))
             valid = valid and replace(valid, start=scores_of(init, factor, valid.X))
-        estimator = cloned(self.estimator)
+        estimator = cloned(self.ranker.estimator)
         if rounds is not None and self.backend.rounds is not None:
             # the start alone may be best: one round is trained then, and not used
             estimator.set_params(**{self.backend.rounds: max(rounds, 1)})
@@ -65,7 +61,7 @@ class Boosting:
 
     def _fit_init(self, train: Part) -> tuple[Estimator, float]:
         """The fitted start, and what its scores are multiplied by; 0 where they rank nothing."""
-        init = self.init
+        init, scale = self.ranker.init, self.ranker.init_scale
         if init is None:
             return None, 0.0
         if isinstance(init, str):
@@ -73,10 +69,10 @@ class Boosting:
             init = LinearRanker(objective or "gap")
         fitting = Fitting(clone(init), train, None, Task(None, {}, None), {})
         fitted = backend_of(init).fit(fitting).estimator
-        if self.init_scale is None:
+        if scale is None:
             return fitted, 1.0
         spread = _spread(scores_of(fitted, 1.0, train.X), train)
-        return fitted, self.init_scale / spread if spread > 0 else 0.0
+        return fitted, scale / spread if spread > 0 else 0.0
 
     def _with_round_0(self, fitted: Fitted, valid: Part) -> Fitted:
         """The log with the start before the first round, which may turn out the best one."""
