@@ -377,9 +377,9 @@ def _check_training(training: LightGBMTraining, objective: Objective) -> None:
     if check.n_machines(training.params) == 1:
         return
     # before the first tree, on all machines at once
+    if objective.takes_positions:
+        check.refuse_distributed_positions()
     for _, part in objective.terms:
-        if isinstance(part, PositionObjective):
-            check.refuse_distributed_positions()
         check.refuse_distributed_scale(part)
         if hasattr(part, "metric"):
             for _, one in part.metric.terms:

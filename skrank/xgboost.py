@@ -32,7 +32,6 @@ from skrank._callers import xgboost_training
 from skrank._typing import Folds
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
-from skrank.objectives._positions import PositionObjective
 
 if TYPE_CHECKING:
     import xgboost
@@ -202,8 +201,7 @@ class _XGBoostObjective(GradientCallable):
     def __call__(self, preds: ArrayLike, dtrain: xgboost.DMatrix) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         data = read(dtrain, "skrank.xgboost.objective")
-        learns = any(isinstance(part, PositionObjective) for _, part in self.objective.terms)
-        if learns and n_workers() > 1:
+        if self.objective.takes_positions and n_workers() > 1:
             check.refuse_distributed_positions()
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join_training)

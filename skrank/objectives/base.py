@@ -78,15 +78,20 @@ class SharedRounds:
 
 
 class BoundFunction(ABC):
-    """A function of the scores on one data set, which has a weight per query."""
+    """A function of the scores on one data set: of gains per code, and weights per query."""
 
     needs: ClassVar[str] = "gradients need"  # finite scores
 
     def __init__(
-        self, objective: Objective, judgments: Judgments, weights: np.ndarray | None
+        self,
+        objective: Objective,
+        judgments: Judgments,
+        weights: np.ndarray | None,
+        gain: np.ndarray,
     ) -> None:
         self.objective = objective
         self.judgments = judgments
+        self.gain = gain
         self.weight = check.check_training_weights(weights, judgments.queries)
         self.round = 0
 

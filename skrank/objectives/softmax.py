@@ -82,19 +82,14 @@ class Softmax(Objective):
         max_grade: int | None = None,
     ) -> BoundSoftmax:
         """The objective on judgments, with one weight per query."""
-        return BoundSoftmax(self, judgments, weights)
+        gain = gain_per_code(self.gain, judgments.labels)
+        return BoundSoftmax(self, judgments, weights, gain)
 
 
 class BoundSoftmax(BoundFunction):
     """Softmax cross-entropy on one data set: gains of labels, weights of queries."""
 
     objective: Softmax
-
-    def __init__(
-        self, objective: Softmax, judgments: Judgments, weights: np.ndarray | None
-    ) -> None:
-        super().__init__(objective, judgments, weights)
-        self.gain = gain_per_code(objective.gain, judgments.labels)
 
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray

@@ -185,7 +185,6 @@ class BoundSoftRank(BoundFunction):
         weights: np.ndarray | None,
         max_grade: int | None,
     ) -> None:
-        super().__init__(objective, judgments, weights)
         chosen = objective.metric
         plan = chosen.bind(judgments, max_grade=max_grade)
         self.indptr = judgments.indptr
@@ -193,7 +192,7 @@ class BoundSoftRank(BoundFunction):
         gain: np.ndarray = plan.tables.gain  # type: ignore[attr-defined]
         # by a power of two, which rounds nothing: gains fit single precision then
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
-        self.gain = gain / unit
+        super().__init__(objective, judgments, weights, gain / unit)
         self.discount = plan.tables.u  # type: ignore[attr-defined]
         self.shift = chosen.smooth and chosen.smooth.shift
         with np.errstate(over="ignore"):

@@ -106,8 +106,7 @@ class SquaredError(Objective):
     ) -> BoundSquaredError:
         """The objective on judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
-        target = self.targets(judgments.labels, top)
-        return BoundSquaredError(self, target, judgments, weights)
+        return BoundSquaredError(self, judgments, weights, self.targets(judgments.labels, top))
 
 
 def _listed(gain: Any) -> list[float]:
@@ -116,19 +115,9 @@ def _listed(gain: Any) -> list[float]:
 
 
 class BoundSquaredError(BoundFunction):
-    """Squared error on one data set: targets of labels, weights of queries."""
+    """Squared error on one data set: gains on the scale of targets, weights of queries."""
 
     objective: SquaredError
-
-    def __init__(
-        self,
-        objective: SquaredError,
-        target: np.ndarray,
-        judgments: Judgments,
-        weights: np.ndarray | None,
-    ) -> None:
-        super().__init__(objective, judgments, weights)
-        self.target = target
 
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
@@ -138,5 +127,5 @@ class BoundSquaredError(BoundFunction):
 
         run_chunks(
             listwise.squared_error, self.judgments.indptr, self.judgments.codes, scores,
-            self.target, self.weight, self.objective.centered, grad, hess, losses,
+            self.gain, self.weight, self.objective.centered, grad, hess, losses,
         )  # fmt: skip
