@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.testing._case import Inapplicable, close, hold, run
+from skrank.testing._case import assume, close, hold, run
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
 
@@ -56,8 +56,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
 
 def gradients_balance(case: ObjectiveCase) -> None:
     """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
-    if not case.shift_invariant:
-        raise Inapplicable("scores have a place, too")
+    assume(case.shift_invariant, "scores have a place, too")
     data = case.data
     grad, hess = case.gradient(data)
     for query in data.ids:
@@ -68,8 +67,7 @@ def gradients_balance(case: ObjectiveCase) -> None:
 
 def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
     """A query does not see the others, but for the scale of grades; its rows come in any order."""
-    if case.random or case.objective.takes_positions:
-        raise Inapplicable("draws and positions go by rows")
+    assume(not (case.random or case.objective.takes_positions), "draws and positions go by rows")
     together = np.stack(case.gradient(case.data))
     for query in case.data.ids:
         rows = case.data.groups == query
@@ -89,8 +87,7 @@ def weights_scale_gradients(case: ObjectiveCase) -> None:
 
 def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
     """Gradients are the slopes of `losses`, by finite differences."""
-    if not case.objective.is_function:
-        raise Inapplicable("its gradient is that of no function")
+    assume(case.objective.is_function, "its gradient is that of no function")
     data = judged_lists(33, n_queries=4, longest=6)
     judgments = judge(data.relevance, data.groups)
     objective = case.objective.on_scale(data.max_grade)
@@ -138,8 +135,7 @@ def copies_are_equal(case: ObjectiveCase) -> None:
 
 def boosters_take_it(case: ObjectiveCase) -> None:
     """The callables of both boosters give its gradients."""
-    if case.objective.takes_positions:
-        raise Inapplicable("it learns from round to round")
+    assume(not case.objective.takes_positions, "it learns from round to round")
     boosters_train_on_it(case.objective.on_scale(3))
 
 

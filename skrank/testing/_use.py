@@ -18,7 +18,7 @@ from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import Objective
 from skrank.scoring import scorer
-from skrank.testing._case import Case, Inapplicable, close, hold
+from skrank.testing._case import Case, assume, close, hold
 from skrank.testing._lists import ScoredLists, make_lists
 
 
@@ -46,8 +46,7 @@ def judged_lists(seed: int, **how: Any) -> ScoredLists:
 
 def name_parses_back(case: Case) -> None:
     """``skrank.metric(str(metric))`` is the metric."""
-    if not case.registered:
-        raise Inapplicable("it has no registered name")
+    assume(case.registered, "it has no registered name")
     hold(metric(str(case.metric)) == case.metric, f"{case.metric} is read as another metric")
 
 
@@ -109,25 +108,20 @@ def eval_metrics_of_xgboost_measure_it(case: Case) -> None:
 
 def boosters_train_on_it(objective: Objective) -> None:
     """The callables of both boosters give the gradients of a call, in single precision."""
-    tried = 0
-    for name, factor in (("lightgbm", 1), ("xgboost", 2)):
-        try:
-            adapter, data, native = _in_booster(name)
-        except Inapplicable:
-            continue
-        tried += 1
+    factors = {"lightgbm": 1, "xgboost": 2}
+    installed = [name for name in factors if find_spec(name) is not None]
+    assume(installed, "no booster is installed")
+    for name in installed:
+        adapter, data, native = _in_booster(name)
         found = adapter.objective(objective)(data.scores, native)
         grad, hess = objective(data.relevance, data.scores, groups=data.groups)
-        for one, expected in zip(found, (grad, factor * hess), strict=True):
+        for one, expected in zip(found, (grad, factors[name] * hess), strict=True):
             assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-    if not tried:
-        raise Inapplicable("no booster is installed")
 
 
 def _in_booster(name: str) -> tuple[Any, ScoredLists, Any]:
     """What skrank has for a booster, lists, and these as the booster takes them."""
-    if find_spec(name) is None:
-        raise Inapplicable(f"{name} is not installed")
+    assume(find_spec(name) is not None, f"{name} is not installed")
     booster, data = import_module(name), judged_lists(23)
     features, starts = np.zeros((len(data.scores), 1)), data.groups[1:] != data.groups[:-1]
     qid = np.concatenate([[0], np.cumsum(starts)])
