@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from matplotlib.axes import Axes as MatplotlibAxes
     from scipy import sparse
     from sklearn.base import BaseEstimator
     from sklearn.model_selection import BaseCrossValidator
@@ -19,6 +20,9 @@ Table: TypeAlias = "np.ndarray | pd.DataFrame | pl.DataFrame | sparse.csr_matrix
 
 # Anything with `fit` and `predict`: scikit-learn's estimators and those of the boosters.
 Estimator: TypeAlias = "BaseEstimator"
+
+# What displays draw on.
+Axes: TypeAlias = "MatplotlibAxes"
 
 # Keyword arguments that are passed on to another function, which knows their types.
 Options: TypeAlias = dict[str, Any]

@@ -16,11 +16,10 @@ from skrank._engine.judgments import judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._fitted import predicted_scores
-from skrank._typing import Estimator, Options
+from skrank._typing import Axes, Estimator, Options
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation

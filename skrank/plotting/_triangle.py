@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skrank._typing import Axes
 
 # Of shares (1, 0, 0), (0, 1, 0), (0, 0, 1): left below, right below, on top.
 _CORNERS = np.array([[0.0, 1.0, 0.5], [0.0, 0.0, np.sqrt(0.75)]])

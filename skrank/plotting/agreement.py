@@ -10,14 +10,13 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.metrics import metric
 from skrank.plotting._display import Display, PlainDisplay, choose, name_points
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
     from matplotlib.image import AxesImage
     from matplotlib.text import Annotation

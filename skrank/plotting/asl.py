@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.plotting._display import LinesDisplay, PlainDisplay, choose
 from skrank.stats import DiscriminativePower, discriminative_power
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from skrank.trec import TrecReport
 
 

@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.plotting._display import PlainDisplay
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from skrank.active import Campaign
 
 

@@ -14,13 +14,12 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.metrics import Metric
 from skrank.plotting._display import Display
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection, PolyCollection
 
 _MOST_NAMES = 50  # queries whose ids fit below the bars

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.metrics._curves import eleven_points
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.plotting._display import CurveDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)

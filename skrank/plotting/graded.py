@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,10 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import judge
 from skrank._fitted import trained_grade
-from skrank._typing import Estimator, Options
+from skrank._typing import Axes, Estimator, Options
 from skrank.metrics._curves import graded_points
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import CurveDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ROUNDING = 1e-9  # recall that misses a level by less has reached it
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.informativeness import Study
 from skrank.metrics import metric
 from skrank.metrics.gap import GAP
@@ -17,7 +17,6 @@ from skrank.plotting._display import LinesDisplay, choose
 from skrank.plotting._triangle import draw_triangle
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
 
 _ERROR = "RMS error of precision\nmean of {} lists"

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.plotting._display import PlainDisplay, choose
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
 
     from skrank.evaluation import Comparison

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.stats
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.plotting._display import Display
 from skrank.stats import BayesianComparison
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _COLOURS = {"worse": "C3", "equivalent": "0.7", "better": "C0"}
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from skrank import _validation as check
+from skrank._typing import Axes
 from skrank.incompleteness import Robustness
 from skrank.metrics import metric
 from skrank.plotting._display import LinesDisplay, choose
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",
