@@ -17,8 +17,7 @@ import skrank
 from skrank.active import estimate, label_moments, sampling_distribution, simulate
 from skrank.active._anytime import repeated_game, single_game, wealth
 from skrank.active._decision import decide
-from skrank.active._draws import Draws, first_draws
-from skrank.active._estimate import FEW
+from skrank.active._draws import Draws, first_draws, running_cost
 from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._weighing import Known, repeated_mean
 from skrank.datasets import make_ranking
@@ -27,6 +26,7 @@ N_QUERIES = 600
 BUDGETS = np.array([5.0, 10.0, 20.0, 40.0])
 SHARES = (1.0, 0.5, 0.25, 0.1)
 MODELS = ("uniform", "right", "noisy", "wrong")
+LEAST = 0.01  # part of the campaigns, of which fewer tell nothing
 
 
 def pool(share, seed):
@@ -65,24 +65,50 @@ def world(task, metric, share, model, seed):
     return value, moments, costs
 
 
-def cells(runs):
-    """Coverage of the intervals with bounds and the share of campaigns that state one, by budget;
-    then of those without a caution."""
-    low, high = np.moveaxis(runs.intervals(), 2, 0)
-    holds = (low <= runs.truth) & (runs.truth <= high)
-    for told in (np.isfinite(low), np.isfinite(low) & (runs.n_distinct >= FEW)):
-        for held, stated in zip(holds.T, told.T, strict=True):
-            share = stated.mean()
-            yield held[stated].mean() if share > 0.02 else np.nan, share
-
-
 def intervals(n_campaigns, seed):
     print("Coverage of 95 % intervals with bounds, and in brackets the share of campaigns that")
-    print(f"state one; then the same of intervals without a caution ({FEW} queries and more count)")
+    print("state one; then the same of intervals without a caution")
+    tabulate(n_campaigns, seed, (bounded, certain))
+
+
+def certain_intervals(n_campaigns, seed):
+    print("Coverage of 95 % intervals without a caution, and in brackets the share of campaigns")
+    print("that state one")
+    tabulate(n_campaigns, seed, (certain,))
+
+
+def bounded(runs):
+    return np.array([[mean.is_bounded for mean in row] for row in runs.means])
+
+
+def certain(runs):
+    return ~runs.cautious()
+
+
+def tabulate(n_campaigns, seed, groups):
+    """Coverage of groups of campaigns, of which the last one is judged."""
     heads = "".join(f"{budget:>13.0f}" for budget in BUDGETS)
-    print(f"{'budget in average queries':<40}{heads}  {heads}")
+    print(f"{'budget in average queries':<40}{'  '.join([heads] * len(groups))}")
+    judged = []
+    for name, runs in simulations(n_campaigns, seed):
+        found = [list(cells(runs, told(runs))) for told in groups]
+        texts = ["".join(map(shown, group)) for group in found]
+        print(f"{name:<40}{'  '.join(texts)}", flush=True)
+        judged += [
+            (f"{name}, {budget:.0f}", *cell)
+            for budget, cell in zip(BUDGETS, found[-1], strict=True)
+        ]
+    judge([one for one in judged if one[2] >= LEAST], n_campaigns)
+
+
+def shown(cell):
+    covers, told = cell
+    return f"{'-' if np.isnan(covers) else f'{covers:.3f}':>6} ({told:.2f})"
+
+
+def simulations(n_campaigns, seed):
+    """Name and campaigns of each kind."""
     tasks = ("evaluate", "ndcg@10"), ("compare", "ndcg@10"), ("evaluate", "dcg(empty=0)@10")
-    certain = []
     for task, metric in tasks:
         for model in MODELS:
             for share in SHARES if "empty" not in metric else (1.0,):
@@ -90,23 +116,70 @@ def intervals(n_campaigns, seed):
                 q = sampling_distribution(moments, costs=costs)
                 runs = simulate(value, q, BUDGETS, costs=costs, n_campaigns=n_campaigns)
                 name = f"{task} {metric}, {model}, {share:.0%} count".replace("(empty=0)", "")
-                found = list(cells(runs))
-                texts = [
-                    f"{'-' if np.isnan(covers) else f'{covers:.3f}':>6} ({told:.2f})"
-                    for covers, told in found
-                ]
-                n = len(BUDGETS)
-                print(f"{name:<40}{''.join(texts[:n])}  {''.join(texts[n:])}", flush=True)
-                certain += [one for one in found[n:] if one[1] >= 0.1]
-    covers, told = np.transpose(certain)
-    error = np.sqrt(covers * (1 - covers) / (told * n_campaigns))
-    far = (covers < 0.93 - 2 * error) | (covers > 0.97 + 2 * error)
-    within = np.sum((covers >= 0.93) & (covers <= 0.97))
-    print(
-        "Of cells in which a tenth of the campaigns and more state an interval without a caution,"
+                yield name, runs
+
+
+def cells(runs, told):
+    """Coverage of the intervals of some campaigns, and the share that these are, by budget."""
+    for place, chosen in enumerate(told.T):
+        if chosen.mean() < LEAST:
+            yield np.nan, chosen.mean()
+            continue
+        rows = [runs.means[row] for row in np.flatnonzero(chosen)]
+        low, high = np.transpose([bootstrap_interval(row[place], 0.95) for row in rows])
+        yield np.mean((low <= runs.truth) & (runs.truth <= high)), chosen.mean()
+
+
+def judge(judged, n_campaigns):
+    """How far coverage without a caution is from .93 to .97, in standard errors of each cell."""
+    names, covers, told = zip(*judged, strict=True)
+    covers, n = np.array(covers), np.array(told) * n_campaigns
+    beyond = np.maximum(
+        (0.93 - covers) / np.sqrt(0.93 * 0.07 / n), (covers - 0.97) / np.sqrt(0.97 * 0.03 / n)
     )
-    print(f"{within} of {len(covers)} cover .93 to .97, the least {covers.min():.3f}, the most")
-    print(f"{covers.max():.3f}; {far.sum()} are further off than two standard errors.")
+    print(f"Of cells in which {LEAST:.0%} of the campaigns and more state an interval without a")
+    print(f"caution, {np.sum(beyond <= 0)} of {len(covers)} cover .93 to .97, the least")
+    print(f"{covers.min():.3f}, the most {covers.max():.3f}; {np.sum(beyond > 2)} are further off")
+    print(f"than two standard errors, {np.sum(beyond > 3)} than three. Those outside:")
+    for name, covered, size, by in zip(names, covers, n, beyond, strict=True):
+        if by > 0:
+            print(f"  {name}: {covered:.3f} of {size:.0f}, {by:.1f} standard errors")
+
+
+def selection(n_campaigns, seed):
+    print("What it does to choose campaigns by the number of their queries: evaluate dcg@10,")
+    print("coverage of 95 % intervals, and bias in standard errors")
+    found = {}
+    for model in MODELS:
+        value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, model, seed)
+        q = sampling_distribution(moments, costs=costs)
+        drawn = Draws(q, seed).first(20 * n_campaigns * 200).reshape(-1, 200)
+        spent = np.array([running_cost(draws, costs) for draws in drawn])
+        dear, bought = spent >= 30 * (q @ costs), np.sum(spent <= 10, axis=1)
+        distinct = [len(np.unique(draws[:n])) for draws, n in zip(drawn, bought, strict=True)]
+        cheap, many = spent[:, 31] <= 10, np.array(distinct) >= 30
+        for name, ends, chosen in (
+            ("32 draws", 32, bought >= 0),
+            ("32 draws, those that cost 10 and less", 32, cheap),
+            ("32 draws, those that cost more", 32, ~cheap),
+            ("budget 10", bought, bought > 1),
+            ("budget 10, 30 queries and more", bought, many),
+            ("the same with the draw that exceeds it", bought + 1, many),
+            ("15 draws that cost as much as 30", 15, dear[:, 14]),
+            ("20 draws that cost as much as 30", 20, dear[:, 19]),
+        ):
+            rows = np.flatnonzero(chosen)[:n_campaigns]
+            sizes = np.broadcast_to(ends, len(drawn))[rows]
+            draws = [drawn[row, :size] for row, size in zip(rows, sizes, strict=True)]
+            means = [repeated_mean(value[one], 1 / q[one]) for one in draws]
+            low, high = np.transpose([bootstrap_interval(mean, 0.95) for mean in means])
+            covers = np.mean((low <= value.mean()) & (value.mean() <= high))
+            bias = np.mean([mean.value for mean in means]) - value.mean()
+            bias /= np.mean([mean.standard_error for mean in means])
+            found.setdefault(name, []).append(f"{covers:.3f}, {bias:5.2f} ({len(rows)})")
+    print(f"{'':42}" + "".join(f"{model:>22}" for model in MODELS))
+    for name, texts in found.items():
+        print(f"{name:<42}" + "".join(f"{text:>22}" for text in texts))
 
 
 def estimators(n_campaigns, seed):
@@ -204,8 +277,8 @@ def winners(n_campaigns, seed):
 
 
 TABLES = {
-    "intervals": intervals, "estimators": estimators, "sequences": sequences,
-    "budgets": budgets, "winners": winners,
+    "intervals": intervals, "certain": certain_intervals, "selection": selection,
+    "estimators": estimators, "sequences": sequences, "budgets": budgets, "winners": winners,
 }  # fmt: skip
 
 

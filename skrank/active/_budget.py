@@ -34,7 +34,7 @@ def warn_of_small_budget(setup: Setup, budget: float | None) -> None:
     if budget is None:
         return
     q, costs = setup.design.q, setup.design.costs
-    typical = float(q @ costs)
+    typical = setup.design.draw_cost
     too_dear = float(q[costs > budget].sum())
     if budget >= _FEW_DRAWS * typical and too_dear <= _TOO_DEAR:
         return

@@ -93,6 +93,21 @@ def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.cumsum(paid)
 
 
+def typical(
+    n_distinct: np.ndarray | int,
+    n_queries: np.ndarray | int,
+    cost: np.ndarray | float,
+    draw_cost: float,
+) -> np.ndarray:
+    """As many of the queries that count as their cost pays for, were they of average cost.
+
+    A budget pays for many queries where they happen to be cheap, and to go by their number would
+    pick these campaigns. What was paid is much the same in all campaigns of a budget.
+    """
+    number = n_distinct * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
+    return np.asarray(number).round(9)  # queries of equal cost are of average cost
+
+
 def fits(cost: float | np.ndarray, budget: float | np.ndarray) -> bool | np.ndarray:
     """Whether a sum of costs is within the budget, rounding aside."""
     return cost <= budget * (1 + 1e-12)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
+from skrank.active._draws import typical
 from skrank.active._forms import settle_empty
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._weighing import Mean, repeated_mean
@@ -20,7 +21,9 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = 30  # queries, below which intervals of values with a long tail may cover too little
+# Below these, intervals of values with a long tail may cover too little.
+_FEW_TYPICAL = 30  # queries of average cost
+_FEW_DISTINCT = 20  # queries of any cost
 _WIDEST = 1e100  # of values, and of ratios of weights: squares of them are numbers
 
 
@@ -47,6 +50,9 @@ class Estimate:
         Distinct queries among the draws.
     n_distinct : int
         Those of them that count.
+    n_typical : float
+        As many as these would be of average cost: `n_distinct` times what a drawn query cost, over
+        what draws cost on average. `n_distinct` where costs are not known.
     effective_sample_size : float
         (sum of weights)² / sum of squared weights: equally weighted draws of the same worth.
     anytime : bool
@@ -69,6 +75,7 @@ class Estimate:
     n_counted: int
     n_queries: int
     n_distinct: int
+    n_typical: float
     effective_sample_size: float
     anytime: bool = False
     n_waiting: int = 0
@@ -87,9 +94,10 @@ class Estimate:
     def caution(self) -> str | None:
         """Why the interval says nothing, or less than it seems to; None if all is well.
 
-        It says nothing, and has no bounds, where one draw counts or all values are alike. With
-        fewer than 30 distinct queries that count, it cannot tell whether it holds what it says. An
-        interval that holds at any time of looking needs no caution but where nothing counts.
+        It says nothing, and has no bounds, where one draw counts or all values are alike. It cannot
+        tell whether it holds what it says where fewer than 20 distinct queries count, or they cost
+        as much as fewer than 30 draws do on average. An interval that holds at any time of looking
+        needs no caution but where nothing counts.
         """
         if self.complete:
             return None
@@ -101,8 +109,11 @@ class Estimate:
             return "a single draw counts, which says nothing of the error"
         if math.isinf(self.interval[0]):
             return "the values of all draws are alike, which says nothing of the error"
-        if self.n_distinct < FEW:
-            return f"only {self.n_distinct} queries count: too few to tell how long the tails are"
+        if are_few(self.n_distinct, self.n_typical):
+            found = f"only {self.n_distinct} queries count"
+            if self.n_typical != self.n_distinct:
+                found += f", for the cost of {math.floor(self.n_typical)} average ones"
+            return f"{found}: too few to tell how long the tails are"
         return None
 
     def __str__(self) -> str:
@@ -123,6 +134,7 @@ def estimate(
     metric: str | Metric | None = None,
     scores: ArrayLike | list[ArrayLike] | None = None,
     groups: ArrayLike | None = None,
+    sampling: pd.DataFrame | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     r"""Estimate the mean value over a pool from queries that were drawn from it.
@@ -149,6 +161,10 @@ def estimate(
         Scores of the ranker, or of the two rankers whose difference is wanted; with `metric`.
     groups : array-like of shape (n_rows,), optional
         Query of each row; with `metric`. Default: the index level "qid" of the labels.
+    sampling : DataFrame by query, optional
+        Columns "probability" and "cost" of the whole pool, as `ActiveEvaluator.sampling` has them;
+        `weights` must then be a Series. Give it if a budget said where to end: then `caution` looks
+        at costs, too, as that of a campaign does.
     confidence : float
         Coverage of the interval, between 0 and 1.
 
@@ -159,7 +175,8 @@ def estimate(
     Raises
     ------
     ValueError
-        If there is no draw, a weight is not positive, or a drawn query has no value.
+        If there is no draw, a weight is not positive, or a drawn query has no value, or no
+        probability and cost in `sampling`.
 
     References
     ----------
@@ -179,9 +196,10 @@ def estimate(
     if metric is not None:
         losses = _losses(losses, metric, scores, groups)
     values, w, queries = _match(losses, weights)
+    paid = None if sampling is None else _paid(weights, sampling)
     mean = repeated_mean(values, w)
     interval = bootstrap_interval(mean, confidence)
-    return to_estimate(mean, queries, ~np.isnan(values), confidence, interval)
+    return to_estimate(mean, queries, ~np.isnan(values), confidence, interval, paid)
 
 
 def to_estimate(
@@ -190,12 +208,26 @@ def to_estimate(
     counts: np.ndarray,
     confidence: float,
     interval: tuple[float, float],
+    paid: tuple[float, float] | None,
 ) -> Estimate:
-    """The estimate that the mean of some draws is, from the query of each and whether it counts."""
+    """The estimate that the mean of some draws is, from the query of each and whether it counts.
+
+    `paid` is what their labels cost, and what a draw costs on average.
+    """
+    n_queries, n_distinct = len(np.unique(queries)), len(np.unique(queries[counts]))
+    cost, n_typical = None, float(n_distinct)
+    if paid is not None:
+        cost, draw_cost = paid
+        n_typical = float(typical(n_distinct, n_queries, cost, draw_cost))
     return Estimate(
         mean.value, mean.standard_error, interval, confidence, len(queries), mean.n_counted,
-        len(np.unique(queries)), len(np.unique(queries[counts])), mean.effective_sample_size,
+        n_queries, n_distinct, n_typical, mean.effective_sample_size, cost=cost,
     )  # fmt: skip
+
+
+def are_few(n_distinct: ArrayLike, n_typical: ArrayLike) -> np.ndarray:
+    """Whether an interval cannot tell what it covers; see `Estimate` for what is counted."""
+    return np.less(n_distinct, _FEW_DISTINCT) | np.less(n_typical, _FEW_TYPICAL)
 
 
 def passive_variance(values: np.ndarray, weights: np.ndarray, value: float) -> float:
@@ -221,6 +253,27 @@ def _losses(
     if len(values) > 2:
         raise ValueError(f"scores holds {len(values)} rankers: give one, or two to compare.")
     return values[0] if len(values) == 1 else values[0] - values[1]
+
+
+def _paid(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:
+    """What labels of the drawn queries cost, and what a draw costs on average."""
+    import pandas as pd
+
+    check.check_table("sampling", sampling, ("probability", "cost"))
+    if not isinstance(weights, pd.Series):
+        raise ValueError(
+            "sampling tells what each query costs, but weights not which were drawn: make weights "
+            "a Series by query, as ActiveEvaluator.draws gives it."
+        )
+    q = check.check_frequencies("sampling.probability", sampling["probability"], len(sampling))
+    drawn = sampling.index.isin(weights.index) & (q > 0)
+    missing = ~weights.index.isin(sampling.index[drawn])
+    if missing.any():
+        raise ValueError(
+            f"query {show(weights.index[missing][0])} was drawn and has no probability in sampling."
+        )
+    costs = check.check_costs("sampling.cost", sampling["cost"][q > 0], int(np.sum(q > 0)))
+    return float(costs[drawn[q > 0]].sum()), float(q[q > 0] @ costs)
 
 
 def _match(

@@ -41,7 +41,7 @@ _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
 def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
     """The confidence interval; without bounds where the error is not known."""
-    if not 0 < mean.spread < math.inf:
+    if not mean.is_bounded:
         return -math.inf, math.inf
     tail, worlds = (1 - confidence) / 2, _Worlds(mean)
     low, high = worlds.ratio(1 - tail), worlds.ratio(tail)
@@ -53,7 +53,7 @@ def certainty(mean: Mean) -> float:
 
     Of few draws, a truth beyond 0 may be more likely than 0 is: it must be ruled out, too.
     """
-    if not 0 < mean.spread < math.inf or mean.value == 0:
+    if not mean.is_bounded or mean.value == 0:
         return 0.0
     worlds, ratio = _Worlds(mean), mean.value / mean.spread
     return max(0.0, 1 - 2 * max(worlds.beyond(ratio * further) for further in _FURTHER))

@@ -70,7 +70,8 @@ def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
         interval, sure = sequence(game, way.confidence), certainty_so_far(game)
     else:
         interval, sure = bootstrap_interval(mean, way.confidence), certainty(mean)
-    found = to_estimate(mean, draws, ~np.isnan(values[draws]), way.confidence, interval)
+    paid = float(d.costs[np.unique(draws)].sum()), d.draw_cost
+    found = to_estimate(mean, draws, ~np.isnan(values[draws]), way.confidence, interval, paid)
     passive = _passive_cost(of, draws, mean)
     return replace(found, anytime=way.anytime, passive_cost=passive), sure
 
@@ -103,8 +104,9 @@ def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
     value = float(p @ np.where(counts, of.values, 0.0) / mass) if mass > 0 else math.nan
     size = float(mass**2 / (p[counts] @ p[counts])) if mass > 0 else 0.0
     return Estimate(
-        value, 0.0, (value, value), confidence, n, n_counted, n, n_counted, size, complete=True
-    )
+        value, 0.0, (value, value), confidence, n, n_counted, n, n_counted, n_counted, size,
+        complete=True,
+    )  # fmt: skip
 
 
 def _mean(of: Contest, draws: np.ndarray, estimator: str) -> Mean:

@@ -34,6 +34,11 @@ class Design:
     costs: np.ndarray
     moments: Moments
 
+    @property
+    def draw_cost(self) -> float:
+        """What a draw costs on average."""
+        return float(self.q @ self.costs)
+
 
 @dataclass(frozen=True, eq=False)
 class Setup:

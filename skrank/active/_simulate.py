@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._progress import tracked
-from skrank.active._draws import Draws, first_draws, fits, running_cost
+from skrank.active._draws import Draws, first_draws, fits, running_cost, typical
+from skrank.active._estimate import are_few
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._moments import Moments
 from skrank.active._setup import seed_of
@@ -27,9 +28,11 @@ class Simulation:
         The mean over the pool.
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
         Estimate and its standard error; NaN where no draw counts, or only one.
-    n_draws, n_counted, n_distinct, costs : ndarray of shape (n_campaigns, n_budgets)
-        Number of draws, of those whose query counts, of distinct queries among these, and what
-        their labels cost.
+    n_draws, n_counted, n_distinct, n_typical, costs : ndarray of shape (n_campaigns, n_budgets)
+        Number of draws, of those whose query counts, of distinct queries among these, of as many of
+        average cost, and what the labels cost: see `Estimate`.
+    complete : ndarray of shape (n_budgets,)
+        The budget pays for the whole pool: the value is exact.
     means : list of list of Mean
         The estimates of each campaign, as intervals are made from them.
     """
@@ -41,7 +44,9 @@ class Simulation:
     n_draws: np.ndarray
     n_counted: np.ndarray
     n_distinct: np.ndarray
+    n_typical: np.ndarray
     costs: np.ndarray
+    complete: np.ndarray
     means: list[list[Mean]]
 
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
@@ -49,9 +54,12 @@ class Simulation:
         confidence = check.check_share("confidence", confidence)
         found = [[bootstrap_interval(mean, confidence) for mean in row] for row in self.means]
         ends = np.array(found, dtype=np.float64)
-        exact = self.standard_errors == 0  # the whole pool
-        ends[exact] = self.values[exact][:, None]
+        ends[:, self.complete] = self.truth
         return ends
+
+    def cautious(self) -> np.ndarray:
+        """Whether `Estimate.caution` says something, of shape (n_campaigns, n_budgets)."""
+        return ~self._bounded | (are_few(self.n_distinct, self.n_typical) & ~self.complete)
 
     def covered(self, confidence: float = 0.95) -> np.ndarray:
         """Share of the campaigns whose interval holds the truth, per budget.
@@ -68,7 +76,12 @@ class Simulation:
 
     def told(self) -> np.ndarray:
         """Share of the campaigns whose interval has bounds, per budget."""
-        return np.isfinite(self.intervals()[..., 0]).mean(axis=0)
+        return self._bounded.mean(axis=0)
+
+    @property
+    def _bounded(self) -> np.ndarray:
+        """Whether the interval of each campaign has bounds."""
+        return np.array([[mean.is_bounded for mean in row] for row in self.means]) | self.complete
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
         """Root of the mean squared error per budget, and its standard error."""
@@ -164,9 +177,10 @@ def simulate(
     counts = ~np.isnan(loss)
     truth = float(p @ np.where(counts, loss, 0.0) / (p @ counts))
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_campaigns)
-    complete = fits(cost[q > 0].sum(), limits)
+    complete = np.asarray(fits(cost[q > 0].sum(), limits))
     shape = (n_campaigns, len(limits))
-    found, errors, n_draws, n_counted, n_distinct, paid = (np.empty(shape) for _ in range(6))
+    found, errors, n_draws, n_counted = (np.empty(shape) for _ in range(4))
+    n_drawn, n_distinct, paid = (np.empty(shape) for _ in range(3))
     means = []
     for campaign, seed in enumerate(tracked(seeds.tolist(), progress, "campaigns")):
         draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
@@ -176,9 +190,15 @@ def simulate(
         found[campaign] = np.where(complete, truth, [mean.value for mean in row])
         errors[campaign] = np.where(complete, 0.0, [mean.standard_error for mean in row])
         n_draws[campaign], n_counted[campaign] = n, [mean.n_counted for mean in row]
-        n_distinct[campaign] = [np.count_nonzero(counts[np.unique(draws[:size])]) for size in n]
+        drawn = [np.unique(draws[:size]) for size in n]
+        n_drawn[campaign] = list(map(len, drawn))
+        n_distinct[campaign] = [np.count_nonzero(counts[queries]) for queries in drawn]
         paid[campaign] = np.where(n > 0, spent[n - 1], 0.0)
-    return Simulation(limits, truth, found, errors, n_draws, n_counted, n_distinct, paid, means)
+    n_typical = typical(n_distinct, n_drawn, paid, float(q @ cost))
+    return Simulation(
+        limits, truth, found, errors, n_draws, n_counted, n_distinct, n_typical, paid, complete,
+        means,
+    )  # fmt: skip
 
 
 def _draw(

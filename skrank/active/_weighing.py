@@ -77,6 +77,11 @@ class Mean:
         k = self.n_counted
         return math.sqrt(k / (k - 1) * float(self.pull @ self.pull))
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether anything is known of the error, so that the interval has bounds."""
+        return 0 < self.spread < math.inf
+
 
 def repeated_mean(
     values: np.ndarray,

@@ -319,6 +319,8 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
             assert runs.standard_errors[number, place] == pytest.approx(
                 found.standard_error, rel=1e-6
             )
+            assert runs.cautious()[number, place] == (found.caution is not None)
+            assert found.complete or runs.n_typical[number, place] == found.n_typical
     assert runs.error()[0][-1] < 1e-12  # the whole pool
 
 

@@ -1,0 +1,150 @@
+"""When an estimate says that it cannot tell what its interval covers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skrank.active import ActiveEvaluator, estimate, simulate
+from skrank.active._weighing import ESTIMATORS
+from skrank.cli import main
+
+N = 80
+RELEVANCE = np.random.default_rng(0).integers(0, 3, size=2 * N)
+QUERIES = np.repeat(np.arange(N), 2)
+
+
+def campaign_of(n, costs, seed):
+    """A campaign of uniform draws, with labels of n queries."""
+    scores = np.tile([2.0, 1.0], N)
+    campaign = ActiveEvaluator(
+        scores, QUERIES, metric="dcg", grades=range(3), costs=dict(enumerate(costs)), mixing=1,
+        cost_aware=False, random_state=seed,
+    )  # fmt: skip
+    for request in campaign.ask(n):
+        campaign.tell(request, RELEVANCE[request.rows])
+    return campaign
+
+
+def one_dear(n, *, met):
+    """Query 0 costs 500, and was met or not; the others cost 1, all of them 7.24 on average."""
+    costs = np.where(np.arange(N) == 0, 500.0, 1.0)
+    for seed in range(100):
+        campaign = campaign_of(n, costs, seed)
+        if (campaign.cost > 500) == met:
+            return campaign
+    raise AssertionError("no such campaign")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_many_cheap_queries_are_few(estimator):
+    campaign = one_dear(35, met=False)
+    found = campaign.estimate(estimator=estimator)
+    assert (found.n_queries, found.n_distinct) == (35, 35)
+    assert found.n_typical == pytest.approx(35 / (579 / 80))
+    assert "only 35 queries count, for the cost of 4 average ones: too few" in found.caution
+    assert campaign.estimate(estimator=estimator, anytime=True).caution is None
+
+
+def test_a_dear_query_makes_up_for_a_number_but_not_for_few_queries():
+    assert one_dear(25, met=True).estimate().caution is None
+    found = one_dear(12, met=True).estimate()
+    assert found.n_typical > 30
+    assert "only 12 queries count" in found.caution
+
+
+@pytest.mark.parametrize("cost", [0.1, 1.0, 1e6])
+def test_of_equal_costs_the_number_counts(cost):
+    found = campaign_of(30, np.full(N, cost), 1).estimate()
+    assert (found.n_typical, found.caution) == (30, None)
+    found = campaign_of(29, np.full(N, cost), 1).estimate()
+    assert "only 29 queries count: too few" in found.caution
+
+
+def test_draws_that_do_not_count_have_a_share_in_the_cost():
+    """Each that counts stands for the average cost of all that were drawn."""
+    sampling = pd.DataFrame({"probability": 0.01, "cost": [2.0] * 50 + [8.0] * 50})
+    losses = pd.Series(np.where(np.arange(100) % 2, np.nan, np.arange(100.0)))
+    drawn = pd.Series(1.0, index=[*range(40, 60), 40])
+    found = estimate(losses, drawn, sampling=sampling)
+    assert (found.n_queries, found.n_distinct, found.n_typical) == (20, 10, 10)
+    assert found.cost == 100
+    cheap = estimate(losses, drawn[drawn.index < 50], sampling=sampling)
+    assert cheap.n_typical == 5 * 2 / 5
+
+
+def test_a_batch_has_the_caution_of_its_campaign():
+    campaign = one_dear(35, met=False)
+    found = campaign.estimate()
+    weights = campaign.draws(found.n_draws)
+    options = {"metric": "dcg(empty=0)", "scores": np.tile([2.0, 1.0], N), "groups": QUERIES}
+    batch = estimate(RELEVANCE, weights, sampling=campaign.sampling, **options)
+    assert (batch.n_typical, batch.caution, batch.cost) == (
+        found.n_typical, found.caution, found.cost,
+    )  # fmt: skip
+    assert batch.interval == pytest.approx(found.interval)
+    unknown = estimate(RELEVANCE, weights, **options)
+    assert (unknown.n_typical, unknown.caution, unknown.cost) == (35, None, None)
+
+
+def test_the_command_line_says_it_too(tmp_path, capsys):
+    one_dear(35, met=False).save(tmp_path / "c.npz")
+    assert main(["active", "estimate", str(tmp_path / "c.npz")]) == 0
+    assert "for the cost of 4 average ones" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("drawn", "sampling", "message"),
+    [
+        (None, {"probability": [1, 1], "cost": [1, 1]}, "make weights a Series by query"),
+        (["a", "b"], {"probability": [1, 1]}, r"lacks \['cost'\]"),
+        (["a", "c"], {"probability": [1, 1], "cost": [1, 1]}, "query 'c' was drawn and has no"),
+        (["a", "b"], {"probability": [1, 0], "cost": [1, 0]}, "query 'b' was drawn and has no"),
+        (["a", "b"], {"probability": [1, 1], "cost": [1, 0]}, r"sampling.cost\[1\]=0"),
+        (["a", "b"], {"probability": [1, -1], "cost": [1, 1]}, r"sampling.probability\[1\]=-1"),
+    ],
+)
+def test_costs_that_are_none_are_refused(drawn, sampling, message):
+    losses = pd.Series([0.1, 0.2, 0.3], index=["a", "b", "c"])
+    weights = np.ones(3) if drawn is None else pd.Series(1.0, index=drawn)
+    with pytest.raises(ValueError, match=message):
+        estimate(losses, weights, sampling=pd.DataFrame(sampling, index=["a", "b"]))
+
+
+# campaigns that end with their budget
+
+
+@pytest.fixture(scope="module")
+def rising():
+    """Queries that are the better the dearer they are, and a preference for cheap ones."""
+    random = np.random.default_rng(8)
+    costs = np.exp(random.standard_normal(600))
+    values = np.log(costs) + 0.5 * random.standard_normal(600)
+    q = 1 / np.sqrt(costs)
+    return values, q / q.sum(), costs
+
+
+def test_campaigns_that_met_cheap_queries_state_a_caution(rising):
+    """With a budget of 20 average draws, those that got thirty queries cover .43."""
+    values, q, costs = rising
+    budgets = np.array([20, 34]) * (q @ costs)
+    runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)
+    low, high = np.moveaxis(runs.intervals(), 2, 0)
+    holds = (low <= runs.truth) & (runs.truth <= high)
+    many, told = runs.n_distinct[:, 0] >= 30, ~runs.cautious()
+    assert many.mean() > 0.02
+    assert holds[many, 0].mean() < 0.6
+    assert not told[:, 0].any()
+    assert told[:, 1].mean() > 0.9
+    assert 0.93 < holds[told[:, 1], 1].mean() < 0.97
+
+
+def test_simulated_campaigns_of_alike_values_have_no_bounds():
+    values = np.r_[np.full(95, 0.5), np.linspace(0, 1, 5)]
+    runs = simulate(values, np.ones(100), [3, 100], n_campaigns=60)
+    alike = (runs.standard_errors[:, 0] == 0) & (runs.values[:, 0] == 0.5)
+    assert 0.5 < alike.mean() < 1
+    intervals = runs.intervals()
+    assert (np.abs(intervals[alike, 0]) == np.inf).all()
+    assert runs.told().tolist() == [(~alike).mean(), 1]
+    assert (intervals[:, 1] == runs.truth).all()  # the whole pool
+    assert runs.cautious().tolist() == [[True, False]] * 60
