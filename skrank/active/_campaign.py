@@ -335,7 +335,8 @@ class Campaign:
         -------
         weights : Series
             Importance weight p / q of each draw, with the query on the index. A query drawn twice
-            is there twice: label it once, and pass the Series to `skrank.active.estimate`.
+            is there twice: label it once, and pass the Series and `sampling` to
+            `skrank.active.estimate`.
         """
         import pandas as pd
 

@@ -265,15 +265,18 @@ def _paid(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, flo
             "sampling tells what each query costs, but weights not which were drawn: make weights "
             "a Series by query, as ActiveEvaluator.draws gives it."
         )
+    if not sampling.index.is_unique:
+        query = sampling.index[sampling.index.duplicated()][0]
+        raise ValueError(f"sampling has several rows for query {show(query)}: give one per query.")
     q = check.check_frequencies("sampling.probability", sampling["probability"], len(sampling))
-    drawn = sampling.index.isin(weights.index) & (q > 0)
-    missing = ~weights.index.isin(sampling.index[drawn])
+    drawable = sampling[q > 0]
+    missing = ~weights.index.isin(drawable.index)
     if missing.any():
         raise ValueError(
             f"query {show(weights.index[missing][0])} was drawn and has no probability in sampling."
         )
-    costs = check.check_costs("sampling.cost", sampling["cost"][q > 0], int(np.sum(q > 0)))
-    return float(costs[drawn[q > 0]].sum()), float(q[q > 0] @ costs)
+    costs = check.check_costs("sampling.cost", drawable["cost"], len(drawable))
+    return float(costs[drawable.index.isin(weights.index)].sum()), float(q[q > 0] @ costs)
 
 
 def _match(

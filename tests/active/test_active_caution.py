@@ -96,6 +96,11 @@ def test_the_command_line_says_it_too(tmp_path, capsys):
     ("drawn", "sampling", "message"),
     [
         (None, {"probability": [1, 1], "cost": [1, 1]}, "make weights a Series by query"),
+        (
+            ["a", "b"],
+            {"probability": [1, 1], "cost": [1, 1], "id": ["b", "b"]},
+            "rows for query 'b'",
+        ),
         (["a", "b"], {"probability": [1, 1]}, r"lacks \['cost'\]"),
         (["a", "c"], {"probability": [1, 1], "cost": [1, 1]}, "query 'c' was drawn and has no"),
         (["a", "b"], {"probability": [1, 0], "cost": [1, 0]}, "query 'b' was drawn and has no"),
@@ -106,8 +111,9 @@ def test_the_command_line_says_it_too(tmp_path, capsys):
 def test_costs_that_are_none_are_refused(drawn, sampling, message):
     losses = pd.Series([0.1, 0.2, 0.3], index=["a", "b", "c"])
     weights = np.ones(3) if drawn is None else pd.Series(1.0, index=drawn)
+    table = pd.DataFrame({"id": ["a", "b"]} | sampling).set_index("id")
     with pytest.raises(ValueError, match=message):
-        estimate(losses, weights, sampling=pd.DataFrame(sampling, index=["a", "b"]))
+        estimate(losses, weights, sampling=table)
 
 
 # campaigns that end with their budget
