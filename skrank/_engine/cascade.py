@@ -78,8 +78,14 @@ class CascadeTables(Tables):
         from skrank._kernels import cascade
 
         out = np.empty(len(inverse))
-        run_chunks(cascade.values, ranked.indptr, ranked.lists, self._form, inverse, out)
+        kept = ranked.kept(self.relevant) if self._patient else ranked.all_kept
+        run_chunks(cascade.values, ranked.indptr, ranked.lists, kept, self._form, inverse, out)
         return out
+
+    @property
+    def _patient(self) -> bool:
+        """Whether users may go on to the end of a list, having met relevant documents."""
+        return self.depth == len(self.phi) and bool(np.all(self.stop < 1))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""

@@ -100,6 +100,18 @@ class Judgments:
             total += self.counts[:, code] * worth[code]
         return total
 
+    def number_of(self, some: np.ndarray) -> np.ndarray:
+        """Documents of each query that have some of the codes (a mask)."""
+        key = some.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = self.totals(some)
+        return self._numbers[key].copy()
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, np.ndarray]:
+        """Numbers of documents by codes: most metrics of a collection ask for the same."""
+        return {}
+
     def coded_as(self, whole: Judgments) -> Judgments:
         """The same with the codes of judgments that these are a part of: values are the same bits.
 
@@ -135,16 +147,24 @@ class Judgments:
         """The codes of each query, those of the highest worth first."""
         from skrank._kernels import labels, ranking
 
-        codes = np.empty_like(self.codes)
-        tied, sizes = np.zeros(len(codes), np.uint8), self.queries.sizes
-        if self.counts is not None:
-            best_first = np.argsort(-worth, kind="stable")
-            run_chunks(labels.arrange, self.indptr, self.counts, best_first, codes)
-        else:
-            order, spare = np.empty(len(codes), np.int32), np.empty(len(sizes), np.int64)
-            rank_scores(self.queries, worth[self.codes], order, tied, spare)
+        codes, sizes = np.empty_like(self.codes), self.queries.sizes
+        best = RankedCodes.untied(self.indptr, codes, sizes)
+        if self.counts is None:
+            order, tied = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint8)
+            rank_scores(self.queries, worth[self.codes], order, tied, np.empty_like(sizes))
             run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
-        return RankedCodes(self.indptr, codes, np.zeros_like(tied), sizes)
+            return best
+        best_first = np.argsort(-worth, kind="stable")
+        key = best_first.tobytes()
+        if key not in self._best_lists:
+            run_chunks(labels.arrange, self.indptr, self.counts, best_first, codes)
+            self._best_lists[key] = best
+        return self._best_lists[key]
+
+    @cached_property
+    def _best_lists(self) -> dict[bytes, RankedCodes]:
+        """Best lists by the order of the codes, which most metrics of a collection share."""
+        return {}
 
     @property
     def n_labels(self) -> int:

@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Ranked
+from skrank._kernels.arguments import NO_TIE, Kept, Ranked
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -20,11 +21,53 @@ class RankedCodes:
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
+    _kept: list[tuple[np.ndarray, Kept]] = dataclasses.field(
+        default_factory=list, init=False, repr=False
+    )
+
+    @classmethod
+    def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
+        """Codes in an order without ties."""
+        ranked = cls(indptr, codes, np.zeros(len(codes), np.uint8), retrieved)
+        vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)
+        return ranked
 
     @property
     def lists(self) -> Ranked:
         """The argument of kernels."""
-        return Ranked(self.codes, self.tied, self.retrieved)
+        return Ranked(self.codes, self.tied, self.retrieved, self._tie)
+
+    @cached_property
+    def _tie(self) -> np.ndarray:
+        """The first rank of each query that is tied with the one above, or `NO_TIE`."""
+        from skrank._kernels import ranking
+
+        tie = np.empty_like(self.retrieved)
+        run_chunks(ranking.first_ties, self.indptr, self.tied, self.retrieved, tie)
+        return tie
+
+    @property
+    def all_kept(self) -> Kept:
+        """All documents, which stands as none."""
+        return Kept(np.empty(0, np.int32), self.retrieved[:0])
+
+    def kept(self, worthy: np.ndarray) -> Kept:
+        """The retrieved documents that count, and maybe others; found once for many metrics.
+
+        Parameters
+        ----------
+        worthy : bool ndarray (n_codes,)
+            Whether documents of a code count.
+        """
+        from skrank._kernels import ranking
+
+        for codes, kept in self._kept:
+            if codes[worthy].all():
+                return kept
+        kept = Kept(np.empty(len(self.codes), np.int32), np.empty_like(self.retrieved))
+        run_chunks(ranking.keep, self.indptr, self.lists, worthy, kept)
+        self._kept.append((worthy, kept))
+        return kept
 
 
 def rank_scores(

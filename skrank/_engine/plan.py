@@ -75,7 +75,7 @@ class Plan:
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of relevant documents of each query, among those that were judged."""
-        return self.judgments.totals(self.tables.relevant & self.scale.judged)
+        return self.judgments.number_of(self.tables.relevant & self.scale.judged)
 
     @cached_property
     def inverse(self) -> np.ndarray:
@@ -104,11 +104,8 @@ class Plan:
         """Sizes of the lists that the metric sees."""
         ranked = self.ranked(ranking)
         k = self.metric.k or self.scale.longest
-        return Lists(
-            np.minimum(ranked.retrieved, k).astype(np.float64),
-            self.relevant,
-            (np.diff(ranked.indptr) - ranking.unknown(self.metric.condensed)).astype(np.float64),
-        )
+        shown = np.minimum(ranked.retrieved, k).astype(np.float64)
+        return Lists(shown, self.relevant, ranking.known(self.metric.condensed))
 
     def slope(self) -> np.ndarray:
         """Change of each query's value per unit of its normalised sum, all documents retrieved."""
@@ -156,7 +153,8 @@ def average(
 ) -> float:
     """Mean (or sum) of the values of queries of weight above 0, as the metric says."""
     counted = mass != 0
-    values, mass = values[counted], mass[counted]
+    if not counted.all():
+        values, mass = values[counted], mass[counted]
     if len(mass) == 0:
         warnings.warn(
             f"no query has a relevant document (of weight above 0): {metric} is NaN.",

@@ -160,8 +160,12 @@ class QuadraticTables(Tables):
         return int(used[-1]) + 1 if len(used) else 0
 
     def _form(self, classes: np.ndarray, worth: np.ndarray, n_queries: int) -> Quadratic:
-        offset = self._starts(n_queries)
-        return Quadratic(self.gain, classes, worth, self.u, self._pair_weights, offset, self._depth)
+        reached = worth.any(axis=0).astype(np.float64)
+        alone = np.array_equal(worth, np.outer(worth[:, -1], reached))
+        offset, weights = self._starts(n_queries), self._pair_weights
+        return Quadratic(
+            self.gain, classes, worth, reached, alone, self.u, weights, offset, self._depth
+        )
 
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
@@ -205,8 +209,16 @@ class QuadraticTables(Tables):
 
         out = np.empty(len(inverse))
         form = self._form(*self._worth(), len(inverse))
-        run_chunks(quadratic.values, ranked.indptr, ranked.lists, form, inverse, out)
+        whole = self.pairs is not None and self._depth == len(self.u)
+        kept = ranked.kept(self._worthy(form)) if whole else ranked.all_kept
+        run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, form, inverse, out)
         return out
+
+    @staticmethod
+    def _worthy(form: Quadratic) -> np.ndarray:
+        """Whether documents of each code count, by themselves or in pairs."""
+        paired = form.kernel.any(axis=0) | form.kernel.any(axis=1)
+        return (form.gain != 0) | paired[form.classes]
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""

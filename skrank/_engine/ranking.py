@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,11 +120,16 @@ class Ranking:
             self._seen[ties, condensed] = make(ties)
         return self._seen[ties, condensed]
 
-    def unknown(self, condensed: bool) -> np.ndarray:
-        """Documents of each query that were neither judged nor retrieved: they say nothing."""
-        return np.zeros_like(self._unknown) if condensed else self._unknown
+    def known(self, condensed: bool) -> np.ndarray:
+        """Documents of each query, as floats, but those that were neither judged nor retrieved."""
+        if condensed:
+            return np.diff(self.judgments.condensed_indptr).astype(np.float64)
+        return self._known.copy()
 
     @cached_property
+    def _known(self) -> np.ndarray:
+        return (self.judgments.queries.sizes - self._unknown()).astype(np.float64)
+
     def _unknown(self) -> np.ndarray:
         from skrank._kernels import labels
 
@@ -148,15 +152,14 @@ class Ranking:
             run_chunks(ranking.gather, judgments.indptr, judgments.codes, self.order, ranked)
             return RankedCodes(judgments.indptr, ranked, self.tied, self.retrieved)
         average = self.codes("average", False)
-        untied = np.zeros_like(self.tied)
         if ties == "stable":
-            return replace(average, tied=untied)
+            return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)
         worth = judgments.graded(-1.0)
         code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
         place = np.argsort(code_at)
         ranked = average.codes.copy()
         run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, code_at, ranked)
-        return replace(average, codes=ranked, tied=untied)
+        return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
         from skrank._kernels import ranking

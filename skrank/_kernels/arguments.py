@@ -18,6 +18,17 @@ class Ranked(NamedTuple):
     codes: Array  # by row
     tied: Array  # by row: 1 where the score is that of the rank above
     retrieved: Array  # documents of each query with a score above -inf
+    tie: Array  # by query: the first rank that is tied with the one above; NO_TIE if there is none
+
+
+NO_TIE = 2**62
+
+
+class Kept(NamedTuple):
+    """The documents of ranked lists that count."""
+
+    ranks: Array  # by row, ascending: those of a query stand from its first row on
+    count: Array  # documents of each query
 
 
 class Quadratic(NamedTuple):
@@ -26,6 +37,8 @@ class Quadratic(NamedTuple):
     gain: Array  # g by code
     classes: Array  # row and column in K by code
     kernel: Array  # K by class
+    reached: Array  # by class: 1 if a document of it is worth something below others, else 0
+    alone: bool  # K(y_s, y_r) is a worth of y_s, that of the top class, or 0
     u: Array  # by rank
     w: Array  # by rank
     offset: Array  # place of the first rank of each query in u and w

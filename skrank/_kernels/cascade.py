@@ -119,9 +119,13 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
 
 
 @njit(**options)
-def values(first, last, indptr, lists, form, inverse, out):
-    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
+def values(first, last, indptr, lists, kept, form, inverse, out):
+    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
+
+    `kept` holds the documents that may satisfy, or nothing: then all documents are looked at.
+    """
     ranked, tied, stop, phi = lists.codes, lists.tied, form.stop, form.phi
+    ranks, found, some = kept.ranks, kept.count, len(kept.ranks) > 0
     pass_by, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
     for q in range(first, last):
         start = indptr[q]
@@ -129,6 +133,15 @@ def values(first, last, indptr, lists, form, inverse, out):
         reach = min(end, start + form.depth) if inverse[q] != 0 else start
         alive, total = 1.0, 0.0
         low = start
+        if lists.tie[q] > reach - start:
+            for row in range(start, start + found[q] if some else reach):
+                at = start + ranks[row] if some else row
+                if at >= reach or alive <= 0:
+                    break
+                rho = stop[ranked[at]]
+                total += alive * rho * phi[at - start]
+                alive *= 1.0 - rho
+            low = reach
         while low < reach and alive > 0:
             high = low + 1
             while high < end and tied[high]:

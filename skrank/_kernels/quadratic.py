@@ -20,40 +20,6 @@ from skrank._kernels.tiles import options
 
 
 @njit(**options)
-def _untied(ranked, u, gain):
-    """Worth of the documents of a list without ties."""
-    total = 0.0
-    for r in range(len(ranked)):
-        total += u[r] * gain[ranked[r]]
-    return total
-
-
-@njit(**options)
-def _untied_pairs(ranked, w, classes, kernel, earlier):
-    """Worth of the pairs of a list without ties."""
-    earlier[:] = 0.0
-    total = 0.0
-    for r in range(len(ranked)):
-        c = classes[ranked[r]]
-        total += w[r] * earlier[c]
-        for z in range(len(earlier)):
-            earlier[z] += kernel[c, z]
-    return total
-
-
-@njit(**options)
-def _untied_pairs_of_two(ranked, w, classes, kernel):
-    """The same where there are two classes, whose sums stay in registers."""
-    total, first, second = 0.0, 0.0, 0.0
-    for r in range(len(ranked)):
-        c = classes[ranked[r]]
-        total += w[r] * (second if c else first)
-        first += kernel[c, 0]
-        second += kernel[c, 1]
-    return total
-
-
-@njit(**options)
 def _block(
     ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
 ):  # fmt: skip
@@ -80,41 +46,63 @@ def _block(
 
 
 @njit(**options)
-def values(first, last, indptr, lists, form, inverse, out):
-    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
-    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
+def values(first, last, indptr, lists, kept, form, inverse, out):
+    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
+
+    `kept` holds the documents that count, or nothing: then all documents are looked at. Loops stand
+    here, and not in functions: to pass arrays to them would take longer than many a list.
+    """
+    ranked, tied, retrieved, tie = lists.codes, lists.tied, lists.retrieved, lists.tie
+    ranks, count, some = kept.ranks, kept.count, len(kept.ranks) > 0
     gain, classes, kernel, u, w = form.gain, form.classes, form.kernel, form.u, form.w
     offset, depth = form.offset, form.depth
-    n_classes = kernel.shape[0]
-    earlier = np.zeros(n_classes)  # earlier[z]: worth of a next document of class z in pairs
-    block = np.zeros(n_classes)
+    reached, top, paired = form.reached, len(kernel) - 1, len(kernel) > 1 or kernel[0, 0] != 0
+    earlier = np.zeros(len(kernel))  # earlier[z]: worth of a next document of class z in pairs
+    block = np.zeros(len(kernel))
     for q in range(first, last):
         start = indptr[q]
         end = start + retrieved[q]
         stop = min(end, start + depth) if inverse[q] != 0 else start
         to_rank = offset[q] - start
-        ties = 0
-        for row in range(start, min(stop + 1, end)):  # a block may go on behind the last rank
-            ties += tied[row]
-        if ties == 0:
-            total = _untied(ranked[start:stop], u[offset[q] :], gain)
-            weights = w[offset[q] :]
-            if n_classes == 2:
-                total += _untied_pairs_of_two(ranked[start:stop], weights, classes, kernel)
-            elif n_classes > 2:
-                total += _untied_pairs(ranked[start:stop], weights, classes, kernel, earlier)
-            out[q] = total * inverse[q]
-            continue
-        earlier[:] = 0.0
-        total = 0.0
-        low = start
-        while low < stop:
-            high = low + 1
-            while high < end and tied[high]:
-                high += 1
-            total += _block(ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block)
-            low = high
-        out[q] = total * inverse[q]
+        total, pairs = 0.0, 0.0
+        for z in range(len(earlier)):
+            earlier[z] = 0.0
+        if tie[q] <= stop - start:  # a block may go on behind the last rank
+            low = start
+            while low < stop:
+                high = low + 1
+                while high < end and tied[high]:
+                    high += 1
+                total += _block(
+                    ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
+                )
+                low = high
+        elif paired and form.alone:
+            before = 0.0  # one sum for all classes
+            for row in range(start, start + count[q] if some else stop):
+                at = start + ranks[row] if some else row
+                if at >= stop:
+                    break
+                code = ranked[at]
+                c = classes[code]
+                total += u[to_rank + at] * gain[code]
+                pairs += w[to_rank + at] * (reached[c] * before)
+                before += kernel[c, top]
+        elif paired:
+            for row in range(start, start + count[q] if some else stop):
+                at = start + ranks[row] if some else row
+                if at >= stop:
+                    break
+                code = ranked[at]
+                c = classes[code]
+                total += u[to_rank + at] * gain[code]
+                pairs += w[to_rank + at] * earlier[c]
+                for z in range(len(earlier)):
+                    earlier[z] += kernel[c, z]
+        else:
+            for row in range(start, stop):
+                total += u[to_rank + row] * gain[ranked[row]]
+        out[q] = (total + pairs) * inverse[q]
 
 
 @njit(**options)

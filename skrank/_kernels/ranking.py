@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skrank._kernels.arguments import NO_TIE
 from skrank._kernels.cache import njit
 from skrank._kernels.tiles import longest, options, padded
 
@@ -256,6 +257,38 @@ def gather(first, last, indptr, codes, order, ranked):
         start = indptr[q]
         for row in range(start, indptr[q + 1]):
             ranked[row] = codes[start + order[row]]
+
+
+@njit(**options)
+def first_ties(first, last, indptr, tied, retrieved, tie):
+    """The first rank of each query that is tied with the one above, or `NO_TIE`."""
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q] + retrieved[q]
+        ties = 0
+        for row in range(start, stop):
+            ties += tied[row]
+        tie[q] = NO_TIE
+        if ties > 0:
+            row = start
+            while not tied[row]:
+                row += 1
+            tie[q] = row - start
+
+
+@njit(**options)
+def keep(first, last, indptr, lists, worthy, kept):
+    """The ranks of the retrieved documents of worthy codes.
+
+    There is no branch: it would often be guessed wrong.
+    """
+    ranked, retrieved, ranks, count = lists.codes, lists.retrieved, kept.ranks, kept.count
+    for q in range(first, last):
+        start = indptr[q]
+        free = start
+        for row in range(start, start + retrieved[q]):
+            ranks[free] = row - start
+            free += worthy[ranked[row]]
+        count[q] = free - start
 
 
 @njit(**options)

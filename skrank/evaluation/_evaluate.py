@@ -225,14 +225,14 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
     for one, its_values, its_mass in zip(metrics.values(), values, mass, strict=True):
         means.append(average(one, its_values, its_mass))
     return Report(
-        per_query=pd.DataFrame(dict(zip(names, values, strict=True)), index=index),
+        per_query=pd.DataFrame(values.T, index, names),
         mean=pd.Series(means, names, name="mean"),
         empty=pd.Series(np.sum([part.empty for part in parts], axis=0), names, name="empty"),
         n_queries=len(index),
         n_rows=n_rows,
         judged_share=1.0 - n_unjudged / n_rows,
         retrieved_share=n_retrieved / n_rows,
-        weights=pd.DataFrame(dict(zip(names, mass, strict=True)), index=index),
+        weights=pd.DataFrame(mass.T, index, names),
     )
 
 

@@ -15,7 +15,6 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels
 from skrank.trec._join import CodedQrels
-from skrank.trec._large import Job
 from skrank.trec._measure import (
     MISSING_CHOICES,
     AnyRuns,
@@ -312,6 +311,8 @@ def evaluate(
             parts = sources.parts(pool, missing, bar)
             found = measure_all(pool, parts, chosen.values(), missing, top)
     else:
+        from skrank.trec._large import Job
+
         rows = check.check_count("chunksize", chunksize, "the rows that are read at once")
         with _progress.progress(progress, None, "rows") as bar:
             job = Job(pool, list(chosen.values()), missing, top, rows, bar)

@@ -165,4 +165,4 @@ class JoinedRanking(Ranking):
 
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments
-        return RankedCodes(judgments.indptr, judgments.codes, self.tied, self.retrieved)
+        return RankedCodes.untied(judgments.indptr, judgments.codes, self.retrieved)

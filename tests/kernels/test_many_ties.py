@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import skrank
 from skrank._kernels import cascade, passing
-from skrank._kernels.arguments import Cascade, Ranked
+from skrank._kernels.arguments import Cascade, Kept, Ranked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -80,9 +80,10 @@ def test_the_cut_changes_nothing(case):
     for depth in (n, 1 + n // 3):
         shown = np.where(np.arange(n) < depth, phi, 0.0)
         out = np.empty(1)
-        lists = Ranked(codes.astype(np.int32), tied, np.array([n]))
+        lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
+        everyone = Kept(np.empty(0, np.int32), np.empty(0, np.int64))
         form = Cascade(stop, shown, depth)
-        cascade.values(0, 1, np.array([0, n]), lists, form, np.ones(1), out)
+        cascade.values(0, 1, np.array([0, n]), lists, everyone, form, np.ones(1), out)
         assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
 
 

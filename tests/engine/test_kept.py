@@ -1,0 +1,83 @@
+"""Documents that count are found once for many metrics: values keep their bits."""
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank._engine.judgments import Judgments
+from skrank._engine.order import RankedCodes
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank.metrics import registered
+
+WHOLE = [
+    *sorted(registered()),
+    *["gap(labels=step)", "ap(rel=2)", "q(gain=exp2)", "q(beta=0)", "q@5", "gap@3", "err@2"],
+    *["gap(normalize=ideal)", "q(gain=[1,2,3,4])", "q(gain=[1,1,1,1])", "ndcg(gain=[1,2,3,4])"],
+]
+
+
+def ranking(ties, seed=0):
+    """Lists of 1 to 200 documents, some without a label, some not retrieved."""
+    rng = np.random.default_rng(seed)
+    sizes = [1, 2, 9, 64, 200]
+    n = sum(sizes)
+    labels = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 4, n))
+    labels[: sizes[0]] = 0
+    scores = np.where(rng.random(n) < 0.1, -np.inf, rng.normal(size=n))
+    queries = Queries.from_groups(np.repeat(np.arange(len(sizes)), sizes))
+    judgments = Judgments(labels, queries)
+    return judgments, Ranking(judgments, np.round(scores, 1) if ties else scores)
+
+
+def values(name, judgments, ranked):
+    try:
+        return skrank.metric(name).bind(judgments, max_grade=4).values(ranked)
+    except ValueError as error:  # it needs a strict order
+        return str(error)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("name", WHOLE)
+def test_documents_that_do_not_count_may_be_left_out(monkeypatch, name, ties):
+    found = values(name, *ranking(ties))
+    monkeypatch.setattr(RankedCodes, "kept", lambda self, worthy: self.all_kept)
+    np.testing.assert_array_equal(found, values(name, *ranking(ties)), strict=True)
+
+
+def test_others_may_be_among_those_that_are_kept():
+    together = ranking(ties=False)
+    for name in ("ap(rel=3)", "gap", "ap(rel=2)", "q", "err", "q(gain=[1,2,3,4])", "pfound"):
+        assert values(name, *together).tobytes() == values(name, *ranking(ties=False)).tobytes()
+
+
+def test_documents_are_found_once():
+    judgments, one = ranking(ties=False)
+    ranked = one.codes("average", False)
+    masks = judgments.labels >= np.array([[2], [1], [3]])
+    first, second, third = map(ranked.kept, masks)
+    assert third is first
+    assert first is not second
+    for mask, kept in zip(masks, (first, second), strict=False):
+        for q, start in enumerate(judgments.indptr[:-1]):
+            codes = ranked.codes[start : start + ranked.retrieved[q]]
+            ranks = kept.ranks[start : start + kept.count[q]]
+            assert ranks.tolist() == np.flatnonzero(mask[codes]).tolist()
+
+
+def test_one_gain_for_all_labels():
+    q = skrank.metric("q", gain=[1, 1])
+    assert q([0, 1, 1], [3, 2, 1]) == q([0, 1, 1], [1, 1, 1]) == 1
+
+
+def test_best_lists_of_one_order_are_arranged_once():
+    judgments, _ = ranking(ties=False)
+    best = judgments.best_lists(judgments.labels)
+    assert judgments.best_lists(np.exp2(judgments.labels)) is best
+    other = judgments.best_lists(-judgments.labels)
+    for q, start in enumerate(judgments.indptr[:-1]):
+        rows = slice(start, judgments.indptr[q + 1])
+        worth = judgments.labels[best.codes[rows]]
+        assert worth.tolist() == sorted(worth, reverse=True)
+        assert judgments.labels[other.codes[rows]].tolist() == sorted(worth)
+        assert sorted(best.codes[rows]) == sorted(judgments.codes[rows])
