@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
@@ -43,7 +45,45 @@ def expected_grade(model: Estimator, X: ArrayLike) -> np.ndarray:
     return model.predict_proba(X) @ np.asarray(model.classes_, dtype=np.float64)
 
 
-class GradeClassifier(ClassifierMixin, BaseEstimator):
+class _OrderedClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of grades by the probabilities of reaching each of them."""
+
+    classes_: np.ndarray
+
+    @abstractmethod
+    def _reach(self, X: ArrayLike) -> np.ndarray:
+        """Probability of reaching each grade but the lowest, of shape (n_rows, n_classes - 1)."""
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Probability of each grade.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return _differences(self._reach(X))
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The most probable grade.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+
+class GradeClassifier(_OrderedClassifier):
     """Probabilities of ordered grades from one binary classifier per threshold.
 
     For every grade but the lowest, a classifier learns P(label >= grade); differences of these are
@@ -116,38 +156,13 @@ class GradeClassifier(ClassifierMixin, BaseEstimator):
         ]
         return self
 
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probability of each grade.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        check_is_fitted(self)
+    def _reach(self, X: ArrayLike) -> np.ndarray:
         features = validate_data(self, X, reset=False, ensure_all_finite=False)
         above = [model.predict_proba(features)[:, 1] for model in self.estimators_]
-        return _differences(np.reshape(above, (len(above), len(features))).T)
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """The most probable grade.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[most_probable]
+        return np.reshape(above, (len(above), len(features))).T
 
 
-class OrderedLogit(ClassifierMixin, BaseEstimator):
+class OrderedLogit(_OrderedClassifier):
     r"""Ordered logistic regression: one linear score, one threshold per grade.
 
     .. math:: P(y \ge k) = \frac1{1 + \exp(\theta_k - w \cdot x)}, \quad
@@ -228,36 +243,9 @@ class OrderedLogit(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = True  # on classes that have no order
         return tags
 
-    def _score(self, X: ArrayLike) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_
-
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probability of each grade.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        return _differences(expit(self._score(X)[:, None] - self.thresholds_))
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """The most probable grade.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[most_probable]
+    def _reach(self, X: ArrayLike) -> np.ndarray:
+        scores = validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_
+        return expit(scores[:, None] - self.thresholds_)
 
 
 def _differences(above: np.ndarray) -> np.ndarray:
