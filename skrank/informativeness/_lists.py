@@ -94,16 +94,13 @@ class RankedLists:
             query=self.query[chosen],
         )
 
-    def counted_as_relevant(self, rel: np.ndarray) -> np.ndarray:
-        """Whether each column counts (columns), under each lowest relevant label (rows)."""
-        return self.labels >= np.asarray(rel, np.float64)[:, None]
-
     def errors(self, p: np.ndarray, rel: np.ndarray) -> np.ndarray:
         """Error of the precision-recall curves that `p` implies: lists x lowest relevant labels."""
         from skrank._kernels import entropy
 
         out = np.empty((len(self.sizes), len(rel)))
-        relevant = self.counted_as_relevant(rel)
+        # whether each column counts (columns), under each lowest relevant label (rows)
+        relevant = self.labels >= np.asarray(rel, np.float64)[:, None]
         run_chunks(entropy.curve_errors, self.indptr, self.columns, p, relevant, out)
         return out
 
@@ -144,7 +141,11 @@ class Expectation:
         """Of a metric that is bound to the judgments of the lists."""
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
-            raise _not_quadratic(plan.metric)
+            raise TypeError(
+                f"{plan.metric} is no sum over documents and pairs of documents, for which alone "
+                "the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or "
+                "recall."
+            )
         _, first = np.unique(lists.column_of, return_index=True)
         if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):
             raise ValueError(
@@ -170,10 +171,6 @@ class Expectation:
             np.ascontiguousarray(offset[lists.query], dtype=np.int64),
             (slope * plan.inverse)[lists.query], shift[lists.query],
         )  # fmt: skip
-
-    def _sums(self, values: np.ndarray) -> np.ndarray:
-        slope = np.where(self.slope == 0, np.nan, self.slope)
-        return (values - self.shift) / slope
 
     def _graded(self) -> Graded:
         return Graded(self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts)
@@ -204,13 +201,6 @@ class Expectation:
             np.empty(n_lists, np.int64),
             np.empty(n_lists, np.bool_),
         )
-        target = self._sums(values)
+        target = (values - self.shift) / np.where(self.slope == 0, np.nan, self.slope)
         run_chunks(entropy.infer, self.lists.indptr, self._graded(), target, low, high, found)
         return found._replace(mean=self.shift + self.slope * found.mean)
-
-
-def _not_quadratic(metric: Definition) -> TypeError:
-    return TypeError(
-        f"{metric} is no sum over documents and pairs of documents, for which alone the expected "
-        "value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
-    )

@@ -273,7 +273,7 @@ def study(
     for part in sources.parts(pool, "skip"):
         judgments = JoinedJudgments(pool, part)
         ranking = CutRanking(JoinedRanking(judgments, part), depth)
-        lists, n_short = _long_lists(judgments, ranking, part, condensed, fewest)
+        lists, n_short = _long_lists(ranking, part, condensed, fewest)
         n_left_out += n_short
         place = len(tags) * n_queries + lists.query
         tags += [one.name for one in part]
@@ -329,14 +329,10 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
 
 
 def _long_lists(
-    judgments: JoinedJudgments,
-    ranking: CutRanking,
-    part: list[Joined],
-    condensed: bool,
-    fewest: int,
+    ranking: CutRanking, part: list[Joined], condensed: bool, fewest: int
 ) -> tuple[RankedLists, int]:
     """Lists of some runs with enough documents of each label, and how many have too few."""
-    lists = RankedLists.of(judgments, ranking.codes("stable", condensed))
+    lists = RankedLists.of(ranking.judgments, ranking.codes("stable", condensed))
     enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
     present = np.concatenate([one.present for one in part])
     return lists.take(enough), int(np.count_nonzero(present & ~enough))

@@ -24,11 +24,12 @@ class QuerySplitter(BaseCrossValidator):
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
 
     n_splits: int
+    n_repeats: int = 1
 
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
-        """Number of splits.
+        """Number of splits: folds times repeats, where there are some.
 
         Parameters
         ----------
@@ -38,7 +39,7 @@ class QuerySplitter(BaseCrossValidator):
         -------
         int
         """
-        return self.n_splits
+        return self.n_splits * self.n_repeats
 
     def split(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None

@@ -96,21 +96,6 @@ class RepeatedQueryKFold(FoldSplitter):
         count = check.check_count("n_repeats", self.n_repeats, "how often queries are dealt")
         self.n_repeats = count
 
-    def get_n_splits(
-        self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> int:
-        """Number of splits: folds times repeats.
-
-        Parameters
-        ----------
-        X, y, groups : ignored
-
-        Returns
-        -------
-        int
-        """
-        return self.n_splits * self.n_repeats
-
     def _splits(self, rows: QueryRows) -> Iterator[Split]:
         rng = self._random()
         for _ in range(self.n_repeats):

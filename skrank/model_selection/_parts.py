@@ -87,10 +87,7 @@ class QueryRows(NamedTuple):
 
 
 def deal(
-    n_parts: int,
-    strata: np.ndarray | None,
-    sizes: np.ndarray,
-    rng: np.random.RandomState | None,
+    n_parts: int, strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState | None
 ) -> np.ndarray:
     """Part of each query: like queries side by side, then one to each part in turn."""
     n_queries = len(sizes)
