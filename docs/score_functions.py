@@ -16,8 +16,7 @@ import textwrap
 from pathlib import Path
 
 import skrank.metrics
-from skrank._engine.counts import CountMetric
-from skrank._engine.sets import SetMetric
+from skrank._engine.sets import CountMetric, SetMetric
 from skrank.metrics import Metric, registered
 
 FOLDER = Path(skrank.metrics.__file__).with_name("_functions")

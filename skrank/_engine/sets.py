@@ -1,4 +1,4 @@
-"""What metrics of sets share, which do not look at the order of what is shown."""
+"""What metrics share that do not look at the order of what is shown: ratios and counts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from skrank._engine.tables import Line, Lists, Scale, discounts
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetMetric(Metric):
-    """A ratio of two counts over the documents shown: the first k ranks, or the whole list."""
-
-    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
-    orderless: ClassVar[bool] = True
+class HitsMetric(Metric):
+    """What the number of hits among the documents shown says."""
 
     @abstractmethod
     def hits(self, scale: Scale) -> np.ndarray:
@@ -30,6 +27,14 @@ class SetMetric(Metric):
         """The sum counts the hits shown."""
         counted = self.hits(scale).astype(np.float64)
         return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetMetric(HitsMetric):
+    """A ratio of two counts over the documents shown: the first k ranks, or the whole list."""
+
+    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
+    orderless: ClassVar[bool] = True
 
     @abstractmethod
     def line(self, lists: Lists) -> Line:
@@ -45,6 +50,34 @@ class SetMetric(Metric):
 @dataclass(frozen=True, kw_only=True)
 class RelevantSet(SetMetric):
     """A set metric that counts relevant documents."""
+
+    rel: float = parameter(1.0, check.check_rel)
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Labels of at least `rel`."""
+        return scale.labels >= self.rel
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountMetric(HitsMetric):
+    """A number of documents of a query; those of all queries are added up."""
+
+    averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
+    value_range: ClassVar[str] = "[0, inf)"
+    needs_relevant: ClassVar[bool] = False
+
+    untrainable: ClassVar[str | None] = "it counts documents: train on ap, or on precision@k."
+
+    average: str = "sum"
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """None: sizes of lists may say it all."""
+        return np.zeros(len(scale.labels), bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantCount(CountMetric):
+    """A number of relevant documents."""
 
     rel: float = parameter(1.0, check.check_rel)
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.counts import RelevantCount
 from skrank._engine.names import register
+from skrank._engine.sets import RelevantCount
 from skrank._engine.tables import Scale
 
 
@@ -39,6 +39,6 @@ class NumNonrelevantRetrieved(RelevantCount):
 
     greater_is_better: ClassVar[bool] = False
 
-    def counted(self, scale: Scale) -> np.ndarray:
+    def hits(self, scale: Scale) -> np.ndarray:
         """Labels below `rel`."""
         return scale.judged & (scale.labels < self.rel)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from skrank._engine.counts import RelevantCount
 from skrank._engine.names import register
+from skrank._engine.sets import RelevantCount
 from skrank._engine.tables import Line, Lists
 
 

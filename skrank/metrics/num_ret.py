@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skrank._engine.counts import CountMetric
 from skrank._engine.names import register
+from skrank._engine.sets import CountMetric
 from skrank._engine.tables import Line, Lists
 
 
