@@ -37,17 +37,19 @@ def check_layout(
         )
 
 
-def check_offsets(offsets: np.ndarray, n_rows: int) -> None:
-    """Offsets of queries that cover all rows."""
+def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
+    """Sizes of queries whose offsets cover all rows."""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
         raise ValueError(
             f"offsets have shape {offsets.shape} and type {offsets.dtype}: give whole numbers, one "
             "more than queries."
         )
-    falls = np.flatnonzero(np.diff(offsets) < 0)
-    if len(falls):
+    offsets = offsets.astype(np.int64, copy=False)
+    sizes: np.ndarray = offsets[1:] - offsets[:-1]
+    if sizes.min(initial=0) < 0:
         raise ValueError(
-            f"offsets fall after query {falls[0]}: they are the first row of each query in turn."
+            f"offsets fall after query {np.argmax(sizes < 0)}: they are the first row of each "
+            "query in turn."
         )
     if offsets[0] != 0 or offsets[-1] != n_rows:
         hint = ""
@@ -57,6 +59,7 @@ def check_offsets(offsets: np.ndarray, n_rows: int) -> None:
             f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: they must "
             f"begin with 0 and end with the number of rows, for a batch has whole queries.{hint}"
         )
+    return sizes
 
 
 def check_contiguous(groups: np.ndarray) -> np.ndarray:

@@ -209,27 +209,29 @@ def _highest(labels: np.ndarray, place: Place | None) -> str:
     return f"label {labels.max():g}{where}"
 
 
-def check_grades(labels: np.ndarray, max_grade: int, name: str, place: Place | None = None) -> None:
+def check_grades(
+    labels: np.ndarray, max_grade: int, metric: object, place: Place | None = None
+) -> None:
     """Labels at most `max_grade`, for metrics whose scale ends there, and that within reason."""
     if labels.max(initial=0) > max_grade:
         raise ValueError(
-            f"{_highest(labels, place)} is above max_grade={max_grade} of {name}: give the highest "
-            "grade of the collection as max_grade, or one threshold per grade."
+            f"{_highest(labels, place)} is above max_grade={max_grade} of {metric}: give the "
+            "highest grade of the collection as max_grade, or one threshold per grade."
         )
     if max_grade > MOST_GRADES:
         raise ValueError(
-            f"{_highest(labels, place)} is above {MOST_GRADES}, the highest grade that {name} "
+            f"{_highest(labels, place)} is above {MOST_GRADES}, the highest grade that {metric} "
             "takes: bin the labels into grades, for example with numpy.digitize."
         )
 
 
-def check_whole_grades(labels: np.ndarray, name: str, place: Place) -> None:
+def check_whole_grades(labels: np.ndarray, metric: object, place: Place) -> None:
     """Labels that are whole numbers, where nothing says what others are worth."""
     between = np.flatnonzero(labels != np.floor(labels))
     if len(between):
         raise ValueError(
             f"label {labels[between[0]]:g} ({place(int(between[0]))}) stands between two grades of "
-            f'{name}: choose labels="step", the worth of the grade below, or labels="interp", a '
+            f'{metric}: choose labels="step", the worth of the grade below, or labels="interp", a '
             "worth in proportion."
         )
 

@@ -52,6 +52,6 @@ class ERR(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Stops with (2^y - 1) / 2^max_grade, worth 1 / rank."""
-        check.check_grades(scale.labels, scale.max_grade, str(self), scale.place)
+        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         stop = (2.0**scale.labels - 1) / 2.0**scale.max_grade
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))

@@ -74,9 +74,9 @@ class GAP(Metric):
     def worth(self, scale: Scale) -> np.ndarray:
         """G per code: the probability that its documents are relevant."""
         top = scale.max_grade if self.thresholds is None else len(self.thresholds)
-        check.check_grades(scale.labels, top, str(self), scale.place)
+        check.check_grades(scale.labels, top, self, scale.place)
         if self.labels is None:
-            check.check_whole_grades(scale.labels, str(self), scale.place)
+            check.check_whole_grades(scale.labels, self, scale.place)
         g = self.thresholds or (1 / top,) * top
         cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
         cumulated[-1] = 1.0

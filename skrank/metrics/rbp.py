@@ -79,7 +79,7 @@ class RBP(Metric):
         weights = persistence_weights(self.p, scale.longest, k)
         if self.rel is not None:
             return QuadraticTables((scale.labels >= self.rel).astype(np.float64), weights)
-        check.check_grades(scale.labels, scale.max_grade, str(self), scale.place)
+        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
         share = gain_per_code(self.gain, scale.labels, scale.place) / top
         return QuadraticTables(share, weights)

@@ -62,7 +62,7 @@ class RPref(PreferenceMetric):
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """A worse document above costs the share of gain that it lacks."""
         check.check_few_labels(self.names[0], scale.labels)
-        check.check_grades(scale.labels, scale.max_grade, str(self), scale.place)
+        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
         share = gain_per_code(self.gain, scale.labels, scale.place) / top
         missing = np.subtract.outer(share, share)

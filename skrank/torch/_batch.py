@@ -50,9 +50,9 @@ class Batch:
             mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
         self._mask, self._unjudged = mask, unjudged
         if self.flat:
-            self.offsets = torch.as_tensor(offsets)
-            _check_offsets(self.offsets, len(scores))
-            self.offsets = self.offsets.to(torch.int64)
+            offsets = torch.as_tensor(offsets)
+            self.lengths = _sizes(offsets, len(scores)).to(torch.int64)
+            self.offsets = offsets.to(torch.int64)
         self._check_values()
 
     def __len__(self) -> int:
@@ -95,9 +95,10 @@ class Batch:
 
     @cached_property
     def lengths(self) -> torch.Tensor:
-        """Places from the first document of each query to its last, or on to the end of a line."""
-        if self.flat:
-            return torch.diff(self.offsets)
+        """Places from the first document of each query to its last, or on to the end of a line.
+
+        Of flat rows, those that the offsets tell.
+        """
         if self.whole:
             return torch.full((len(self),), self.scores.shape[1], device=self.device)
         numbers = torch.arange(1, self.scores.shape[1] + 1, device=self.device)
@@ -230,11 +231,13 @@ def can_look(device: torch.device) -> bool:
     return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _check_offsets(offsets: torch.Tensor, n_rows: int) -> None:
+def _sizes(offsets: torch.Tensor, n_rows: int) -> torch.Tensor:
+    """Sizes of the queries of flat rows."""
     if can_look(offsets.device):
-        check.check_offsets(offsets.numpy(), n_rows)
-        return
+        return torch.from_numpy(check.check_offsets(offsets.numpy(), n_rows))
+    sizes = torch.diff(offsets)
     torch._assert_async(
-        (offsets[0] == 0) & (offsets[-1] == n_rows) & (torch.diff(offsets) >= 0).all(),
+        (offsets[0] == 0) & (offsets[-1] == n_rows) & (sizes >= 0).all(),
         "offsets do not cover the rows",
     )
+    return sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -28,23 +29,27 @@ def kernel_losses(
     round_ : int Tensor of shape ()
         Number of the round, for what is drawn anew each round.
     """
-    kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
-    sizes = batch.sizes.cpu().numpy()
-    some = sizes > 0
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
-    losses = np.zeros(len(batch))
-    gradient: np.ndarray = np.zeros(batch.labels.numel(), real)
-    if some.any():
+    sizes = batch.sizes.cpu().numpy()
+    some = np.flatnonzero(sizes)
+    kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
+    losses, gradient = np.zeros(len(batch), real), np.zeros(0, real)
+    if len(some):
         judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[some]))
         scores = _rows(batch.scores, kept)
         grad, hess = np.empty((2, len(scores)), real)
+        parts = []
         for weight, one in objective.terms:
             bound: Any = one.bind(judgments, max_grade=max_grade)
             bound.round = int(round_)
             losses[some] += weight * _losses(one, bound, scores, grad, hess)
-            gradient[kept] += weight * grad
+            parts.append(weight * grad)
+        gradient = reduce(np.add, parts)
+    if not batch.whole:
+        slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
+        gradient[kept] = slopes
     return (
-        torch.from_numpy(losses).to(batch.labels),
+        torch.from_numpy(losses).to(batch.device),
         torch.from_numpy(gradient).to(batch.device).view(batch.labels.shape),
     )
 

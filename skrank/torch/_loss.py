@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from skrank import _validation as check
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError, as_objective
 from skrank.torch import _lambdarank, _listwise, _softrank
-from skrank.torch._batch import Batch
+from skrank.torch._batch import Batch, can_look
 from skrank.torch._kernel_path import kernel_losses
 from skrank.torch._lists import BatchInLists
 from skrank.torch._ranks import n_ranks, total_over
@@ -167,26 +168,32 @@ class RankingLoss(nn.Module):
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
-        with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):
+        with torch.no_grad(), _full_precision(scores.device):
             batch = Batch(scores, labels, offsets, mask)
             losses, gradient = self._losses(batch)
-            weight = (batch.sizes > 0).to(losses.dtype)
-            if weights is not None:
-                weights = torch.as_tensor(weights, device=batch.device)
-                check.check_query_weights(weights, len(batch))
-                weight = weight * weights.to(losses.dtype)
-            if self.reduction == "mean":
-                weight = weight * self._share(weight.sum())
+            weight = self._weight(batch, weights)
             if self.training:
-                self.rounds += 1
-            value = weight * losses
-            gradient = gradient * batch.spread(weight)
+                self.rounds.add_(1)
+            gradient *= batch.spread(weight) if isinstance(weight, torch.Tensor) else weight
+            value = losses * weight
             row_query = None
             if self.reduction != "none":
                 value = value.sum()
             elif batch.flat:
                 row_query = batch.row_query
         return _WithGradient.apply(scores, value, gradient, row_query)
+
+    def _weight(self, batch: Batch, weights: torch.Tensor | None) -> torch.Tensor | float:
+        """What each query counts for, or all alike, where the others are known to have no rows."""
+        mean, dtype = self.reduction == "mean", batch.labels.dtype
+        if weights is None and batch.whole:
+            return self._share(torch.count_nonzero(batch.sizes).to(dtype)) if mean else 1.0
+        weight = (batch.sizes > 0).to(dtype)
+        if weights is not None:
+            weights = torch.as_tensor(weights, device=batch.device)
+            check.check_query_weights(weights, len(batch))
+            weight = weight * weights.to(dtype)
+        return weight * self._share(weight.sum()) if mean else weight
 
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
@@ -229,14 +236,21 @@ class RankingLoss(nn.Module):
         elif above.any():
             raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
 
-    def _share(self, total: torch.Tensor) -> torch.Tensor:
+    def _share(self, total: torch.Tensor) -> torch.Tensor | float:
         """What a query of weight 1 counts for in the mean."""
-        if self.training:
-            ranks = n_ranks(self.process_group)
-            total = total_over(total, self.process_group) if ranks > 1 else total
-        else:
-            ranks = 1
-        return torch.where(total > 0, ranks / total, torch.zeros_like(total))
+        ranks = n_ranks(self.process_group) if self.training else 1
+        if ranks > 1:
+            total = total_over(total, self.process_group)
+        if not can_look(total.device):
+            return torch.where(total > 0, ranks / total, torch.zeros_like(total))
+        return ranks / float(total) if total > 0 else 0.0
+
+
+def _full_precision(device: torch.device) -> AbstractContextManager[Any]:
+    """Where autocast is left aside."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
 
 
 class _WithGradient(torch.autograd.Function):
