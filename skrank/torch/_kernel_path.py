@@ -33,7 +33,8 @@ def kernel_losses(
     sizes = batch.sizes.cpu().numpy()
     some = np.flatnonzero(sizes)
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
-    losses, gradient = np.zeros(len(batch), real), np.zeros(0, real)
+    losses: np.ndarray = np.zeros(len(batch), real)
+    gradient: np.ndarray = np.zeros(0, real)
     if len(some):
         judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[some]))
         scores = _rows(batch.scores, kept)

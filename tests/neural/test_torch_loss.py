@@ -1,6 +1,8 @@
 """RankingLoss: gradients of the kernels on both paths and in both layouts."""
 
 import pickle
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,13 +12,14 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import skrank  # noqa: E402
 from skrank._engine.judgments import Judgments  # noqa: E402
 from skrank._engine.queries import Queries  # noqa: E402
+from skrank.extending import PairWorth, QuadraticTables, discounts  # noqa: E402
 from skrank.torch import RankingLoss, query_offsets  # noqa: E402
 from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
 
 QUADRATIC = [
-    "gap", "gap@5", "gap(thresholds=[0.1,0.2,0.3,0.4])", "ap", "ap(rel=2)@7", "ndcg", "ndcg@10",
-    "ndcg(gain=linear)", "dcg(discount=letor)@4", "rbp", "precision@5", "recall@6", "f1@5", "cg@3",
-    "0.7*gap+0.3*ndcg@10",
+    "gap", "gap@5", "gap(thresholds=[0.1,0.2,0.3,0.4])", "ap", "ap(rel=2)@7", "ap(rel=9)",
+    "ndcg", "ndcg@10", "ndcg(gain=linear)", "dcg(discount=letor)@4", "rbp", "precision@5", "recall@6",
+    "f1@5", "cg@3", "0.7*gap+0.3*ndcg@10",
 ]  # fmt: skip
 FUNCTIONS = [
     skrank.SoftRank("gap", sigma=0.3),
@@ -310,6 +313,35 @@ def test_queries_of_padding_do_not_count(path):
         assert not grad.any()
     value, _ = step(loss, torch.zeros(0), torch.zeros(0), torch.tensor([0]))
     assert value == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorthOfPairs(skrank.Metric):
+    """Gains by label, and pairs worth what `join` makes of the two."""
+
+    names: ClassVar = ("worth_of_pairs",)
+    gain: tuple = (0.0, 1.0, 2.0, 3.0, 4.0)
+    join: str = "minimum"
+
+    def tables(self, scale, k):
+        gain = np.array(self.gain)[: len(scale.labels)]
+        weights = discounts(lambda rank: 1 / rank, scale.longest, k)
+        pairs = PairWorth(weights, gain, gain, getattr(np, self.join))
+        return QuadraticTables(gain, weights, pairs, ideal=(gain, weights))
+
+
+def test_metrics_of_ones_own_have_a_native_path_where_it_fits():
+    scores, labels, offsets = make(torch.float64)
+    ways = [RankingLoss(WorthOfPairs(), max_grade=4, path=path) for path in ("kernels", "native")]
+    (_, expected), (_, found) = (step(loss, scores, labels, offsets) for loss in ways)
+    close(found, expected, 1e-12)
+    for metric, message in (
+        (WorthOfPairs(gain=(0, 1, 2, 4, 3)), "a higher label gains less of worth_of_pairs"),
+        (WorthOfPairs(join="multiply"), r"not worth the lesser gain to worth_of_pairs\(join"),
+    ):
+        loss = RankingLoss(metric, max_grade=4, path="native")
+        with pytest.raises(ValueError, match=message + ".*path='kernels'"):
+            loss(scores, labels, offsets)
 
 
 def test_offsets_of_groups():
