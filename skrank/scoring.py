@@ -136,11 +136,8 @@ class RankingScorer:
         max_grade: int | None = None,
         response_method: str = "auto",
     ) -> None:
-        self.metrics = tuple(
-            unique_metrics(
-                [_positive(one) for one in check.several("metrics", metrics, (str, Metric))]
-            ).values()
-        )
+        given = check.several("metrics", metrics, (str, Metric))
+        self.metrics = tuple(unique_metrics([_positive(one) for one in given]).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
             "response_method", response_method, ("auto", *RESPONSES)

@@ -44,7 +44,11 @@ def host(values: Any) -> np.ndarray:
 def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     """Judgments, weights per query and the highest grade of what XGBoost supplies."""
     try:
-        judgments, weights = _judge_own(data)
+        sizes, weights = sizes_and_weights(data)
+        queries = Queries.from_sizes(sizes)
+        if weights is not None:
+            check.check_weights(weights, queries)
+        judgments = Judgments(as_written(data.labels), queries)
     except Exception as error:
         settle(1, error)
         raise
@@ -58,15 +62,6 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
     if data.weights is None or data.sizes is None:
         return sizes, None
     return sizes, check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
-
-
-def _judge_own(data: Supplied) -> tuple[Judgments, np.ndarray | None]:
-    """Judgments and weights per query of this worker."""
-    sizes, weights = sizes_and_weights(data)
-    queries = Queries.from_sizes(sizes)
-    if weights is not None:
-        check.check_weights(weights, queries)
-    return Judgments(as_written(data.labels), queries), weights
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -91,10 +90,10 @@ def evaluate(
         }
     )
     parts = [DaskPiece(number, *piece) for number, piece in enumerate(pieces)]
-    whole, measured = measured_pieces(parts, chosen, max_grade)
-    if whole.n_queries == whole.n_rows:
-        check.warn_single_rows(Queries.from_sizes(np.ones(whole.n_rows, np.int64)))
-    return report_of(chosen, measured)
+    report = report_of(chosen, measured_pieces(parts, chosen, max_grade))
+    if report.n_queries == report.n_rows:
+        check.warn_single_rows(Queries.from_sizes(np.ones(report.n_rows, np.int64)))
+    return report
 
 
 class DaskPiece(NamedTuple):
@@ -118,31 +117,15 @@ class DaskPiece(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """What all partitions have in common.
-
-    Attributes
-    ----------
-    codes : Judgments
-        Of all labels that there are, each once.
-    n_queries, n_rows : int
-    """
-
-    codes: Judgments
-    n_queries: int
-    n_rows: int
-
-
 def measured_pieces(
     pieces: Sequence[DaskPiece], metrics: Mapping[str, Metric], max_grade: int | None
-) -> tuple[Whole, list[MeasuredQueries]]:
-    """What all partitions have in common, and the values of those that are not empty."""
-    whole, filled = _whole(pieces)
-    work = partial(_measured, metrics=metrics, whole=whole, max_grade=max_grade)
+) -> list[MeasuredQueries]:
+    """The values of the partitions that are not empty."""
+    labels, filled = _labels(pieces)
+    work = partial(_measured, metrics=metrics, labels=labels, max_grade=max_grade)
     found = _computed(work, [pieces[number] for number in filled])
     check.check_some_weight(np.array([heaviest for _, heaviest in found]))
-    return whole, [measured for measured, _ in found]
+    return [measured for measured, _ in found]
 
 
 def _computed(work: Any, pieces: Sequence[DaskPiece]) -> list[Any]:
@@ -155,8 +138,8 @@ def _computed(work: Any, pieces: Sequence[DaskPiece]) -> list[Any]:
     return list(dask.compute(*(call(*piece) for piece in pieces)))
 
 
-def _whole(pieces: Sequence[DaskPiece]) -> tuple[Whole, list[int]]:
-    """What partitions have in common, and the numbers of those with rows."""
+def _labels(pieces: Sequence[DaskPiece]) -> tuple[Judgments, list[int]]:
+    """All labels that there are, each once, and the numbers of the partitions with rows."""
     labels_only = [one._replace(scores=None, weights=None) for one in pieces]
     summaries = _computed(_summary, labels_only)
     check_whole([ids for ids, *_ in summaries])
@@ -164,11 +147,7 @@ def _whole(pieces: Sequence[DaskPiece]) -> tuple[Whole, list[int]]:
     if not any(n_rows):
         raise ValueError("relevance is empty: there is no document to rank.")
     labels = np.unique(np.concatenate([labels for *_, labels in summaries]))  # one NaN at most
-    return Whole(
-        Judgments(labels, Queries.single(len(labels))),
-        sum(len(ids) for ids, *_ in summaries),
-        sum(n_rows),
-    ), np.flatnonzero(n_rows).tolist()
+    return Judgments(labels, Queries.single(len(labels))), np.flatnonzero(n_rows).tolist()
 
 
 def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
@@ -184,7 +163,7 @@ def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
 
 
 def _measured(
-    *piece: Any, metrics: Mapping[str, Metric], whole: Whole, max_grade: int | None
+    *piece: Any, metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None
 ) -> tuple[MeasuredQueries, float]:
     """The values of a partition, and the highest weight of its queries, on its worker."""
     one = DaskPiece(*piece)
@@ -195,6 +174,6 @@ def _measured(
         judgments = one.judged()
         assert judgments is not None
         weights = check.query_weights(one.weights, judgments.queries, part=True)
-        part = judgments.coded_as(whole.codes)
+        part = judgments.coded_as(labels)
         measured = measure(part, Ranking(part, one.scores), metrics, max_grade, weights)
         return measured, 1.0 if weights is None else float(weights.max())

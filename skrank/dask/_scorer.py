@@ -99,8 +99,7 @@ class DaskScorer:
                 raise check.missing_scale(one)
         named = {str(one): one for one in alone.metrics}
         pieces = self._pieces(estimator, X, y, groups, sample_weight)
-        _, measured = measured_pieces(pieces, named, known)
-        means = report_of(named, measured).mean
+        means = report_of(named, measured_pieces(pieces, named, known)).mean
         return as_scores({one: float(means[name]) for name, one in named.items()})
 
     def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[DaskPiece]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skrank._engine.groups import require_groups
 from skrank._typing import Table
@@ -27,6 +27,7 @@ class Ranker(BaseEstimator, ABC):
 
     scoring: str | Metric
     unjudged: str
+    _fitted_by: ClassVar[str]  # the attribute that a fitted ranker has
 
     def score(
         self,
@@ -69,9 +70,10 @@ class Ranker(BaseEstimator, ABC):
         table = self._table(X_val, reset=False)
         return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
 
-    @abstractmethod
     def _checked(self, X: Table) -> Table:
         """Rows to score, once the ranker is fitted, with the features that it was trained on."""
+        check_is_fitted(self, self._fitted_by)
+        return self._table(X, reset=False)
 
     def __getstate__(self) -> dict[str, object]:
         state = super().__getstate__().items()

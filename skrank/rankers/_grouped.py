@@ -142,6 +142,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     """
 
     __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
+    _fitted_by: ClassVar[str] = "estimator_"
 
     def __init__(
         self,
@@ -356,10 +357,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         except (AttributeError, TypeError):  # an estimator from before scikit-learn's tags
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
-
-    def _checked(self, X: Table) -> Table:
-        check_is_fitted(self, "estimator_")
-        return self._table(X, reset=False)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         X = features(X, polars=backend_of(self.estimator).rounds is None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
@@ -127,6 +127,8 @@ class LinearRanker(Ranker):
     >>> ranker.score(data.X, y) > 0.6
     True
     """
+
+    _fitted_by: ClassVar[str] = "coef_"
 
     def __init__(
         self,
@@ -277,10 +279,6 @@ class LinearRanker(Ranker):
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix of finite numbers."""
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
-
-    def _checked(self, X: Table) -> Table:
-        check_is_fitted(self, "coef_")
-        return self._table(X, reset=False)
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
