@@ -9,7 +9,6 @@ import numpy as np
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
-from skrank._engine.plan import Plan
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
 from skrank.objectives._blocks import blocks
@@ -109,20 +108,16 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
         parts = []
         for queries, rows, block in blocks(judgments):
             plan = self.metric.bind(block, max_grade=max_grade)
-            pull = self._pull(plan, shown.codes[rows], bias)
+            kernels = plan.tables.lambda_kernels(block)
+            if not isinstance(kernels.form, QuadraticSwaps):
+                raise ValueError(
+                    f"UnbiasedLambdaRank has no pair weights for {self.metric}: use skrank."
+                    f"AdditivePositionBias({str(self.metric)!r}), which takes any metric."
+                )
+            pull = _DebiasedPairs(kernels.form, kernels.codes, shown.codes[rows], bias)
             some = None if weights is None else weights[queries]
             parts.append((rows, pull, PairRounds(self, plan, some, pull.codes, pull)))
         return BoundUnbiasedLambdaRank(parts, shown, bias, self.bias_norm)
-
-    def _pull(self, plan: Plan, shown: np.ndarray, bias: PositionBias) -> _DebiasedPairs:
-        """The pulls of a block of queries, whose documents were `shown` at these places."""
-        kernels = plan.tables.lambda_kernels(plan.judgments)
-        if not isinstance(kernels.form, QuadraticSwaps):
-            raise ValueError(
-                f"UnbiasedLambdaRank has no pair weights for {self.metric}: use "
-                f"skrank.AdditivePositionBias({str(self.metric)!r}), which takes any metric."
-            )
-        return _DebiasedPairs(kernels.form, kernels.codes, shown, bias)
 
 
 class _DebiasedPairs:
