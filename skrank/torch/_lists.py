@@ -212,8 +212,9 @@ class BatchInLists:
         if not can_look(self.batch.device):
             yield slice(None), self.longest, False
             return
-        before = np.append(0, np.cumsum(self._labels.numpy() > 0))
         size, start = lengths.numpy(), first.numpy()
+        before = np.zeros(len(self._labels) + 1, np.int64)
+        np.cumsum(self._labels.numpy() > 0, out=before[1:])
         order = np.lexsort((before[start + size] - before[start], size))
         size = size[order]
         at = int(np.searchsorted(size, 1))  # the first that has documents

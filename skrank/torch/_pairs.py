@@ -117,8 +117,6 @@ def pair_blocks(
     on_host = values.device.type == "cpu"
     room = max(n, _BLOCK_ON_HOST if on_host else _BLOCK_ON_DEVICE)
     memory = values.new_empty((n_rooms, room)) if on_host else None
-    areas = [(int(stop.max()) - low) * (n - int(begin.min())) for low, stop, begin in stripes]
-    share = max(1, room // max(1, *areas))
 
     def block(queries: slice, first: slice, second: slice) -> PairBlock:
         shape = [one.stop - one.start for one in (queries, first, second)]
@@ -127,19 +125,34 @@ def pair_blocks(
         rooms = memory[:, : math.prod(shape)].view(n_rooms, *shape).unbind()
         return PairBlock(queries, first, second, rooms)
 
-    starts = range(0, n_queries, share)
+    starts = _starts(stripes, n, room)
     lows = [low for low, _, _ in stripes]
     stops = [np.maximum.reduceat(stop, starts).tolist() for _, stop, _ in stripes]
     begins = [np.minimum.reduceat(begin, starts).tolist() for _, _, begin in stripes]
-    for start, *edges in zip(
-        starts, zip(*stops, strict=True), zip(*begins, strict=True), strict=True
+    for some, *edges in zip(
+        pairwise([*starts, n_queries]),
+        zip(*stops, strict=True),
+        zip(*begins, strict=True),
+        strict=True,
     ):
-        queries = slice(start, min(start + share, n_queries))
-        found = []
+        queries, found = slice(*some), []
         for low, stop, begin in zip(lows, *edges, strict=True):
             second = slice(begin, n)
-            height = max(1, room // max(1, (queries.stop - start) * (n - begin)))
+            height = max(1, room // max(1, (queries.stop - queries.start) * (n - begin)))
             for at in range(low, stop if begin < n else low, height):
                 found.append(block(queries, slice(at, min(at + height, stop)), second))
         if found:
             yield found
+
+
+def _starts(stripes: Sequence[Stripe], n: int, room: int) -> list[int]:
+    """First of each range of queries: of none of its stripes are there more pairs than room."""
+    heights = [(np.maximum.accumulate(stop) - low, begin) for low, stop, begin in stripes]
+    areas = np.maximum.reduce([height * (n - begin.min()) for height, begin in heights])
+    most, starts, end = np.maximum(1, areas).tolist(), [], 0
+    while end < len(most):
+        starts.append(end)
+        end = min(len(most), end + max(1, room // most[end]))
+        while (end - starts[-1]) * most[end - 1] > room and end > starts[-1] + 1:
+            end = starts[-1] + max(1, room // most[end - 1])
+    return starts

@@ -96,15 +96,17 @@ def _average_precision(
     for blocks in pair_blocks(x, stripes, 1):
         queries, some = blocks[0].queries, slice(0, blocks[-1].first.stop)
         levels, parts = reached[queries, :, some], share[queries, :, some]
-        below, better = torch.zeros_like(gain[queries, some]), own[queries, some]
+        found = []
         for block in blocks:
             gaps = _gaps(block, x)
             chance = _chances(gaps)
-            below[:, block.first] = chance.sum(2)
-            better[:, block.first] += _sums(levels, chance).mul_(parts[..., block.first]).sum(1)
+            sums = _sums(levels, chance).mul_(parts[..., block.first])
+            found.append((chance.sum(2), sums.sum(1)))
+        below, better = _joined(found)
         b = sign[queries, some] / below.add_(0.5)  # a document is above itself with chance 1 / 2
-        worth[queries, some] = better.mul_(b)
-        p = -better * b
+        a = better.add_(own[queries, some]).mul_(b)
+        worth[queries, some] = a
+        p = -a * b
         seen = torch.cat((levels, b[:, None] * levels), 1)
         for block in blocks:
             first = block.first
@@ -113,7 +115,7 @@ def _average_precision(
             near = near.mul_(b[:, None, first]).sub_(nearer).mul_(parts[..., first])
             pull = near.sum(1).addcmul_(p[:, first], density.sum(2))
             slope[queries, first].add_(pull)
-            slope[queries].sub_(torch.bmm(p[:, None, first], density)[:, 0])
+            slope[queries, None].baddbmm_(p[:, None, first], density, alpha=-1)
     return worth, slope
 
 
@@ -122,14 +124,15 @@ def _discounted_gain(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Worth u (d(B) + d''(B) v / 2), d = 1 / log2(shift + B), and slope downwards."""
     worth, slope = torch.zeros_like(x), torch.zeros_like(x)
-    for blocks in pair_blocks(x, stripes, 3):
+    for blocks in pair_blocks(x, stripes, 2):
         queries, some = blocks[0].queries, slice(0, blocks[-1].first.stop)
-        below, spread = torch.zeros_like(x[queries, some]), torch.zeros_like(x[queries, some])
+        found = []
         for block in blocks:
             gaps = _gaps(block, x)
             chance = _chances(gaps)
-            below[:, block.first] = chance.sum(2)
-            spread[:, block.first] = torch.mul(chance, chance, out=block.rooms[1]).sum(2)
+            squares = torch.mul(chance, chance, out=block.rooms[1])
+            found.append((chance.sum(2), squares.sum(2)))
+        below, spread = _joined(found)
         b, variance = shift + 0.5 + below, below - spread - 0.25  # a document itself has 1 / 4
         unit, log = math.log(2.0) * gain[queries, some], torch.log(b)
         inverse = 1.0 / (b * log)
@@ -148,10 +151,19 @@ def _discounted_gain(
             pull -= _sums(q[:, None], chance)[:, 0]
             pull -= _sums(lower[:, None], density)[:, 0]
             slope[queries, first].add_(pull)
-            others = slope[queries, some.stop :]
-            others.add_(torch.bmm(q[:, None, first], chance[..., some.stop :])[:, 0])
-            others.sub_(torch.bmm(upper[:, None, first], density[..., some.stop :])[:, 0])
+            others = slope[queries, None, some.stop :]
+            others.baddbmm_(q[:, None, first], chance[..., some.stop :])
+            others.baddbmm_(upper[:, None, first], density[..., some.stop :], alpha=-1)
     return worth, slope
+
+
+def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, ...]:
+    """Tensors of all blocks (n_queries, n_first) from those of each."""
+    return (
+        parts[0]
+        if len(parts) == 1
+        else tuple(torch.cat(one, 1) for one in zip(*parts, strict=True))
+    )
 
 
 def _sums(values: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:

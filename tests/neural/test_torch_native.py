@@ -87,16 +87,20 @@ def test_parts_hold_each_document_once(flat):
     assert len(seen) == len(set(seen))
 
 
-@pytest.mark.parametrize(
-    "objective",
-    [
-        skrank.LambdaRank("gap"),
-        skrank.LambdaRank("ndcg@10", truncation_level=5),
-        skrank.SoftRank("gap"),
-        skrank.SoftRank("ndcg"),
-    ],
-    ids=lambda one: f"{type(one).__name__} {one.metric}",
-)
+OBJECTIVES = [
+    skrank.LambdaRank("gap"),
+    skrank.LambdaRank("ndcg@10", truncation_level=5),
+    skrank.SoftRank("gap"),
+    skrank.SoftRank("ndcg"),
+]
+
+
+def named(objective):
+    """A short name of an objective in a test."""
+    return f"{type(objective).__name__} {objective.metric}"
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
 def test_many_ragged_queries(objective):
     scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
     lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
@@ -107,6 +111,18 @@ def test_many_ragged_queries(objective):
     padded, rows = step(ways[1], lines.nan_to_num(0.0), marks)
     torch.testing.assert_close(padded, expected)
     close(rows[~marks.isnan()], slopes, 2e-5)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
+def test_long_lists_are_met_in_parts(objective):
+    """More pairs of one query than a block holds."""
+    rng = np.random.default_rng(0)
+    labels, offsets = torch.tensor(rng.choice(3, size=1000) * 1.0), torch.tensor([0, 900, 1000])
+    scores = torch.tensor(rng.normal(size=1000))
+    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
+    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
+    torch.testing.assert_close(found, expected)
+    close(grad, slopes, 1e-12)
 
 
 def test_ties_keep_their_order():
