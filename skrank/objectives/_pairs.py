@@ -17,8 +17,6 @@ from skrank._kernels.arguments import Gradients, Lists, Pairs
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
-TIE_ORDERS = ("random", "stable")
-PAIRS = ("all", "adjacent")
 SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
@@ -44,8 +42,8 @@ class PairObjective(Objective):
     sum_norm: bool | None = flag(None)
     perturbations: int | None = count(None, "the number of orders")
     temperature: float = number(1.0, 0, 1e6, open_low=True)
-    pairs: str = choice("all", PAIRS)
-    tie_order: str = choice("random", TIE_ORDERS)
+    pairs: str = choice("all", ("all", "adjacent"))
+    tie_order: str = choice("random", ("random", "stable"))
     random_state: int = random_seed(0)
 
     def __post_init__(self) -> None:

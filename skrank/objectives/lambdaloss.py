@@ -13,8 +13,6 @@ from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Bound, Gradients, Lists, Pairs
 from skrank.objectives._pairs import PairObjective, PairRounds
 
-WEIGHTS = ("ndcg_loss2++", "ndcg_loss2")
-
 
 @dataclass(frozen=True)
 class LambdaLoss(PairObjective):
@@ -71,7 +69,7 @@ class LambdaLoss(PairObjective):
     """
 
     _: KW_ONLY
-    weights: str = choice("ndcg_loss2++", WEIGHTS)
+    weights: str = choice("ndcg_loss2++", ("ndcg_loss2++", "ndcg_loss2"))
     mu: float = number(10.0, 0, 1e6)
     norm: bool = False
     pairs: str = choice("all", ("all",))

@@ -17,7 +17,6 @@ from skrank._kernels.arguments import Soft, SoftGradients
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import BoundFunction, Objective, read_rows
 
-FORMS = ("moments", "distribution")
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
 
 
@@ -98,7 +97,7 @@ class SoftRank(Objective):
     _: KW_ONLY
     sigma: float = number(1.0, _LEAST_SIGMA, 1e6)
     relative: bool = flag(False)
-    form: str = choice("moments", FORMS)
+    form: str = choice("moments", ("moments", "distribution"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -47,8 +47,6 @@ def backend_of(estimator: Estimator) -> Backend:
             f"{type(estimator).__name__} trains on single rows of Dask collections: give "
             "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
         )
-    others = _REGRESSORS
-    if hasattr(estimator, "predict_proba"):
-        others = _REGRESSORS | _CLASSIFIERS
-    known = others | _RANKERS
+    classifiers = _CLASSIFIERS if hasattr(estimator, "predict_proba") else {}
+    known = _REGRESSORS | classifiers | _RANKERS
     return next((known[name] for name in names if name in known), None) or other(estimator)

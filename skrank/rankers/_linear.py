@@ -278,7 +278,9 @@ class LinearRanker(Ranker):
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix of finite numbers."""
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+        )
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -314,9 +316,8 @@ class LinearRanker(Ranker):
         """Training on the chosen queries; all others keep their rows and get the weight 0."""
         kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
         queries = Queries.from_groups(ids[kept])
-        first = queries.indptr[:-1] if queries.order is None else queries.order[queries.indptr[:-1]]
         assert rows.codes is not None
-        numbers = rows.codes[kept][first]
+        numbers = queries.gather(rows.codes[kept])[queries.indptr[:-1]]
         given = None if rows.weights is None else rows.weights[kept]
         weights = check.query_weights(given, queries)
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)

@@ -82,9 +82,8 @@ class Boosting:
         evals = {name: [means[name], *values] for name, values in fitted.evals.items()}
         name, one = next(iter(self.task.metrics.items()))
         best = max(evals[name]) if one.greater_is_better else min(evals[name])
-        if evals[name][0] == best:
-            return replace(fitted, evals=evals, best_iteration=0)
-        return replace(fitted, evals=evals)
+        rounds = 0 if evals[name][0] == best else fitted.best_iteration
+        return replace(fitted, evals=evals, best_iteration=rounds)
 
 
 def _spread(scores: np.ndarray, train: Part) -> float:
