@@ -2,6 +2,6 @@
 
 import sys
 
-from skrank.cli import main
+from skrank.cli import program
 
-sys.exit(main())
+sys.exit(program())

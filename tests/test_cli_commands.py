@@ -234,6 +234,17 @@ def test_help_names_every_command(capsys):
     assert all(re.search(rf"^ +{name}\b", out, re.MULTILINE) for name in COMMANDS)
 
 
+@pytest.mark.parametrize(("call", "frozen"), [("main", False), ("program", True)])
+def test_only_a_process_of_its_own_ends_without_collecting(files, call, frozen):
+    code = (
+        f"import gc, sys\nfrom skrank.cli import {call}\n"
+        f"sys.argv = ['skrank', 'evaluate', 'qrels', 'bm25']\n{call}()\n"
+        "print(gc.get_freeze_count() > 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == str(frozen)
+
+
 @pytest.mark.parametrize(
     ("arguments", "free"),
     [

@@ -6,6 +6,7 @@ What a command needs is imported when it runs: ``skrank --help`` answers at once
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import warnings
@@ -26,6 +27,20 @@ COMMANDS = {
     "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
     "active": ("skrank.active._commands", "label the queries that tell most about rankers"),
 }
+
+
+def program() -> int:
+    """`main`, as all that a process does.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    try:
+        return main()
+    finally:
+        gc.freeze()  # at its end Python would look in vain for what it could free: a sixth of a run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
