@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m skrank.warmup", description=main.__doc__)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
     quiet = parser.parse_args(argv).quiet
-    os.environ["SKRANK_QUIET"] = "1"  # what is compiled is said here
+    os.environ |= {"SKRANK_QUIET": "1", "SKRANK_COMPILE": "1"}  # what is compiled is said here
     for name, work in steps():
         start = time.perf_counter()
         work()

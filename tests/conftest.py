@@ -18,6 +18,9 @@ def _kernels_digest() -> str:
 # Tests read standard error: no word of compilation there.
 os.environ["SKRANK_QUIET"] = "1"
 
+# Tests are about compiled loops, but where they say otherwise.
+os.environ["SKRANK_COMPILE"] = "1"
+
 # numba keys a cached kernel by its own file only: after an edit to a kernel that it calls from
 # another file, the old machine code would run. Child processes inherit the folder.
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _kernels_digest())

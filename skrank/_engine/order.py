@@ -79,13 +79,12 @@ def rank_scores(
     *,
     warm: bool = False,
 ) -> None:
-    """Sort contiguous scores into `order`, `tied` and `retrieved`; reject NaN and +inf."""
+    """Sort contiguous scores into `order`, `tied` and `retrieved`; refuse NaN and +inf."""
     from skrank._kernels import ranking
 
-    found = run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
-    bad = [row for row in found if row >= 0]
-    if bad:
-        raise check.bad_score(float(scores[bad[0]]), queries.caller_row(bad[0]))
+    check_scores(queries, scores)
+    long = True if queries.sizes.max() > ranking.COUNT_UP_TO else None
+    run_chunks(ranking.rank, queries.indptr, scores, warm, long, order, tied, retrieved)
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:

@@ -41,12 +41,15 @@ class Queries:
     @classmethod
     def from_groups(cls, groups: np.ndarray) -> Queries:
         """Queries of per-row ids, in any order; one stable sort unless already contiguous."""
-        import pandas as pd
-
         changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
         starts = np.concatenate(([0], changes)).astype(np.int64)
         ids = groups[starts]
         indptr = np.append(starts, len(groups)).astype(np.int64)
+        if ids.dtype != object and (ids[1:] > ids[:-1]).all():  # seen without importing pandas
+            return cls(ids, indptr)
+
+        import pandas as pd
+
         if len(pd.unique(ids)) == len(ids):
             return cls(ids, indptr)
         codes, ids = pd.factorize(groups)

@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank._kernels.forms import Kernel
+
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
 # Starting a thread takes some 20 microseconds, and a kernel at least some nanoseconds per row: with
 # fewer rows than this a further thread would cost more than it saves.
@@ -157,7 +159,11 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
     list of what the calls returned, in the order of the queries
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    n_threads = min(thread_count(), 1 + n_rows // _ROWS_WORTH_A_THREAD, n_queries)
+    if isinstance(kernel, Kernel):
+        kernel = kernel.form(n_rows)
+    n_threads = min(1 + n_rows // _ROWS_WORTH_A_THREAD, n_queries)
+    if n_threads > 1:
+        n_threads = min(thread_count(), n_threads)
     if n_threads <= 1:
         return [kernel(0, n_queries, indptr, *arguments)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]

@@ -19,6 +19,16 @@ chunks of queries may run in any threads and give the same bits. Nothing is chec
 travel in the named tuples of `arguments`. In a loop over documents, arrays are taken out of a tuple
 before the loop: taking one out counts a reference, which costs as much as a pair.
 
+What only kernels call is a `part`. A kernel that is `exact` has two forms of the same bits: see
+`forms`. In plain Python small integers wrap around where compiled ones are widened: add up
+``tied[row] != 0``, never ``tied[row]``.
+
+Compiling takes seconds of a first use. What makes it long is numpy inside: the assignment of one
+array to a slice of another takes as long as a whole kernel, `np.zeros`, `arange` and `view` as long
+as twenty lines of loops. A function is compiled once more for each literal number among its
+arguments, and calls that are nested deeply are optimised once per level. Rare paths are compiled by
+themselves: where an argument is None, the branches for something else are left out.
+
 A file may call compiled functions of another file. numba keys what it keeps by the file of the
 caller alone, so that after an edit of a callee the old machine code would run: whoever edits
 kernels empties the cache, as the tests do by a folder of its own for every state of these files.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import part
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple
 BELOW, ABOVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(2))
@@ -42,32 +42,44 @@ class Ends(NamedTuple):
     above: np.ndarray
 
 
-@njit(**tiles.options)
-def make(longest, form, grad):
+@part(**tiles.options, allocates=True)
+def _table(n_rows, n_columns):
+    table = np.empty((n_rows, n_columns))
+    for row in range(n_rows):
+        for column in range(n_columns):
+            table[row, column] = 0.0
+    return table
+
+
+@part(**tiles.options, allocates=True)
+def make(longest, indptr, lists, form, grad):
     """Empty buckets for queries of up to `longest` documents."""
     room = longest + LANES  # what is written past the end of a class needs room
     n_classes = len(form.kernel)
     even = n_classes + n_classes % 2
-    gain, upper, lower = np.zeros(even), np.zeros((even, even)), np.zeros((even, even))
-    gain[:n_classes] = form.gain
-    upper[:n_classes, :n_classes] = form.kernel.T
-    lower[:n_classes, :n_classes] = form.kernel
+    doubles, counts, places = lists.scores, indptr, lists.order  # for their types
+    gain, upper, lower = tiles.zeros(even, doubles), _table(even, even), _table(even, even)
+    for c in range(n_classes):
+        gain[c] = form.gain[c]
+        for z in range(n_classes):
+            upper[z, c] = form.kernel[c, z]
+            lower[z, c] = form.kernel[z, c]
     return Buckets(
-        np.zeros(n_classes + 1, np.int64), np.zeros(n_classes, np.int64),
-        np.zeros(room), np.zeros(room, grad.dtype), np.zeros(room, grad.dtype),
-        np.zeros(room, np.int32), np.zeros(room), np.zeros(room, np.int32),
-        np.zeros(room, np.int32), np.zeros((even, room)), gain, upper, lower,
+        tiles.zeros(n_classes + 1, counts), tiles.zeros(n_classes, counts),
+        tiles.zeros(room, doubles), tiles.zeros(room, grad), tiles.zeros(room, grad),
+        tiles.zeros(room, places), tiles.zeros(room, doubles), tiles.zeros(room, places),
+        tiles.zeros(room, places), _table(even, room), gain, upper, lower,
     )  # fmt: skip
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def make_ends(longest, grad):
     """Room for the ends of swaps."""
     room = longest + LANES
-    return Ends(np.zeros(room, grad.dtype), np.zeros(room, grad.dtype))
+    return Ends(tiles.zeros(room, grad), tiles.zeros(room, grad))
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _count(codes, start, stop, code):
     """Rows of a query that have a code."""
     found = 0
@@ -76,7 +88,7 @@ def _count(codes, start, stop, code):
     return found
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _tabulate(n, u, w, ranked, slot_of, gain, upper, lower, table):
     """Fill T. Two classes at a time: the sums of one wait for each other."""
     for z in range(np.uint64(0), np.uint64(len(table)), np.uint64(2)):
@@ -92,7 +104,7 @@ def _tabulate(n, u, w, ranked, slot_of, gain, upper, lower, table):
             after_y += w[r] * lower[y, c]
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def sort_into(buckets, q, start, stop, lists, form, middle):
     """Put the documents of a query into the buckets."""
     begin, free = buckets.begin, buckets.free
@@ -115,7 +127,7 @@ def sort_into(buckets, q, start, stop, lists, form, middle):
     _tabulate(n, u, w, ranked, slot_of, buckets.gain, buckets.upper, buckets.lower, buckets.table)
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _swap(
     table, up, down, low, blocks, pair_weight, falls, rises, scale, below, below_at, above, above_at
 ):  # fmt: skip
@@ -128,7 +140,7 @@ def _swap(
         above[above_at + lane] = scale * (step - pair_weight[slot] * rises)
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def swap(buckets, kernel, better, worse, scale, tile, low, blocks, ends):
     """Fill BELOW and ABOVE of a tile of the worse class, and the ends of the better class."""
     falls = kernel[worse, better] - kernel[better, better]
@@ -145,7 +157,7 @@ def swap(buckets, kernel, better, worse, scale, tile, low, blocks, ends):
     )  # fmt: skip
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def within(rank, low, size, limit):
     """Documents of a tile above a rank: the first ones."""
     inside = 0

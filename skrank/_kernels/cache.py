@@ -15,6 +15,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
+from skrank._kernels import compiling as compiling  # it follows what is compiled
+
 
 class _Sealed(CompileResultCacheImpl):
     """Machine code with its checksum: a damaged file must not run."""
@@ -89,14 +91,10 @@ def _cache_of(function):
         return NullCache()
 
 
-def njit(**options):
-    """`numba.njit` with a cache."""
-
-    def compile_(function):
-        if numba.config.DISABLE_JIT:  # compiled arithmetic wraps around, and is silent about it
-            return np.errstate(all="ignore")(function)
-        compiled = numba.njit(**options)(function)
-        compiled._cache = _cache_of(function)
-        return compiled
-
-    return compile_
+def compiled(function, **options):
+    """`numba.njit` of a function, with a cache."""
+    if numba.config.DISABLE_JIT:  # compiled arithmetic wraps around, and is silent about it
+        return np.errstate(all="ignore")(function)
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    dispatcher._cache = _cache_of(function)
+    return dispatcher

@@ -13,14 +13,14 @@ case.
 import numpy as np
 
 from skrank._kernels import passing
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import longest, options
 
 _NOTHING = 1e-18  # of a sum: no part that double precision keeps
 _FEW_STEPS, _FEW_CODES = 5_000_000, 200  # some milliseconds; more groups are not worth joining
 
 
-@njit(**options)
+@part(**options)
 def _most_common(ranked, low, high, stop, count):
     """The most common rho of a block, codes that share one but for 0 taken apart."""
     worthless, best = 0, 0.0
@@ -37,7 +37,7 @@ def _most_common(ranked, low, high, stop, count):
     return best
 
 
-@njit(**options)
+@part(**options)
 def _reach(ranked, low, high, stop):
     """Documents of a random order behind which nothing changes the worth in double precision.
 
@@ -54,7 +54,7 @@ def _reach(ranked, low, high, stop):
     return int(min(np.ceil(needed), float(high - low)))
 
 
-@njit(**options)
+@part(**options)
 def _one_by_one(ranked, low, high, stop, common, shown, pass_by):
     """Fill `pass_by`: a power of the documents of the common rho, and the others added in turn."""
     known = 0
@@ -73,12 +73,12 @@ def _one_by_one(ranked, low, high, stop, common, shown, pass_by):
             pass_by[j] = (1.0 - share) * pass_by[j] + share * (1.0 - rho) * pass_by[j - 1]
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _group_by_group(ranked, low, high, stop, common, shown, pass_by, count):
     """The same for documents of a few rho: group by group."""
     for row in range(low, high):
         count[ranked[row]] += 1
-    known = 0
+    known = np.int64(0)
     for code in range(len(stop)):
         known += count[code] if stop[code] == common else 0
     pass_by[0] = 1.0
@@ -92,11 +92,12 @@ def _group_by_group(ranked, low, high, stop, common, shown, pass_by, count):
                 known, count[code], 1.0 - stop[code], min(shown, both), pass_by, powers, joined
             )
             known = both
-            pass_by[: min(shown, both) + 1] = joined[: min(shown, both) + 1]
+            for j in range(min(shown, both) + 1):
+                pass_by[j] = joined[j]
     count[:] = 0
 
 
-@njit(**options)
+@part(**options)
 def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, count):
     """Expected worth of a block of ties for a user who reaches it.
 
@@ -118,7 +119,7 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
     return worth
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def values(first, last, indptr, lists, kept, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
@@ -35,18 +35,18 @@ class _Ranks(NamedTuple):
     curve: np.ndarray
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def _make(longest, form, grad):
     """Room for queries of up to `longest` documents."""
     return _Ranks(
         np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype), form.phi.astype(grad.dtype),
-        np.arange(FIELD).astype(grad.dtype), np.empty(longest, grad.dtype),
+        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype), tiles.cast(form.phi, grad),
+        tiles.count_up(FIELD, grad), np.empty(longest, grad.dtype),
         np.empty(longest, grad.dtype),
     )  # fmt: skip
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
     """All pairs of one document with the documents of a tile that rank above it."""
     zero, one = norm.zero, norm.one
@@ -75,7 +75,7 @@ def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
     return grad, hess, total
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
     """The same for score ranges whose exponentials overflow: one exponential per pair.
 
@@ -105,23 +105,23 @@ def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
     return grad, hess, total
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _load(tile, low, size, held):
     """Fill a tile with the documents from rank `low` on."""
     end = tiles.padded(size, LANES)
-    tiles.load(tile, EXP, held.e, low, size, end, 1)
-    tiles.load(tile, SCORE, held.score, low, size, end, 0)
-    tiles.load(tile, RANK, held.place, 0, size, end, np.inf)
-    tiles.load(tile, _STOP, held.share, low, size, end, 0)
-    tiles.load(tile, _ALIVE, held.alive, low, size, end, 0)
-    tiles.load(tile, _PHI, held.phi, low, size, end, 0)
-    tiles.fill(tile, _SUM, end, 0)
-    tiles.fill(tile, _PRODUCT, end, 1)
-    tiles.fill(tile, GRAD, end, 0)
-    tiles.fill(tile, HESS, end, 0)
+    tiles.load(tile, EXP, held.e, low, size, end, 1.0)
+    tiles.load(tile, SCORE, held.score, low, size, end, 0.0)
+    tiles.load(tile, RANK, held.place, np.int64(0), size, end, np.inf)
+    tiles.load(tile, _STOP, held.share, low, size, end, 0.0)
+    tiles.load(tile, _ALIVE, held.alive, low, size, end, 0.0)
+    tiles.load(tile, _PHI, held.phi, low, size, end, 0.0)
+    tiles.fill(tile, _SUM, end, 0.0)
+    tiles.fill(tile, _PRODUCT, end, 1.0)
+    tiles.fill(tile, GRAD, end, 0.0)
+    tiles.fill(tile, HESS, end, 0.0)
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _meet(tile, low, size, n, held, wide, sigma, norm, total):
     """All pairs of the documents of a tile with those below them; adds to `total`."""
     score, rho, share, phi, e = held.score, held.rho, held.share, held.phi, held.e
@@ -144,7 +144,7 @@ def _meet(tile, low, size, n, held, wide, sigma, norm, total):
     return total
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _walk(held, q, start, position, lists, stop, middle):
     """Note the documents by rank. Returns how many a user sees with a chance worth counting.
 
@@ -171,7 +171,7 @@ def _walk(held, q, start, position, lists, stop, middle):
 def lambdas(first, last, indptr, lists, form, pairs, out):
     """LambdaRank gradient and curvature of each row."""
     held = _make(tiles.longest(first, last, indptr), form, out.grad)
-    tile = np.zeros(_FIELDS * FIELD, out.grad.dtype)
+    tile = tiles.zeros(_FIELDS * FIELD, out.grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start

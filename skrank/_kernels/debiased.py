@@ -19,7 +19,7 @@ from numba.extending import overload
 
 from skrank._kernels import buckets, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import part
 from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, RANK, SCORE
 
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
@@ -61,7 +61,7 @@ def _log1p_single(u):
     return total * z
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm):
     """All pairs of one better document with the worse documents of a tile.
 
@@ -92,7 +92,7 @@ def sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm)
     return grad, hess, cost
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, norm):
     """The same for score ranges whose exponentials overflow, on scores in double precision."""
     grad, hess, cost = norm.zero, norm.zero, norm.zero
@@ -116,23 +116,23 @@ def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, nor
     return grad, hess, cost
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def make(room, grad):
     """Room for the costs of a query."""
     return Costs(
-        np.zeros(room, grad.dtype), np.zeros(room, grad.dtype), np.zeros(room, grad.dtype),
-        np.zeros(room, grad.dtype),
+        tiles.zeros(room, grad), tiles.zeros(room, grad), tiles.zeros(room, grad),
+        tiles.zeros(room, grad),
     )  # fmt: skip
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def clear(clicks, start, stop):
     """No costs: a query without weight or anything to learn."""
     clicks.clicked[start:stop] = 0
     clicks.skipped[start:stop] = 0
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def gather(clicks, start, position, costs):
     """Nothing collected yet; the factors of the documents of a query."""
     n = len(position)
@@ -144,20 +144,20 @@ def gather(clicks, start, position, costs):
         click[i], skip[i] = given_click[row], given_skip[row]
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def load(tile, low, size, end, costs):
     """Fill the fields of a tile that clicks need."""
-    tiles.load(tile, _SKIP, costs.skip, low, size, end, 0)
-    tiles.fill(tile, _COST, end, 0)
+    tiles.load(tile, _SKIP, costs.skip, low, size, end, 0.0)
+    tiles.fill(tile, _COST, end, 0.0)
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def collect(tile, low, size, costs):
     """Add the costs of a tile to those of its documents."""
     tiles.collect(tile, _COST, low, size, costs.skipped)
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def scatter(costs, weight, start, position, clicks):
     """Put the costs of the documents of a query to their rows."""
     clicked, skipped = clicks.clicked, clicks.skipped

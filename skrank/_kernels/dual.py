@@ -7,27 +7,27 @@ there are columns, the first of which is the reference (x = 0).
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import part
 from skrank._kernels.tiles import options
 
 TOLERANCE = 1e-10  # of F relative to its range, and of the sums of columns
 _MOST_NEWTON = 80
 
 
-@njit(**options)
+@part(**options)
 def copy(source, target):
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@njit(**options)
+@part(**options)
 def copy_rows(source, target):
     for r in range(source.shape[0]):
         for i in range(source.shape[1]):
             target[r, i] = source[r, i]
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _dual(slope, counts, bound, x, p, gradient, hessian):
     """The dual function at x (the last entry is mu) with its derivatives, and p.
 
@@ -74,7 +74,7 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
     return value - bound * mu
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _newton_step(gradient, hessian, step):
     """Solve hessian step = -gradient by Cholesky's method, on a diagonal scaled to ones."""
     n = len(gradient)
@@ -118,7 +118,7 @@ def _newton_step(gradient, hessian, step):
         step[i] *= scale[i]
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def most_random(slope, counts, bound, precision, x, p):
     """Fill `p` with column sums `counts`, <slope, p> = bound, and most entropy; whether it can be.
 

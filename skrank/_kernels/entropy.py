@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.cache import njit
 from skrank._kernels.dual import TOLERANCE, copy, copy_rows, most_random
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 _END = 1e-5  # part of the range of values that keeps targets off its ends, where exponents diverge
@@ -39,7 +39,7 @@ class _Form(NamedTuple):
     w: np.ndarray  # by rank
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _expected(p, form, slope):
     """F(p); its derivatives go to `slope`."""
     gain, worth, u, w = form.gain, form.worth, form.u, form.w
@@ -65,7 +65,7 @@ def _expected(p, form, slope):
     return total
 
 
-@njit(**options)
+@part(**options)
 def _entropy(p):
     total = 0.0
     for r in range(p.shape[0]):
@@ -75,7 +75,7 @@ def _entropy(p):
     return total
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _linearised(slope, counts, p, excess, width, x, relative, ahead):
     """The most random distribution with F linearised at `p`; whether there is one.
 
@@ -108,7 +108,7 @@ def _linearised(slope, counts, p, excess, width, x, relative, ahead):
     return False
 
 
-@njit(**options)
+@part(**options)
 def _relaxation(p, ahead, before, step_before):
     """How far to go towards `ahead`: the step length of Barzilai and Borwein.
 
@@ -133,7 +133,7 @@ def _relaxation(p, ahead, before, step_before):
     return length
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _programme(form, target, width, x, p):
     """Move `p` and `x` on to the target; F(p), the number of steps, and whether all is still."""
     n_ranks, n = p.shape
@@ -178,7 +178,7 @@ def _programme(form, target, width, x, p):
     return mean, _MOST_STEPS, False
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _spread_evenly(counts, x, p):
     """The most random distribution of all: the same at every rank."""
     p[:] = counts / len(p)
@@ -186,7 +186,7 @@ def _spread_evenly(counts, x, p):
     x[-1] = 0.0
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _solve(form, target, low, high, p):
     """Fill `p`; returns F(p), the number of steps, and whether the target is met.
 
@@ -211,7 +211,7 @@ def _solve(form, target, low, high, p):
             ahead = target
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _value_in_order(order, q, lists):
     """The sum of the list that has the documents of each column one after the other."""
     counts, gain, worth, u, w = lists.counts[q], lists.gain, lists.worth, lists.u, lists.w
@@ -238,7 +238,7 @@ def ends(first, last, indptr, lists, worst_first, low, high):
         high[q] = _value_in_order(worst_first[::-1], q, lists)
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _form_of(lists, q, active, n_ranks):
     """F of a query, about the columns that have documents."""
     counts = lists.counts[q][active].astype(np.float64)

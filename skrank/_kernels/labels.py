@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit
 from skrank._kernels.tiles import options
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
     """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
 
@@ -23,7 +23,7 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     return -1
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def count(first, last, indptr, codes, counts):
     """Number of documents of each code in each query."""
     for q in range(first, last):
@@ -33,7 +33,7 @@ def count(first, last, indptr, codes, counts):
             counts[q, codes[row]] += 1
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def count_unknown(first, last, indptr, lists, unjudged, counts):
     """Number of documents that were neither retrieved nor judged, from ranked codes."""
     ranked = lists.codes
@@ -43,7 +43,7 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """The codes of each query in the order `best_first`."""
     for q in range(first, last):
@@ -54,7 +54,7 @@ def arrange(first, last, indptr, counts, best_first, ranked):
                 row += 1
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def blend(first, last, indptr, best, form, weights):
     """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
     gain, beta = form.gain, form.beta

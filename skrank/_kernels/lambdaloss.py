@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple
@@ -39,20 +39,20 @@ class _Ranks(NamedTuple):
     curve: np.ndarray
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def _make(longest, form, grad):
     """Room for queries of up to `longest` documents."""
-    step = np.zeros(longest + 2 * FIELD, grad.dtype)
+    step = tiles.zeros(longest + 2 * FIELD, grad)
     for distance in range(1, longest):
         step[FIELD + distance] = form.step[distance - 1]
     return _Ranks(
         np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-        form.fall.astype(grad.dtype), step, np.arange(FIELD).astype(grad.dtype),
+        tiles.cast(form.fall, grad), step, tiles.count_up(FIELD, grad),
         np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
     )  # fmt: skip
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _sweep(tile, step, near, begin, end, rank, gain, fall, e, score, norm):
     """All pairs of one document with the documents of a tile that rank below it.
 
@@ -83,7 +83,7 @@ def _sweep(tile, step, near, begin, end, rank, gain, fall, e, score, norm):
     return grad, hess, total
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm):
     """The same for score ranges whose exponentials overflow: one exponential per pair.
 
@@ -110,21 +110,21 @@ def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm)
     return grad, hess, total
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _load(tile, low, size, end, held, form):
     """Fill a tile with the documents from rank `low` on."""
-    tiles.load(tile, EXP, held.e, low, size, end, 1)
-    tiles.load(tile, SCORE, held.score, low, size, end, 0)
-    tiles.load(tile, RANK, held.place, 0, size, end, -CAPACITY)
-    tiles.load(tile, _GAIN, held.worth, low, size, end, 0)
-    tiles.load(tile, _FALL, held.fall, low, size, end, 0)
-    tiles.load(tile, _STRETCH, form.stretch, low, size, end, 0)
-    tiles.load(tile, _EVEN, form.even, low, size, end, 0)
-    tiles.fill(tile, GRAD, end, 0)
-    tiles.fill(tile, HESS, end, 0)
+    tiles.load(tile, EXP, held.e, low, size, end, 1.0)
+    tiles.load(tile, SCORE, held.score, low, size, end, 0.0)
+    tiles.load(tile, RANK, held.place, np.int64(0), size, end, float(-CAPACITY))
+    tiles.load(tile, _GAIN, held.worth, low, size, end, 0.0)
+    tiles.load(tile, _FALL, held.fall, low, size, end, 0.0)
+    tiles.load(tile, _STRETCH, form.stretch, low, size, end, 0.0)
+    tiles.load(tile, _EVEN, form.even, low, size, end, 0.0)
+    tiles.fill(tile, GRAD, end, 0.0)
+    tiles.fill(tile, HESS, end, 0.0)
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
     """All pairs of the documents of a tile with those above them; adds to `total`."""
     score, worth, fall, e, step = held.score, held.worth, held.fall, held.e, held.step
@@ -148,7 +148,7 @@ def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
     return total
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _walk(held, q, start, position, lists, gain, middle):
     """Note the documents by rank."""
     score, worth, pull, curve = held.score, held.worth, held.pull, held.curve
@@ -167,7 +167,7 @@ def lambdas(first, last, indptr, lists, form, pairs, out):
     Arithmetic on pairs has the precision of ``out.grad``.
     """
     held = _make(tiles.longest(first, last, indptr), form, out.grad)
-    tile = np.zeros(_FIELDS * FIELD, out.grad.dtype)
+    tile = tiles.zeros(_FIELDS * FIELD, out.grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start

@@ -7,7 +7,7 @@ one stands first: positive if that is the one at the next rank, negative if it a
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit
 
 
 @njit(**tiles.options)

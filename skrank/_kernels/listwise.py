@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit
 from skrank._kernels.ranking import GOLDEN, mix
 from skrank._kernels.tiles import longest, options
 

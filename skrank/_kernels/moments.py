@@ -9,13 +9,13 @@ with the sum over all label vectors up to rounding.
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 _fast = options | {"fastmath": {"contract", "reassoc"}}
 
 
-@njit(**options)
+@part(**options)
 def _mean(weights, table):
     total = 0.0
     for code in range(len(table)):
@@ -82,13 +82,13 @@ def cascade(first, last, indptr, lists, form, out):
         out.second[q] = vv
 
 
-@njit(**options)
+@part(**options)
 def _ratio(x, y):
     """x / y, and 0 where y is 0: then a document stops everyone, and x is 0 as well."""
     return x / y if y > 0.0 else 0.0
 
 
-@njit(**_fast)
+@part(**_fast)
 def _weighted(reach, term, low, high):
     total = 0.0
     for i in range(low, high):
@@ -96,7 +96,7 @@ def _weighted(reach, term, low, high):
     return total
 
 
-@njit(**options)
+@part(**options)
 def _scale(reach, low, high, factor):
     for i in range(low, high):
         reach[i] *= factor

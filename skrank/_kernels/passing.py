@@ -14,7 +14,7 @@ as a few thousand.
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 EXACT = 1024  # up to here, and as near to the end, every place is taken
@@ -22,20 +22,20 @@ NODES = 20  # of a stretch: its polynomials are right to the last digits
 _NOTHING, _HUGE = 1e-18, 1e290
 
 
-@njit(**options)
+@part(**options)
 def _rise(k, j, n, m, passes, other):
     """Whether the summand of k + 1 is above that of k."""
     up = (n - k) * (j - k) * passes[k + 1]
     return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
 
 
-@njit(**options)
+@part(**options)
 def _ends(chance, chances, summand, total):
     """Whether what follows adds nothing, or what there is divides to nothing."""
     return chances > _HUGE or (chance < _NOTHING * chances and summand <= _NOTHING * total)
 
 
-@njit(**options)
+@part(**options)
 def _drawn(j, start, n, m, passes, other, powers):
     """The sum over k for one j, and the k of its largest summand, sought from `start` on.
 
@@ -67,12 +67,13 @@ def _drawn(j, start, n, m, passes, other, powers):
     return total / chances, top
 
 
-@njit(**options)
+@part(**options, allocates=True)
 def _stretch(first, last, places, logs, out):
     """Fill out[first : last] from the logarithms at some places, by the barycentric formula."""
-    weights = np.ones(NODES)
+    weights = np.empty(NODES)
     width = float(last - first)
     for i in range(NODES):
+        weights[i] = 1.0
         for other in range(NODES):
             if other != i:
                 weights[i] *= width / (4.0 * (places[i] - places[other]))
@@ -95,7 +96,7 @@ def join(n, m, other, shown, passes, powers, out):
     for i in range(1, min(m, shown) + 1):
         powers[i] = powers[i - 1] * other
     places, logs = np.empty(NODES, np.int64), np.empty(NODES)
-    top, j = 0, 0
+    top, j = np.int64(0), np.int64(0)
     while j <= shown:
         length = min(j, (n + m - j) // 2)
         if j < EXACT or length < EXACT or shown + 1 - j < 4 * NODES:

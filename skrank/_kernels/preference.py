@@ -7,13 +7,13 @@ document is uniform, and so is the number of non-relevant ones above it: both me
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
 
-@njit(**options)
+@part(**options)
 def _by_place(earlier, inside, rank, size, less):
     """Mean of penalty / (place - less) over the places of a block; place `less` pays in full."""
     total = 0.0
@@ -24,7 +24,7 @@ def _by_place(earlier, inside, rank, size, less):
     return total / size
 
 
-@njit(**options)
+@part(**options)
 def _capped(earlier, inside, cap, divisor):
     """Mean of min(penalty, cap) / divisor, where the block adds 0, 1, ..., inside or their mean."""
     if earlier + inside == 0:
@@ -37,7 +37,7 @@ def _capped(earlier, inside, cap, divisor):
     return total / ((inside + 1.0) * divisor)
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def values(first, last, indptr, lists, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
     ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved

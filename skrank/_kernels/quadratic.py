@@ -15,11 +15,11 @@ So one table T of (ranks x classes) gives every swap by two look-ups.
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 
-@njit(**options)
+@part(**options)
 def _block(
     ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
 ):  # fmt: skip
@@ -45,7 +45,7 @@ def _block(
     return (sum_u * gains + sum_w * with_earlier) / size + sum_steps * inside / pairs
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def values(first, last, indptr, lists, kept, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 
@@ -105,7 +105,7 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
         out[q] = (total + pairs) * inverse[q]
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def ideals(first, last, indptr, counts, best_first, gain, before, out):
     """Worth of the documents of each query's best list, the codes in the order `best_first`.
 

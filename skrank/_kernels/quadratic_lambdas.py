@@ -1,22 +1,23 @@
 """LambdaRank gradients of quadratic metrics: see `buckets` for the order of work.
 
 One loop serves both kinds of gradients. Where it takes `clicks` or `costs`, None is for those of
-plain labels: numba compiles the loop for each by itself, without what the other one does.
+plain labels, and for `wide` it is for scores whose exponentials fit: numba compiles the loop for
+each by itself, without what the others do.
 """
 
 import numpy as np
 
 from skrank._kernels import buckets, debiased, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 
-@njit(**tiles.fast)
-def _exponentials(n, score, rate, bits, power, e):
+@part(**tiles.fast)
+def _exponentials(n, score, rate, bits, e):
     """2^(rate score) of n scores in single precision, in SIMD.
 
-    2^x = 2^whole 2^part: the first by its bits, which `power` reads as a number, the second by a
+    2^x = 2^whole 2^part: the first by its bits, the second by a
     polynomial.
     """
     for i in range(np.uint64(n)):
@@ -32,10 +33,10 @@ def _exponentials(n, score, rate, bits, power, e):
         y = y * part + np.float32(6.93147181e-1)
         e[i] = y * part + np.float32(1.0)
     for i in range(np.uint64(n)):
-        e[i] *= power[i]
+        e[i] *= np.int32(bits[i]).view(np.float32)
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _sweep(tile, blocks, limit, i, ranks, belows, aboves, es, scores, norm):
     """All pairs of the better document in slot i with the worse documents of a tile.
 
@@ -61,7 +62,7 @@ def _sweep(tile, blocks, limit, i, ranks, belows, aboves, es, scores, norm):
     return grad, hess
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
     """The same for score ranges whose exponentials overflow: one exponential per pair.
 
@@ -84,29 +85,29 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
     return grad, hess
 
 
-@njit(**tiles.options, forceinline=True)
-def _load(tile, low, size, blocks, e, held, nowhere, costs):
+@part(**tiles.options, forceinline=True)
+def _load(tile, low, size, blocks, e, held, nowhere, clicks, costs):
     """Fill a tile with the documents from slot `low` on."""
     end = blocks * LANES
-    tiles.load(tile, EXP, e, low, size, end, 1)
-    tiles.load(tile, SCORE, held.near, low, size, end, 0)
-    tiles.load(tile, RANK, held.rank, low, size, end, nowhere)
-    tiles.fill(tile, GRAD, end, 0)
-    tiles.fill(tile, HESS, end, 0)
-    if costs is not None:
+    tiles.load(tile, EXP, e, low, size, end, 1.0)
+    tiles.load(tile, SCORE, held.near, low, size, end, 0.0)
+    tiles.load(tile, RANK, held.rank, low, size, end, float(nowhere))
+    tiles.fill(tile, GRAD, end, 0.0)
+    tiles.fill(tile, HESS, end, 0.0)
+    if clicks is not None:
         debiased.load(tile, low, size, end, costs)
 
 
-@njit(**tiles.options, forceinline=True)
+@part(**tiles.options, forceinline=True)
 def _meet(
     tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide, sigma, norm,
-    pull, curve, costs, total,
+    pull, curve, clicks, costs, total,
 ):  # fmt: skip
     """All pairs of the documents in slots high .. end - 1 with those of a tile; adds to `total`."""
     # arrays by themselves: a tuple of them would cost a count of references for each document
     rank, score, near, real = held.rank, held.score, held.near, held.rank.dtype.type
     belows, aboves = ends.below, ends.above
-    if costs is not None:
+    if clicks is not None:
         click, clicked = costs.click, costs.clicked
     blocks, reach = (size + LANES - 1) // LANES, (inside + LANES - 1) // LANES
     for i in range(high, end):
@@ -114,8 +115,8 @@ def _meet(
         if not top and inside == 0:
             break
         to, met = (no_limit, blocks) if top else (limit, reach)
-        if costs is None:
-            if wide:
+        if clicks is None:
+            if wide is not None:
                 g, h = _sweep_wide(
                     tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
                     sigma, norm,
@@ -123,7 +124,7 @@ def _meet(
             else:
                 g, h = _sweep(tile, met, to, i, rank, belows, aboves, e, near, norm)
         else:
-            if wide:
+            if wide is not None:
                 g, h, cost = debiased.sweep_wide(
                     tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
                     click[i], sigma, norm,
@@ -140,8 +141,10 @@ def _meet(
     return total
 
 
-@njit(**tiles.options, forceinline=True)
-def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve, costs):
+@part(**tiles.options, forceinline=True)
+def _pull(
+    tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve, clicks, costs
+):
     """All pairs of a query. Returns the sum of their pulls."""
     begin, rank, kernel = held.begin, held.rank, form.kernel
     n_classes, real = len(kernel), rank.dtype.type
@@ -152,7 +155,7 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
             size = min(CAPACITY, begin[worse + 1] - low)
             blocks = (size + LANES - 1) // LANES
             inside = buckets.within(rank, low, size, limit)
-            _load(tile, low, size, blocks, e, held, no_limit, costs)
+            _load(tile, low, size, blocks, e, held, no_limit, clicks, costs)
             for better in range(worse + 1, n_classes):
                 high, end = begin[better], begin[better + 1]
                 if high == end or (inside == 0 and rank[high] >= limit):
@@ -160,27 +163,31 @@ def _pull(tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pul
                 buckets.swap(held, kernel, better, worse, inverse, tile, low, blocks, ends)
                 total = _meet(
                     tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide,
-                    sigma, norm, pull, curve, costs, total,
+                    sigma, norm, pull, curve, clicks, costs, total,
                 )  # fmt: skip
             tiles.collect(tile, GRAD, low, size, pull)
             tiles.collect(tile, HESS, low, size, curve)
-            if costs is not None:
+            if clicks is not None:
                 debiased.collect(tile, low, size, costs)
     return total
 
 
 @njit(**tiles.options)
-def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
+def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, out):
+    """Gradients of the queries whose exponentials fit, or where `wide` is True of the others.
+
+    Returns how many queries are left.
+    """
     longest, grad = tiles.longest(first, last, indptr), out.grad
     inverse, weight, scores = lists.inverse, lists.weight, lists.scores
-    held, ends = buckets.make(longest, form, grad), buckets.make_ends(longest, grad)
+    held = buckets.make(longest, indptr, lists, form, grad)
+    ends = buckets.make_ends(longest, grad)
     room = len(held.score)
-    tile = np.zeros(debiased.FIELDS * tiles.FIELD, grad.dtype)
-    bits = np.zeros(room, np.int32)
-    power = bits.view(np.float32)
-    e = np.zeros(room, grad.dtype)
-    pull, curve = np.zeros(room, grad.dtype), np.zeros(room, grad.dtype)
+    tile, e = tiles.zeros(debiased.FIELDS * tiles.FIELD, grad), tiles.zeros(room, grad)
+    pull, curve = tiles.zeros(room, grad), tiles.zeros(room, grad)
+    bits = tiles.zeros(room, lists.order)
     costs = None if clicks is None else debiased.make(room, grad)
+    left = 0
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -190,37 +197,43 @@ def _lambdas(first, last, indptr, lists, form, pairs, clicks, out):
                 debiased.clear(clicks, start, stop)
             continue
         best, worst = tiles.score_range(scores, start, stop)
-        wide = pairs.sigma * (best - worst) > pairs.widest
+        if (pairs.sigma * (best - worst) > pairs.widest) == (wide is None):
+            left += 1
+            continue
         buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
         position = held.position[:n]
         if clicks is not None:
             debiased.gather(clicks, start, position, costs)
-        if not wide and clicks is None and grad.itemsize == 4:
-            _exponentials(n, held.near, np.float32(pairs.sigma / np.log(2.0)), bits, power, e)
-        elif not wide:
-            tiles.exponentials(n, held.score, pairs.sigma, e)
+        if wide is None:
+            if clicks is None and grad.itemsize == 4:
+                _exponentials(n, held.near, np.float32(pairs.sigma / np.log(2.0)), bits, e)
+            else:
+                tiles.exponentials(n, held.score, pairs.sigma, e)
         pull[:n] = 0
         curve[:n] = 0
         norm = tiles.norm_of(pairs, best, worst, grad)
         total = _pull(
             tile, held, ends, e, form, inverse[q], pairs.truncation, wide, pairs.sigma, norm,
-            pull, curve, costs,
+            pull, curve, clicks, costs,
         )  # fmt: skip
         tiles.write(out, q, start, position, pull, curve, total, weight[q], pairs)
         if clicks is not None:
             debiased.scatter(costs, weight[q], start, position, clicks)
+    return left
 
 
-@njit(**tiles.options)
+def debiased_lambdas(first, last, indptr, lists, form, pairs, clicks, out):
+    """Gradient, curvature and costs as the better and as the worse document, of each row.
+
+    What wide ranges of scores need, which are rare, is compiled where there are some.
+    """
+    if _lambdas(first, last, indptr, lists, form, pairs, None, clicks, out):
+        _lambdas(first, last, indptr, lists, form, pairs, True, clicks, out)
+
+
 def lambdas(first, last, indptr, lists, form, pairs, out):
     """LambdaRank gradient and curvature of each row.
 
     Arithmetic on pairs has the precision of ``out.grad``; swap tables are always double.
     """
-    _lambdas(first, last, indptr, lists, form, pairs, None, out)
-
-
-@njit(**tiles.options)
-def debiased_lambdas(first, last, indptr, lists, form, pairs, clicks, out):
-    """Gradient, curvature and costs as the better and as the worse document, of each row."""
-    _lambdas(first, last, indptr, lists, form, pairs, clicks, out)
+    debiased_lambdas(first, last, indptr, lists, form, pairs, None, out)

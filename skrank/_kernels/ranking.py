@@ -3,7 +3,7 @@
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import longest, options, padded
 
 COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
@@ -13,44 +13,23 @@ LANES = 8  # documents per SIMD step
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counters that are mixed into random bits
 
 
-@njit(**options)
-def _first_unusable(scores, start, stop):
-    """Row of the first NaN or +inf, or -1."""
-    bad = 0
-    for row in range(start, stop):
-        bad += not scores[row] < np.inf
-    if bad:
-        for row in range(start, stop):
-            if not scores[row] < np.inf:
-                return row
-    return -1
-
-
-@njit(**options)
-def _place(scores, block, seen, order):
-    """Positions by rank from each document's first possible rank; ties keep row order."""
-    n = len(scores)
-    for i in range(n):
-        seen[i] = 0
-    for i in range(n):
-        rank = block[i]
-        order[rank + seen[rank]] = i
-        seen[rank] += 1
-
-
-@njit(**options)
+@part(**options)
 def _sort_by_counting(scores, block, seen, order):
+    """Positions by rank from the number of better documents; ties keep row order."""
     n = len(scores)
     for i in range(n):
         score = scores[i]
         above = 0
         for j in range(n):
             above += scores[j] > score
-        block[i] = above
-    _place(scores, block, seen, order)
+        block[i], seen[i] = above, 0
+    for i in range(n):
+        rank = block[i]
+        order[rank + seen[rank]] = i
+        seen[rank] += 1
 
 
-@njit(**options)
+@part(**options)
 def _sort_by_merging(scores, keys, spare_keys, spare, order):
     """Stable bottom-up merge sort, descending."""
     n = len(scores)
@@ -86,7 +65,7 @@ def _sort_by_merging(scores, keys, spare_keys, spare, order):
         width *= 2
 
 
-@njit(**options)
+@part(**options)
 def _resort(scores, keys, order):
     """Insertion sort that starts from `order`; False when that order was of no help."""
     n = len(scores)
@@ -105,7 +84,7 @@ def _resort(scores, keys, order):
     return True
 
 
-@njit(**options)
+@part(**options)
 def _keep(scores, order):
     """The given order, if scores do not rise in it: runs in files are mostly sorted."""
     for i in range(1, len(scores)):
@@ -116,27 +95,26 @@ def _keep(scores, order):
     return True
 
 
-@njit(**options)
-def rank(first, last, indptr, scores, warm, order, tied, retrieved):
-    """Fill `order` (position by rank), `tied` and `retrieved`.
+@njit(**options, exact=True)
+def rank(first, last, indptr, scores, warm, long, order, tied, retrieved):
+    """Fill `order` (position by rank), `tied` and `retrieved`. Scores are no NaN.
 
     `warm` says that `order` holds the order of similar scores to start from; the result is the
-    same. Returns the row of a NaN or +inf score, or -1.
+    same. `long` is None where no query has more than COUNT_UP_TO documents, else True: what only
+    these need takes as long to compile as all the rest.
     """
     room = longest(first, last, indptr)
-    keys, spare_keys = np.empty(room), np.empty(room)
+    keys = np.empty(room)
     block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
+    spare_keys = keys if long is None else np.empty(room)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        bad = _first_unusable(scores, start, stop)
-        if bad >= 0:
-            return bad
         mine, chosen, flags = scores[start:stop], order[start:stop], tied[start:stop]
         if not (warm and _resort(mine, keys, chosen)):
             if _keep(mine, chosen):
                 pass
-            elif n <= COUNT_UP_TO:
+            elif long is None or n <= COUNT_UP_TO:
                 _sort_by_counting(mine, block, spare, chosen)
             else:
                 _sort_by_merging(mine, keys, spare_keys, spare, chosen)
@@ -149,10 +127,9 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
         while found > 0 and keys[found - 1] == -np.inf:
             found -= 1
         retrieved[q] = found
-    return -1
 
 
-@njit(**options)
+@part(**options)
 def _lower_bound(scores, depth, tops):
     """A score that `depth` documents reach: that many of the tops of some parts of the list do."""
     tops[:] = -np.inf
@@ -171,7 +148,7 @@ def _lower_bound(scores, depth, tops):
     return bound
 
 
-@njit(**options)
+@part(**options)
 def _candidates(scores, bound, near, items):
     """Scores from `bound` on but -inf, and where they stand; how many there are."""
     found = 0
@@ -181,7 +158,7 @@ def _candidates(scores, bound, near, items):
     return found
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
     """Codes of the first `depth` ranks and of all documents tied with the last of them.
 
@@ -209,7 +186,7 @@ def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
         retrieved[q] = shown
 
 
-@njit(**options)
+@part(**options)
 def mix(x):
     """The finaliser of splitmix64: well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -217,7 +194,7 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def shuffle_ties(first, last, indptr, tied, seed, before, order):
     """Random order inside each block of ties; depends on `seed` and the query only.
 
@@ -250,7 +227,7 @@ def add_noise(first, last, indptr, scores, temperature, seed, before, noisy):
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def gather(first, last, indptr, codes, order, ranked):
     """Codes in rank order."""
     for q in range(first, last):
@@ -259,14 +236,14 @@ def gather(first, last, indptr, codes, order, ranked):
             ranked[row] = codes[start + order[row]]
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def first_ties(first, last, indptr, tied, retrieved, tie):
     """The first rank of each query that is tied with the one above, or `NO_TIE`."""
     for q in range(first, last):
         start, stop = indptr[q], indptr[q] + retrieved[q]
         ties = 0
         for row in range(start, stop):
-            ties += tied[row]
+            ties += tied[row] != 0
         tie[q] = NO_TIE
         if ties > 0:
             row = start
@@ -275,7 +252,7 @@ def first_ties(first, last, indptr, tied, retrieved, tie):
             tie[q] = row - start
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def keep(first, last, indptr, lists, worthy, kept):
     """The ranks of the retrieved documents of worthy codes.
 
@@ -291,7 +268,7 @@ def keep(first, last, indptr, lists, worthy, kept):
         count[q] = free - start
 
 
-@njit(**options)
+@part(**options)
 def _sort_block(ranked, low, high, place, code_at, count):
     """Sort ranks low .. high - 1 by the place of their codes: insertion if short, else counting."""
     if high - low <= SHORT_BLOCK:
@@ -313,7 +290,7 @@ def _sort_block(ranked, low, high, place, code_at, count):
             row += 1
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)
@@ -325,7 +302,7 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
                 low = row
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def condense(
     first, last, indptr, unjudged, ranked, tied, retrieved,
     kept_ptr, kept, kept_tied, kept_retrieved,

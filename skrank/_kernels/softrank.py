@@ -33,19 +33,19 @@ move at once do not overshoot the bound of second order. One pair alone asks for
 import math
 
 from skrank._kernels import softrank_pairs, tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.normal import PEAK, UNIT
 from skrank._kernels.softrank_pairs import FARTHEST
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
 
 
-@njit(**tiles.options)
-def _theta(scores, middle, sigma, relative):
+@part(**tiles.options)
+def _theta(scores, best, middle, sigma, relative):
     """Standard deviation of the difference of two scores."""
     if relative:
         # in units of a power of two, so that squares fit and nothing is rounded by it
-        _, power = math.frexp(scores.max() - middle)
+        _, power = math.frexp(best - middle)
         unit = math.ldexp(1.0, min(power, 1000))
         total, squares = 0.0, 0.0
         for score in scores:
@@ -56,7 +56,7 @@ def _theta(scores, middle, sigma, relative):
     return math.sqrt(2.0) * sigma
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def load(soft, start, stop, unit, documents):
     """Put in the documents of a query, those with a gain first; `unit` is that of a theta.
 
@@ -66,7 +66,7 @@ def load(soft, start, stop, unit, documents):
     score, gain, position = documents.score, documents.gain, documents.position
     best, worst = tiles.score_range(soft.scores, start, stop)
     middle = 0.5 * best + 0.5 * worst
-    theta = _theta(scores, middle, soft.sigma, soft.relative)
+    theta = _theta(scores, best, middle, soft.sigma, soft.relative)
     scale = unit / theta
     low, high = 0, len(codes) - 1
     for place in range(len(codes)):
@@ -81,7 +81,7 @@ def load(soft, start, stop, unit, documents):
     return low, theta
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _average_precision(gain, above, better):
     """Worth of a document, and b, p, q."""
     b = 1.0 / (0.5 + above)
@@ -89,7 +89,7 @@ def _average_precision(gain, above, better):
     return a * b, b, -a * b * b, 0.0
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _discounted_gain(gain, above, spread, shift):
     """Worth of a document, and b, p, q, for d(x) = 1 / log2(shift + x)."""
     x = shift + 0.5 + above
@@ -103,7 +103,7 @@ def _discounted_gain(gain, above, spread, shift):
     return unit + variance * second, 0.0, slope, second
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _appraise(documents, relevant, shift):
     """Worth of a list; notes b, p, q of its relevant documents."""
     gain, above, more = documents.gain, documents.above, documents.more
@@ -125,7 +125,7 @@ def values(first, last, indptr, soft, shift, out):
     Arithmetic on pairs has the precision of `out`, their sums are double.
     """
     longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, out)
+    documents = softrank_pairs.make(longest, soft.scores, out)
     room = softrank_pairs.make_room(longest, shift, out)
     for q in range(first, last):
         out[q] = 0.0
@@ -144,7 +144,7 @@ def gradients(first, last, indptr, soft, shift, out):
     """
     grad, hess = out.grad, out.hess
     longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, grad)
+    documents = softrank_pairs.make(longest, soft.scores, grad)
     room = softrank_pairs.make_room(longest, shift, grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -164,7 +164,7 @@ def gradients(first, last, indptr, soft, shift, out):
             bends[position[i]] = across * curve[i]
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def clear(out, q, start, stop):
     """Nothing: a query without weight or anything to learn."""
     out.values[q] = 0.0

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import part
 from skrank._kernels.normal import PEAK, UNIT, normal, reach
 from skrank._kernels.tiles import CAPACITY, FIELD
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
 FARTHEST = 1e18  # of scores, either side: squares of differences fit single precision
 _KEPT = 2**17  # most pairs that are kept
+_ZERO = np.int64(0)  # for a literal 0, functions would be compiled by themselves
 
 # Fields of a tile.
 _SCORE, _GAIN, _ABOVE, _MORE, _B, _P, _Q, _SLOPE, _CURVE = (np.uint64(i * FIELD) for i in range(9))
@@ -51,42 +52,43 @@ class Room(NamedTuple):
     odds: np.ndarray  # 1 - 2 pi_ij, for discounted gain
 
 
-@njit(**tiles.options)
-def make(longest, like):
+@part(**tiles.options, allocates=True)
+def make(longest, doubles, like):
     """Room for queries of up to `longest` documents; pairs have the precision of `like`."""
     real, room = like.dtype, longest + LANES  # what is written past the end needs room
     return Documents(
         np.empty(room, real), np.empty(room, real), np.empty(room, np.int64),
-        np.zeros(room), np.zeros(room), np.empty(room, real), np.empty(room, real),
-        np.empty(room, real), np.zeros(room), np.zeros(room),
+        tiles.zeros(room, doubles), tiles.zeros(room, doubles), np.empty(room, real),
+        np.empty(room, real), np.empty(room, real), tiles.zeros(room, doubles),
+        tiles.zeros(room, doubles),
     )  # fmt: skip
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def make_room(longest, shift, like):
     """Room for the pairs of queries of up to `longest` documents."""
     real = like.dtype
     size = min(_KEPT, (longest + 2 * LANES) ** 2)
     return Room(
-        np.zeros(_FIELDS * FIELD, real), np.empty(size, real), np.empty(size, real),
+        tiles.zeros(_FIELDS * FIELD, like), np.empty(size, real), np.empty(size, real),
         np.empty(0 if shift is None else size, real),
     )  # fmt: skip
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _stride(n, relevant, room):
     """Slots of a row of pairs; 0 if there is no room for the rows of all relevant documents."""
     stride = tiles.padded(relevant, LANES) + tiles.padded(n - relevant, LANES)
     return stride if stride * relevant <= len(room.near) else 0
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _own_block(i, low):
     """First lane of a tile that relevant document i meets."""
     return max(i - low, 0) // LANES * LANES
 
 
-@njit(**tiles.fast, forceinline=True)
+@part(**tiles.fast, forceinline=True)
 def _collect(tile, field, begin, i, sums):
     """Add a block of a field to ``sums[i : i + LANES]``."""
     field, i = field + np.uint64(begin), np.uint64(i)
@@ -94,7 +96,7 @@ def _collect(tile, field, begin, i, sums):
         sums[i + t] += tile[field + t]
 
 
-@njit(**tiles.fast, forceinline=True)
+@part(**tiles.fast, forceinline=True)
 def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
     """One relevant document against the lanes begin .. end - 1 of a tile.
 
@@ -127,7 +129,7 @@ def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
     return above, more
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _expect_of_others(room, begin, end, documents, first, last, shift, at, stride):
     """What the documents in slots first .. last - 1 expect of a tile of documents without a gain.
 
@@ -143,7 +145,7 @@ def _expect_of_others(room, begin, end, documents, first, last, shift, at, strid
         at += np.uint64(stride)
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _forget_itself(room, i, low, at):
     """A document has a chance against itself, which halves stand for, but does not pull itself.
 
@@ -153,7 +155,7 @@ def _forget_itself(room, i, low, at):
         room.near[at + np.uint64(i - low)] = 0
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
     """What the relevant documents up to the end of a tile of such expect of it, and it of them."""
     score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
@@ -172,17 +174,17 @@ def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
         at += np.uint64(stride)
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _load(tile, low, size, documents, fields):
     """Fill a tile with the documents from slot `low` on; returns its end. Clears two fields."""
     end = tiles.padded(size, LANES)
     tiles.load(tile, _SCORE, documents.score, low, size, end, -FARTHEST)
     for field in fields:
-        tiles.fill(tile, field, end, 0)
+        tiles.fill(tile, field, end, 0.0)
     return end
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def expect(documents, n, relevant, shift, room):
     """Note the sums of all relevant documents; `shift` None: those of average precision."""
     documents.above[:relevant] = 0.0
@@ -192,16 +194,16 @@ def expect(documents, n, relevant, shift, room):
     for low in range(0, relevant, CAPACITY):
         size = min(CAPACITY, relevant - low)
         end = _load(room.tile, low, size, documents, (_ABOVE, _MORE))
-        tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0)
+        tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0.0)
         _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride)
         at += np.uint64(min(stride, end))
     for low in range(relevant, n, CAPACITY):
         end = _load(room.tile, low, min(CAPACITY, n - low), documents, (_ABOVE, _MORE))
-        _expect_of_others(room, 0, end, documents, 0, relevant, shift, at, stride)
+        _expect_of_others(room, _ZERO, end, documents, _ZERO, relevant, shift, at, stride)
         at += np.uint64(min(stride, end))
 
 
-@njit(**tiles.fast, forceinline=True)
+@part(**tiles.fast, forceinline=True)
 def _pull_at(room, begin, end, score, gain, b, p, q, shift, at, zero, bow):
     """One relevant document against the lanes begin .. end - 1 of a tile.
 
@@ -233,7 +235,7 @@ def _pull_at(room, begin, end, score, gain, b, p, q, shift, at, zero, bow):
     return slope, curve
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _pull_at_others(room, end, documents, first, last, shift, at, stride):
     """The documents in slots first .. last - 1 and a tile of documents without a gain."""
     score, p, q = documents.score, documents.p, documents.q
@@ -241,13 +243,13 @@ def _pull_at_others(room, end, documents, first, last, shift, at, stride):
     real = score.dtype.type
     zero, bow = real(0), real(4 * PEAK * UNIT)
     for i in range(first, last):
-        s, c = _pull_at(room, 0, end, score[i], None, None, p[i], q[i], shift, at, zero, bow)
+        s, c = _pull_at(room, _ZERO, end, score[i], None, None, p[i], q[i], shift, at, zero, bow)
         slope[i] += s
         curve[i] += c
         at += np.uint64(stride)
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _pull_at_relevant(room, low, end, documents, first, last, shift, at, stride):
     """The documents in slots first .. last - 1 and a tile of relevant ones."""
     score, gain, b, p, q = documents.score, documents.gain, documents.b, documents.p, documents.q
@@ -265,7 +267,7 @@ def _pull_at_relevant(room, low, end, documents, first, last, shift, at, stride)
         at += np.uint64(stride)
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def pull(documents, n, relevant, shift, room):
     """Note the slopes and curvatures of all documents, in units of `normal`, less constants."""
     slope, curve = documents.slope, documents.curve
@@ -276,31 +278,33 @@ def pull(documents, n, relevant, shift, room):
     for low in range(0, relevant, CAPACITY):
         size = min(CAPACITY, relevant - low)
         end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
-        tiles.load(room.tile, _P, documents.p, low, size, end, 0)
+        tiles.load(room.tile, _P, documents.p, low, size, end, 0.0)
         if shift is None:
-            tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0)
-            tiles.load(room.tile, _B, documents.b, low, size, end, 0)
+            tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0.0)
+            tiles.load(room.tile, _B, documents.b, low, size, end, 0.0)
         else:
-            tiles.load(room.tile, _Q, documents.q, low, size, end, 0)
+            tiles.load(room.tile, _Q, documents.q, low, size, end, 0.0)
         rows = min(low + end, relevant)
         if stride > 0:
-            _pull_at_relevant(room, low, end, documents, 0, rows, shift, at, stride)
+            _pull_at_relevant(room, low, end, documents, _ZERO, rows, shift, at, stride)
         else:
             for i in range(rows):
-                _expect_of_others(room, _own_block(i, low), end, documents, i, i + 1, shift, at, 0)
+                _expect_of_others(
+                    room, _own_block(i, low), end, documents, i, i + 1, shift, at, _ZERO
+                )
                 if shift is not None:
                     _forget_itself(room, i, low, at)
-                _pull_at_relevant(room, low, end, documents, i, i + 1, shift, at, 0)
+                _pull_at_relevant(room, low, end, documents, i, i + 1, shift, at, _ZERO)
         at += np.uint64(min(stride, end))
     for low in range(relevant, n, CAPACITY):
         size = min(CAPACITY, n - low)
         end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
         if stride > 0:
-            _pull_at_others(room, end, documents, 0, relevant, shift, at, stride)
+            _pull_at_others(room, end, documents, _ZERO, relevant, shift, at, stride)
         else:
             for i in range(relevant):
-                _expect_of_others(room, 0, end, documents, i, i + 1, shift, at, 0)
-                _pull_at_others(room, end, documents, i, i + 1, shift, at, 0)
+                _expect_of_others(room, _ZERO, end, documents, i, i + 1, shift, at, _ZERO)
+                _pull_at_others(room, end, documents, i, i + 1, shift, at, _ZERO)
         tiles.collect(room.tile, _SLOPE, low, size, slope)
         tiles.collect(room.tile, _CURVE, low, size, curve)
         at += np.uint64(min(stride, end))

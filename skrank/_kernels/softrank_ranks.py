@@ -13,13 +13,13 @@ import math
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.normal import PEAK
 from skrank._kernels.softrank import clear, load
 from skrank._kernels.softrank_pairs import make
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _odds(scores, j, odds, others):
     """Odds of the less likely order of j and each other document; those not above j come first.
 
@@ -42,7 +42,7 @@ def _odds(scores, j, odds, others):
     return low
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _distribute(odds, low, ranks):
     """Probabilities of the ranks of a document."""
     ranks[:] = 0.0
@@ -54,7 +54,7 @@ def _distribute(odds, low, ranks):
         ranks[0] -= above * ranks[0]
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _mean(ranks, discount):
     """Expected discount of a document."""
     total = 0.0
@@ -63,7 +63,7 @@ def _mean(ranks, discount):
     return total
 
 
-@njit(**tiles.fast)
+@part(**tiles.fast)
 def _undo(ranks, steps, odds, without, slopes):
     """Sums of `steps` times the probabilities without one of the documents, for each of these."""
     without[:] = 0.0
@@ -74,7 +74,7 @@ def _undo(ranks, steps, odds, without, slopes):
             slopes[t] += steps[r] * without[t]
 
 
-@njit(**tiles.options)
+@part(**tiles.options, allocates=True)
 def _slopes(ranks, steps, odds, low, without, slopes):
     """Slope of the expected discount of a document along the chance of each other to be above."""
     n = len(odds)
@@ -87,7 +87,7 @@ def _slopes(ranks, steps, odds, low, without, slopes):
 def values(first, last, indptr, soft, discount, out):
     """Soft value of each query; `discount` by rank."""
     longest = tiles.longest(first, last, indptr)
-    documents = make(longest, discount)
+    documents = make(longest, soft.scores, discount)
     score, gain = documents.score, documents.gain
     odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     for q in range(first, last):
@@ -107,7 +107,7 @@ def gradients(first, last, indptr, soft, discount, out):
     """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
     grad, hess = out.grad, out.hess
     longest = tiles.longest(first, last, indptr)
-    documents = make(longest, discount)
+    documents = make(longest, soft.scores, discount)
     score, gain, position = documents.score, documents.gain, documents.position
     odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     without, slopes = np.empty(longest), np.empty(longest)
@@ -136,7 +136,7 @@ def gradients(first, last, indptr, soft, discount, out):
             hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
 
 
-@njit(**tiles.options)
+@part(**tiles.options)
 def _pull(score, gain, j, others, slopes, pull, curve):
     """Add what the chances of document j against each other one pull at both."""
     for t in range(len(others)):

@@ -3,13 +3,13 @@
 Both return the first query in which the order of tied documents matters, or -1.
 """
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 EPSILON = 1e-5  # smoothing of infAP in trec_eval
 
 
-@njit(**options)
+@part(**options)
 def _end_of_block(tied, row, end):
     """First rank below the block of ties that starts at `row`."""
     stop = row + 1
@@ -18,7 +18,7 @@ def _end_of_block(tied, row, end):
     return stop
 
 
-@njit(**options)
+@part(**options)
 def _found(ranked, relevant, row, stop):
     """Number of relevant documents of a block."""
     count = 0
@@ -27,7 +27,7 @@ def _found(ranked, relevant, row, stop):
     return count
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def interpolated(first, last, indptr, lists, form, inverse, out):
     """Highest precision from the rank on where `needed` relevant documents have been found.
 
@@ -63,7 +63,7 @@ def interpolated(first, last, indptr, lists, form, inverse, out):
     return -1
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def inferred(first, last, indptr, lists, form, inverse, out):
     """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not.
 

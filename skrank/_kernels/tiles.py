@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import compiling as compiling  # all kernels import this file
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import part
 
 CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
 MOST_LANES = 16  # documents per SIMD step, at most; what is written past the end needs room
@@ -36,22 +35,50 @@ class Norm(NamedTuple):
     one: float
 
 
-@njit(**options)
+@part(**options)
 def longest(first, last, indptr):
     """Documents of the longest query."""
     most = 0
     for q in range(first, last):
-        most = max(most, indptr[q + 1] - indptr[q])
+        n = indptr[q + 1] - indptr[q]
+        most = n if n > most else most
     return most
 
 
-@njit(**options)
+@part(**options, allocates=True)
+def zeros(n, like):
+    """Zeros of the type of the numbers in `like`; numpy's take long to compile."""
+    out = np.empty(n, like.dtype)
+    for i in range(n):
+        out[i] = 0
+    return out
+
+
+@part(**options, allocates=True)
+def cast(values, like):
+    """Numbers as those in `like` are; numpy's `astype` takes long to compile, too."""
+    out = np.empty(len(values), like.dtype)
+    for i in range(len(values)):
+        out[i] = values[i]
+    return out
+
+
+@part(**options, allocates=True)
+def count_up(n, like):
+    """0, 1, 2, ... of the type of the numbers in `like`."""
+    out = np.empty(n, like.dtype)
+    for i in range(n):
+        out[i] = i
+    return out
+
+
+@part(**options)
 def padded(n, lanes):
     """The next multiple of `lanes`."""
     return (n + lanes - 1) // lanes * lanes
 
 
-@njit(**fast)
+@part(**fast)
 def score_range(scores, start, stop):
     """Highest and lowest score of a query, whose order may be of noisy scores."""
     best, worst = scores[start], scores[start]
@@ -60,7 +87,7 @@ def score_range(scores, start, stop):
     return best, worst
 
 
-@njit(**options)
+@part(**options)
 def norm_of(pairs, best, worst, grad):
     """The norm of a query, in the precision of `grad`."""
     real = grad.dtype.type
@@ -69,7 +96,7 @@ def norm_of(pairs, best, worst, grad):
     return Norm(real(base), real(slope), real(0), real(1))
 
 
-@njit(**options)
+@part(**options)
 def exponentials(n, scores, sigma, e):
     """exp(sigma score) in the precision of `e`."""
     for i in range(n):
@@ -77,20 +104,20 @@ def exponentials(n, scores, sigma, e):
         e[i] = np.exp(e[i])
 
 
-@njit(**options)
+@part(**options)
 def gap(score, other):
     """How far one score is ahead of another, within what products of it can hold."""
     return min(max(score - other, -WIDEST_GAP), WIDEST_GAP)
 
 
-@njit(**options)
+@part(**options)
 def wrong(sigma, ahead):
     """Chance that the worse document stands first, whose score lies behind by `ahead`."""
     e = math.exp(-abs(sigma * ahead))
     return e / (1.0 + e) if ahead > 0 else 1.0 / (1.0 + e)
 
 
-@njit(**fast)
+@part(**fast)
 def load(tile, field, values, low, size, end, filler):
     """Fill a field with ``values[low : low + size]``, and with `filler` as far as `end`."""
     low, size = np.uint64(low), np.uint64(size)
@@ -100,14 +127,14 @@ def load(tile, field, values, low, size, end, filler):
         tile[field + t] = filler
 
 
-@njit(**fast)
+@part(**fast)
 def fill(tile, field, end, value):
     """Fill a field with one value."""
     for t in range(np.uint64(end)):
         tile[field + t] = value
 
 
-@njit(**fast)
+@part(**fast)
 def collect(tile, field, low, size, sums):
     """Add a field to ``sums[low : low + size]``."""
     low = np.uint64(low)
@@ -115,7 +142,7 @@ def collect(tile, field, low, size, sums):
         sums[low + t] += tile[field + t]
 
 
-@njit(**options)
+@part(**options)
 def clear(out, q, start, stop):
     """No gradients: a query without weight or anything to learn."""
     out.totals[q] = 0.0
@@ -123,7 +150,7 @@ def clear(out, q, start, stop):
     out.hess[start:stop] = 0
 
 
-@njit(**options)
+@part(**options)
 def write(out, q, start, position, pull, curve, total, weight, pairs):
     """Scale the pulls of a query and put them to their rows; `total` is the sum of their sizes."""
     grad, hess, sigma = out.grad, out.hess, pairs.sigma

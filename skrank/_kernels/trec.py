@@ -9,7 +9,7 @@ the work of one thread: files go to threads, not queries.
 
 import numpy as np
 
-from skrank._kernels.cache import njit
+from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
 NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO = 10, 35, 43, 45, 46, 48
@@ -57,7 +57,7 @@ def edges(words, out):
     return found
 
 
-@njit(**options)
+@part(**options)
 def _ends_line(text, start, stop):
     """Whether a newline stands in text[start:stop]."""
     while start < stop and text[start] != NEWLINE:
@@ -84,7 +84,7 @@ def first_wrong(text, tokens, inside):
     return -1
 
 
-@njit(**options)
+@part(**options)
 def _same(text, a, a_stop, other, b, b_stop):
     """Whether two slices are equal."""
     if a_stop - a != b_stop - b:
@@ -112,7 +112,7 @@ def blocks(text, tokens, column, first_row):
 # ------------------------------------------------------------------------------------------------
 
 
-@njit(**options)
+@part(**options)
 def _quotient(mantissa, power):
     """The double nearest to mantissa / power; NaN where this arithmetic cannot tell which it is.
 
@@ -133,7 +133,7 @@ def _quotient(mantissa, power):
     return low if low == high else np.nan
 
 
-@njit(**options)
+@part(**options)
 def _number(text, start, stop):
     """The decimal number text[start:stop]; NaN if it is none, or not a short one."""
     first = start + (text[start] == MINUS or text[start] == PLUS)
@@ -168,7 +168,7 @@ def numbers(text, tokens, column, out):
 # ------------------------------------------------------------------------------------------------
 
 
-@njit(**options)
+@part(**options)
 def _word(words, pos):
     """The eight bytes from `pos` on."""
     shift = np.uint64(8 * (pos & 7))
@@ -202,7 +202,7 @@ def table_starts(indptr, out):
         out[q + 1] = out[q] + size
 
 
-@njit(**options)
+@part(**options)
 def _find(slots, documents, others, row):
     """Slot of the document of `others` at `row` in a table of `documents`, or the free slot."""
     text, start, stop, hashed = documents
@@ -236,7 +236,7 @@ def fill_tables(indptr, documents, slot_ptr, slots):
     return np.int64(-1), np.int64(-1)
 
 
-@njit(**options)
+@part(**options)
 def _before(text, a, a_stop, b, b_stop):
     """Whether text[a:a_stop] stands before text[b:b_stop] in descending order of bytes."""
     for i in range(min(a_stop - a, b_stop - b)):
@@ -245,7 +245,7 @@ def _before(text, a, a_stop, b, b_stop):
     return a_stop - a > b_stop - b
 
 
-@njit(**options)
+@part(**options)
 def _sort_names(text, start, stop, rows):
     """Shell's sort of rows by the names of their documents, descending."""
     for gap in GAPS:

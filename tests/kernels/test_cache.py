@@ -18,6 +18,7 @@ import numpy as np
 import skrank
 import skrank._kernels
 from skrank._engine.judgments import judge
+from skrank._kernels.forms import Part
 
 labels, scores = np.arange(40.0) % 4, np.arange(40.0)[::-1] % 7
 labels[3], scores[5] = np.nan, -np.inf
@@ -46,8 +47,8 @@ for name, options in {others}:
 hits = misses = 0
 for module in pkgutil.iter_modules(skrank._kernels.__path__, "skrank._kernels."):
     for thing in vars(importlib.import_module(module.name)).values():
-        stats = getattr(thing, "stats", None)
-        if hasattr(stats, "cache_hits"):
+        if isinstance(thing, Part) and "compiled" in vars(thing):
+            stats = thing.compiled.stats
             hits += sum(stats.cache_hits.values())
             misses += sum(stats.cache_misses.values())
 print(json.dumps([hits, misses, compiler]))

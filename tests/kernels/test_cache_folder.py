@@ -13,17 +13,21 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "skrank"
 
-# Two functions of the kernels' shared file, which compile in a moment.
+# Two kernels that compile in a moment.
 WORK = """
 import json, warnings
 import numpy as np
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    from skrank._kernels import tiles
+    from skrank._kernels import labels
 
-    found = [tiles.padded(3, 2), tiles.longest(0, 2, np.array([0, 3, 4]))]
-hits = sum(sum(f.stats.cache_hits.values()) for f in (tiles.padded, tiles.longest))
+    count, arrange = labels.count.compiled, labels.arrange.compiled
+    found = np.zeros((1, 2), np.int64), np.zeros(3, np.uint8)
+    count(0, 1, np.array([0, 3]), np.array([0, 1, 0], np.uint8), found[0])
+    arrange(0, 1, np.array([0, 3]), found[0], np.array([1, 0]), found[1])
+found = [one.ravel().tolist() for one in found]
+hits = sum(sum(f.stats.cache_hits.values()) for f in (count, arrange))
 print(json.dumps([found, hits, [str(one.message) for one in caught]]))
 """
 
@@ -37,7 +41,7 @@ def run(path, work=WORK, **environment):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found, hits, warned = json.loads(done.stdout)
-    assert found == [4, 3]
+    assert found == [[2, 1], [1, 0, 0]]
     return hits, warned
 
 
@@ -98,7 +102,7 @@ def test_the_folder_is_lost_after_the_import(folder):
     lose = f"import pathlib, shutil; shutil.rmtree({str(folder)!r})"
     block = f"    {lose}; pathlib.Path({str(folder)!r}).write_text('a file')\n    found ="
     hits, (message,) = run(
-        PACKAGE.parent, WORK.replace("    found =", block), NUMBA_CACHE_DIR=str(folder)
+        PACKAGE.parent, WORK.replace("    found =", block, 1), NUMBA_CACHE_DIR=str(folder)
     )
     assert hits == 0
     assert "NUMBA_CACHE_DIR" in message

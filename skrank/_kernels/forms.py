@@ -1,0 +1,86 @@
+"""Loops in two forms: plain Python, and compiled once that pays.
+
+numba costs half a second at the start of a process, and what it compiles several seconds at the
+first use of an installation; a few thousand rows take plain Python some hundredths. So a kernel
+that gives the same bits in both forms is run as it stands until it has seen many rows.
+``SKRANK_COMPILE=1`` in the environment has everything compiled at once. This file imports nothing
+compiled.
+"""
+
+import os
+from functools import cached_property, update_wrapper
+
+import numpy as np
+
+_ROWS_WORTH_COMPILING = 10_000  # of one kernel; plain Python takes some microseconds per row
+
+
+class Part:
+    """A loop that kernels call: plain among plain ones, compiled among compiled ones."""
+
+    def __init__(self, function, options):
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+
+    def __call__(self, *arguments):
+        return self._function(*arguments)
+
+    @cached_property
+    def compiled(self):
+        """The compiled form."""
+        from skrank._kernels.cache import compiled
+
+        return compiled(self._function, **self._options)
+
+    def __reduce__(self):
+        return self.__qualname__
+
+    @property
+    def _numba_type_(self):  # by which numba knows what the name of a global stands for
+        return self.compiled._numba_type_
+
+
+class Kernel(Part):
+    """A loop that Python calls.
+
+    Parameters
+    ----------
+    function : function
+    options : dict
+        Of `numba.njit`.
+    exact : bool
+        Whether both forms give the same bits: nothing is added up in another order, no number
+        wraps around, and no function is called whose last digit differs.
+    """
+
+    def __init__(self, function, options, exact):
+        super().__init__(function, options)
+        self.plain = np.errstate(all="ignore")(function) if exact else None
+        self._rows = 0
+
+    def __call__(self, *arguments):
+        return self.compiled(*arguments)
+
+    def form(self, n_rows):
+        """What to call on so many rows: the plain form as long as there have been few."""
+        known = "compiled" in vars(self) or self.plain is None
+        if known or os.environ.get("SKRANK_COMPILE", "0") not in ("", "0"):
+            return self.compiled
+        self._rows += n_rows
+        return self.plain if self._rows <= _ROWS_WORTH_COMPILING else self.compiled
+
+
+def njit(*, exact=False, **options):
+    """`numba.njit` with a cache, for what Python calls: see `Kernel`."""
+    return lambda function: Kernel(function, options, exact)
+
+
+def part(*, allocates=False, **options):
+    """The same for what kernels alone call.
+
+    It compiles in half the time, without what would take its arguments from Python. Unless it says
+    that it allocates arrays, it counts no references to those that it is given, and runs faster; it
+    must not return them.
+    """
+    options = {"no_cpython_wrapper": True, "_nrt": allocates} | options
+    return lambda function: Part(function, options)
