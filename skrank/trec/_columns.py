@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -51,13 +51,11 @@ class Columns:
             rows.setdefault(str(name), []).append(row)
         if len(rows) == 1:
             return dict.fromkeys(rows, self)
+        columns = list(self.qid), list(self.docid), list(self.number)
         return {
-            name: Columns(*([column[row] for row in chosen] for column in self._lists()))
+            name: Columns(*([column[row] for row in chosen] for column in columns))
             for name, chosen in rows.items()
         }
-
-    def _lists(self) -> tuple[list[Any], ...]:
-        return list(self.qid), list(self.docid), list(self.number)
 
 
 def columns_of(thing: Any, form: Form) -> Columns | None:
@@ -109,13 +107,9 @@ def is_record(row: object, form: Form) -> bool:
 
 
 def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]], form: Form) -> Columns:
-    qid: list[Any] = []
-    docid: list[Any] = []
-    number: list[Any] = []
-    for query, documents in thing.items():
-        qid.extend(repeat(query, len(documents)))
-        docid.extend(documents)
-        number.extend(documents.values())
+    rows = list(thing.values())
+    qid = [query for query, documents in thing.items() for _ in documents]
+    docid, number = list(chain(*rows)), list(chain(*(documents.values() for documents in rows)))
     return checked(Columns(qid, docid, number), form)
 
 
@@ -183,8 +177,9 @@ def checked(columns: Columns, form: Form) -> Columns:
         raise ValueError(f"the {form.kind} hold no document.")
     for what, ids in (("query", columns.qid), ("document", columns.docid)):
         kinds = {type(one) for one in ids}
-        if any(not issubclass(kind, (str, bytes)) and not _whole(kind) for kind in kinds):
-            row, one = next((r, o) for r, o in enumerate(ids) if not _is_id(o))
+        wrong = {kind for kind in kinds if not issubclass(kind, (str, bytes)) and not _whole(kind)}
+        if wrong:
+            row, one = next((r, o) for r, o in enumerate(ids) if type(o) in wrong)
             raise ValueError(
                 f"the id of the {what} of row {row} of the {form.kind} is {one!r}: ids are texts "
                 "or whole numbers."
@@ -195,10 +190,6 @@ def checked(columns: Columns, form: Form) -> Columns:
                 "all texts."
             )
     return columns
-
-
-def _is_id(one: object) -> bool:
-    return isinstance(one, (str, bytes)) or _whole(type(one))
 
 
 def _whole(kind: type) -> bool:
