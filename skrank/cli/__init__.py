@@ -25,7 +25,7 @@ COMMANDS = {
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
     "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
-    "active": ("skrank.active._commands", "label the queries that tell most about rankers"),
+    "active": ("skrank.cli._active", "label the queries that tell most about rankers"),
 }
 
 
@@ -104,9 +104,6 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        if name == "active" and name in chosen:
-            import_module(module).add_commands(commands)
-            continue
         command = commands.add_parser(
             name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter
         )

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,12 +47,19 @@ def _csv(columns: Columns) -> str:
 
 
 def _json(columns: Columns) -> str:
-    """A list of rows; NaN, which JSON does not have, becomes null."""
-    rows = [
-        {name: None if _is_nan(cell) else cell for name, cell in zip(columns, row, strict=True)}
-        for row in zip(*columns.values(), strict=True)
-    ]
-    return json.dumps(rows, indent=1)
+    """A list of rows."""
+    return json.dumps(list(_rows(columns)), indent=1)
+
+
+def _json_lines(columns: Columns) -> str:
+    return "\n".join(map(json.dumps, _rows(columns)))
+
+
+def _rows(columns: Columns) -> Iterator[dict[str, object]]:
+    """Rows as JSON can hold them: it has neither NaN nor infinity."""
+    for row in zip(*columns.values(), strict=True):
+        cells = (None if isinstance(x, float) and not math.isfinite(x) else x for x in row)
+        yield dict(zip(columns, cells, strict=True))
 
 
 def trec_eval(report: TrecReport, view: str | None) -> str:
@@ -63,7 +70,7 @@ def trec_eval(report: TrecReport, view: str | None) -> str:
     return trec_eval_lines(report, per_query=view == "per_query")
 
 
-TABLES = {"table": _table, "csv": _csv, "json": _json}
+TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
 PAGES = ("trec_eval", "html")
 FORMATS = (*TABLES, *PAGES)
 

@@ -23,6 +23,7 @@ from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._weighing import ESTIMATORS
+from skrank.cli import _output
 
 Row: TypeAlias = dict[str, object]
 
@@ -45,29 +46,24 @@ a query without any label is left for later.
 """
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``active`` and its commands to the command line."""
-    options: Options = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "epilog": _EXAMPLES,
-    }
-    active = commands.add_parser(
-        "active",
-        help="label the queries that tell most about rankers",
-        description="Say which queries to label, take the labels, and estimate from them.",
-        **options,
-    )
-    parts = active.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
+    """Add the commands of a campaign."""
+    parser.description = "Say which queries to label, take the labels, and estimate from them."
+    parser.epilog = _EXAMPLES
+    parts = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, run, arguments, text in (
         ("start", _start, _start_arguments, "start a campaign on a pool of scored documents"),
         ("next", _next, _next_arguments, "print the items to label next"),
         ("tell", _tell, _tell_arguments, "record labels"),
         ("estimate", _estimate, _estimate_arguments, "estimate from the labels so far"),
     ):
-        parser = parts.add_parser(name, help=text, description=f"{text.capitalize()}.", **options)
-        parser.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
-        arguments(parser)
-        parser.set_defaults(run=run)
+        part = parts.add_parser(
+            name, help=text, description=f"{text.capitalize()}.", epilog=_EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        part.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
+        arguments(part)
+        part.set_defaults(run=run)
 
 
 # start
@@ -312,22 +308,4 @@ def _number(value: object, row: int, column: str, missing: bool = False) -> floa
 
 
 def _written(rows: list[Row], form: str, columns: tuple[str, ...]) -> str:
-    if form == "table":
-        import pandas as pd
-
-        frame = pd.DataFrame(rows, columns=list(columns))
-        return frame.to_string(index=False, na_rep="", float_format="{:.4f}".format)
-    if form == "jsonl":
-        return "\n".join(json.dumps({k: _plain(v) for k, v in row.items()}) for row in rows)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().rstrip("\n")
-
-
-def _plain(value: object) -> object:
-    """What JSON can hold: it has neither NaN nor infinity, nor numpy's numbers."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return _output.TABLES[form]({name: [row[name] for row in rows] for name in columns})
