@@ -38,13 +38,14 @@ def kernel_losses(
     if len(some):
         judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[some]))
         scores = _rows(batch.scores, kept)
-        grad, hess = np.empty((2, len(scores)), real)
         parts = []
         for weight, one in objective.terms:
+            grad, hess = np.empty((2, len(scores)), real)
             bound: Any = one.bind(judgments, max_grade=max_grade)
             bound.round = int(round_)
             losses[some] += weight * _losses(one, bound, scores, grad, hess)
-            parts.append(weight * grad)
+            grad *= weight
+            parts.append(grad)
         gradient = reduce(np.add, parts)
     if not batch.whole:
         slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
