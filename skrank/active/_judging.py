@@ -13,7 +13,7 @@ from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._estimate import Estimate, passive_variance, to_estimate
 from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._setup import Setup
-from skrank.active._weighing import Mean, chances, repeated_mean, single_mean
+from skrank.active._weighing import Mean, mean_of
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ def judge(of: Contest, draws: np.ndarray, way: Way) -> tuple[Estimate, float]:
 
     With "lure" every query is drawn once, in the order of `draws`.
     """
-    d, values = of.setup.design, of.values
-    mean = _mean(of, draws, way.estimator)
+    d, values, known = of.setup.design, of.values, of.setup.known_of(of.values)
+    mean = mean_of(values, draws, d.p, d.q, way.estimator, of.setup.deviation, known)
     if way.anytime:
         make = single_game if way.estimator == "lure" else repeated_game
         may_not_count = of.setup.form.metric.empty == "skip"
-        game = make(values, draws, d.p, d.q, of.bounds, may_not_count, of.setup.known_of(values))
+        game = make(values, draws, d.p, d.q, of.bounds, may_not_count, known)
         interval, sure = sequence(game, way.confidence), certainty_so_far(game)
     else:
         interval, sure = bootstrap_interval(mean, way.confidence), certainty(mean)
@@ -107,16 +107,6 @@ def exact(of: Contest, draws: np.ndarray, confidence: float) -> Estimate:
         value, 0.0, (value, value), confidence, n, n_counted, n, n_counted, n_counted, size,
         complete=True,
     )  # fmt: skip
-
-
-def _mean(of: Contest, draws: np.ndarray, estimator: str) -> Mean:
-    setup, values = of.setup, of.values
-    p, q, known = setup.design.p[draws], setup.design.q[draws], setup.known_of(values)
-    if estimator == "lure":
-        n_pool = int(np.count_nonzero(setup.design.q > 0))
-        return single_mean(values[draws], p, chances(q), n_pool, known)
-    deviation = setup.deviation[draws] if estimator == "assisted" else None
-    return repeated_mean(values[draws], p / q, known, deviation)
 
 
 def _passive_cost(of: Contest, draws: np.ndarray, mean: Mean) -> float | None:

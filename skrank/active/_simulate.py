@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._progress import tracked
-from skrank.active._draws import Draws, first_draws, fits, running_cost, typical
+from skrank.active._draws import Draws, fits, running_cost, typical
 from skrank.active._estimate import are_few
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._moments import Moments
 from skrank.active._setup import seed_of
-from skrank.active._weighing import ESTIMATORS, Mean, chances, repeated_mean, single_mean
+from skrank.active._weighing import ESTIMATORS, Mean, mean_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def simulate(
     for campaign, seed in enumerate(tracked(seeds.tolist(), progress, "campaigns")):
         draws, spent = _draw(Draws(q, seed), cost, q > 0, limits.max())
         n = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
-        row = [_mean_of(draws[:size], loss, p, q, estimator, deviation) for size in n]
+        row = [mean_of(loss, draws[:size], p, q, estimator, deviation) for size in n]
         means.append(row)
         found[campaign] = np.where(complete, truth, [mean.value for mean in row])
         errors[campaign] = np.where(complete, 0.0, [mean.standard_error for mean in row])
@@ -212,19 +212,3 @@ def _draw(
         if not fits(spent[-1], budget) or np.isclose(spent[-1], total, rtol=1e-12):
             return draws, spent
         n *= 2
-
-
-def _mean_of(
-    draws: np.ndarray,
-    loss: np.ndarray,
-    p: np.ndarray,
-    q: np.ndarray,
-    estimator: str,
-    deviation: np.ndarray | None,
-) -> Mean:
-    """The estimate from some draws."""
-    if estimator == "lure":
-        once = first_draws(draws)
-        return single_mean(loss[once], p[once], chances(q[once]), int(np.count_nonzero(q > 0)))
-    expected = deviation[draws] if deviation is not None and estimator == "assisted" else None
-    return repeated_mean(loss[draws], p[draws] / q[draws], deviation=expected)

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from skrank.active._draws import first_draws
+
 ESTIMATORS = ("importance", "assisted", "lure")
 _ALIKE = 1e-10  # pulls below this part of the mean are rounding: all values are alike
 
@@ -81,6 +83,24 @@ class Mean:
     def is_bounded(self) -> bool:
         """Whether anything is known of the error, so that the interval has bounds."""
         return 0 < self.spread < math.inf
+
+
+def mean_of(
+    values: np.ndarray,
+    draws: np.ndarray,
+    p: np.ndarray,
+    q: np.ndarray,
+    estimator: str,
+    deviation: np.ndarray | None,
+    known: Known | None = None,
+) -> Mean:
+    """The mean by one of `ESTIMATORS`; all arrays but `draws` are by query of the pool."""
+    if estimator == "lure":
+        once = first_draws(draws)
+        n_pool = int(np.count_nonzero(q > 0))
+        return single_mean(values[once], p[once], chances(q[once]), n_pool, known)
+    expected = deviation[draws] if deviation is not None and estimator == "assisted" else None
+    return repeated_mean(values[draws], p[draws] / q[draws], known, expected)
 
 
 def repeated_mean(

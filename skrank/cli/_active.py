@@ -219,14 +219,8 @@ def _estimate(arguments: argparse.Namespace) -> str:
         if not isinstance(campaign, ActiveComparator):
             raise ValueError("the campaign has one ranker: there is nothing to decide.")
         found = campaign.decision(arguments.confidence, **way)
-        rows = [
-            {
-                "better": found.better,
-                "leader": found.leader,
-                "confidence": found.confidence,
-                "candidates": " ".join(found.candidates),
-            }
-        ]
+        shown = {name: getattr(found, name) for name in ("better", "leader", "confidence")}
+        rows = [shown | {"candidates": " ".join(found.candidates)}]
     else:
         rows = [_row(name, one) for name, one in _estimates(campaign, arguments.confidence, way)]
     return _written(rows, arguments.format, tuple(rows[0]))

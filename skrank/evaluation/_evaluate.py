@@ -191,18 +191,15 @@ def measure(
     weights: np.ndarray | None,
 ) -> MeasuredQueries:
     """All metrics of some queries."""
-    values, mass, empty = [], [], []
     plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
     ranking.expect([plan.depth for plan in plans])
-    for plan in plans:
-        values.append(plan.values(ranking))
-        mass.append(plan.mass(ranking) * (1.0 if weights is None else weights))
-        empty.append(plan.empty.sum())
+    values = [plan.values(ranking) for plan in plans]
+    mass = [plan.mass(ranking) * (1.0 if weights is None else weights) for plan in plans]
     return MeasuredQueries(
         judgments.queries.ids,
         np.stack(values),
         np.stack(mass),
-        np.array(empty),
+        np.array([plan.empty.sum() for plan in plans]),
         judgments.queries.n_rows,
         judgments.n_unjudged,
         ranking.n_retrieved,
@@ -221,9 +218,7 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
         sum(getattr(part, name) for part in parts)
         for name in ("n_rows", "n_unjudged", "n_retrieved")
     )
-    means = []
-    for one, its_values, its_mass in zip(metrics.values(), values, mass, strict=True):
-        means.append(average(one, its_values, its_mass))
+    means = [average(*one) for one in zip(metrics.values(), values, mass, strict=True)]
     return Report(
         per_query=pd.DataFrame(values.T, index, names),
         mean=pd.Series(means, names, name="mean"),
