@@ -10,7 +10,7 @@ import torch
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank.objectives import LambdaRank, Objective, SoftRank
+from skrank.objectives import LambdaRank, Objective
 from skrank.torch._batch import Batch
 
 
@@ -68,8 +68,6 @@ def _losses(
     if hasattr(bound, "losses"):
         return bound.losses(scores, grad, hess)
     bound.gradient(scores, grad, hess)
-    if isinstance(objective, SoftRank):
-        return np.where(bound.empty, 0.0, 1.0 - bound.values(scores))
     if isinstance(objective, LambdaRank):
         pulls = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
         return pulls / (2.0 * objective.sigmoid)

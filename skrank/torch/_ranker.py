@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
 from skrank import _validation as check
@@ -116,6 +116,8 @@ class NeuralRanker(Ranker):
     >>> ranker.fit(data.X, y).score(data.X, y) > 0.6
     True
     """
+
+    _fitted_by: ClassVar[str] = "module_"
 
     def __init__(
         self,
@@ -251,11 +253,6 @@ class NeuralRanker(Ranker):
         """
         rows, device = self._checked(X), torch.device(self.device)
         return predict(self.module_.to(device), rows, device)
-
-    def _checked(self, X: Any) -> Any:
-        """Rows to score, with the features that the ranker was trained on."""
-        check_is_fitted(self, "module_")
-        return self._table(X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
