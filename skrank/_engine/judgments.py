@@ -166,6 +166,10 @@ class Judgments:
         """Best lists by the order of the codes, which most metrics of a collection share."""
         return {}
 
+    def forget(self) -> None:
+        """Free the room of what is kept for further metrics: there will be none."""
+        self._best_lists.clear()
+
     @property
     def n_labels(self) -> int:
         """Number of the labels, which is the least code of documents not judged."""

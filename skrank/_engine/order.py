@@ -105,7 +105,6 @@ def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: in
 
 def check_scores(queries: Queries, scores: np.ndarray) -> None:
     """Refuse NaN and +inf among contiguous scores: they cannot be ranked."""
-    usable = scores < np.inf
-    if not usable.all():
-        row = int(np.argmin(usable))
+    if len(scores) and not scores.max() < np.inf:  # NaN, if there is one
+        row = int(np.argmin(scores < np.inf))
         raise check.bad_score(float(scores[row]), queries.caller_row(row))

@@ -57,7 +57,7 @@ def make(longest, indptr, lists, form, grad):
     room = longest + LANES  # what is written past the end of a class needs room
     n_classes = len(form.kernel)
     even = n_classes + n_classes % 2
-    doubles, counts, places = lists.scores, indptr, lists.order  # for their types
+    doubles, counts, places = lists.inverse, indptr, lists.order  # for their types
     gain, upper, lower = tiles.zeros(even, doubles), _table(even, even), _table(even, even)
     for c in range(n_classes):
         gain[c] = form.gain[c]

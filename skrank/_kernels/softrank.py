@@ -125,7 +125,7 @@ def values(first, last, indptr, soft, shift, out):
     Arithmetic on pairs has the precision of `out`, their sums are double.
     """
     longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, soft.scores, out)
+    documents = softrank_pairs.make(longest, soft.inverse, out)
     room = softrank_pairs.make_room(longest, shift, out)
     for q in range(first, last):
         out[q] = 0.0
@@ -144,7 +144,7 @@ def gradients(first, last, indptr, soft, shift, out):
     """
     grad, hess = out.grad, out.hess
     longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, soft.scores, grad)
+    documents = softrank_pairs.make(longest, soft.inverse, grad)
     room = softrank_pairs.make_room(longest, shift, grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]

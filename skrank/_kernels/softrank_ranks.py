@@ -87,7 +87,7 @@ def _slopes(ranks, steps, odds, low, without, slopes):
 def values(first, last, indptr, soft, discount, out):
     """Soft value of each query; `discount` by rank."""
     longest = tiles.longest(first, last, indptr)
-    documents = make(longest, soft.scores, discount)
+    documents = make(longest, soft.inverse, discount)
     score, gain = documents.score, documents.gain
     odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     for q in range(first, last):
@@ -107,7 +107,7 @@ def gradients(first, last, indptr, soft, discount, out):
     """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
     grad, hess = out.grad, out.hess
     longest = tiles.longest(first, last, indptr)
-    documents = make(longest, soft.scores, discount)
+    documents = make(longest, soft.inverse, discount)
     score, gain, position = documents.score, documents.gain, documents.position
     odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     without, slopes = np.empty(longest), np.empty(longest)
