@@ -15,6 +15,7 @@ the better one, and those of class 0 do not meet.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from skrank.torch._tables import Place, TensorTables, refusal, tables_of, weigh
 
 _STEP = 0x2545F491  # between the draws of two rounds
 _NOWHERE = -3e38  # score of the padding, which pulls at no document
+_WIDEST = 250.0  # range of scores whose halves have powers of two in single precision
 
 
 def refuse(objective: LambdaRank) -> str | None:
@@ -69,23 +71,23 @@ def lambdarank(
     ranks = ranked.by_label()
     order, lists = order.gather(1, ranks), ranked.sort(ranks)
     sigma = objective.sigmoid
-    unit = sigma * math.log2(math.e)  # of scores whose powers of two are taken
-    scores = unit * lists.scores
+    scores, unit = lists.scores, sigma * math.log2(math.e)  # chances are of powers of two
     score_norm, sum_norm = (
         objective.norm if switch is None else switch
         for switch in (objective.score_norm, objective.sum_norm)
     )
-    base = None
-    if score_norm:
-        tied = lists.fill(scores, -math.inf).amax(1) == lists.fill(scores, math.inf).amin(1)
-        base = unit * (0.01 + 0.99 * tied.to(scores.dtype))
+    high, low = lists.fill(scores, -math.inf).amax(1), lists.fill(scores, math.inf).amin(1)
+    base = 0.01 + 0.99 * (high == low).to(scores.dtype) if score_norm else None
+    powers = []  # of two: factors of each document
+    if can_look(scores.device) and unit * float((high - low).amax()) < _WIDEST:
+        centred = lists.fill(unit * (scores - (0.5 * high + 0.5 * low)[:, None]), 0.0)
+        powers = [torch.exp2(centred), lists.fill(torch.exp2(-centred), math.inf)]
     reached = None
     if objective.truncation_level is not None:
         reached = (ranks - objective.truncation_level).to(scores.dtype)
     changes = _changes(objective, lists, ranks, ranked, tables)
-    pull, total = _pull(lists.fill(scores, _NOWHERE), base, changes, reached)
-    scale = sigma * (unit if score_norm else 1.0)
-    pull, total = scale * pull, 2.0 * scale * total
+    pull, total = _pull(lists.fill(scores, _NOWHERE), unit, powers, base, changes, reached)
+    pull, total = sigma * pull, 2.0 * sigma * total
     if sum_norm:
         pulls = torch.log2(1.0 + total)
         some = total > 0
@@ -113,40 +115,65 @@ def _hash(places: torch.Tensor, objective: LambdaRank, round_: torch.Tensor) -> 
     return mixed
 
 
+class _Product(NamedTuple):
+    """A product of two matrices for each query.
+
+    Attributes
+    ----------
+    left : Tensor (2 n_levels, n_queries, n_documents)
+        Of the first documents of pairs; where they reach n levels, all lines behind 2 n are 0.
+    right : Tensor of that shape
+        Of the second documents.
+    most : list of int, or None
+        How many documents of a query reach each level, at most, where that can be read.
+    """
+
+    left: torch.Tensor
+    right: torch.Tensor
+    most: list[int] | None
+
+    def factors(self, block: PairBlock) -> tuple[torch.Tensor, torch.Tensor]:
+        """The matrices (n_queries, n_first, n) and (n_queries, n, n_second) of a block."""
+        n = len(self.left)
+        if self.most is not None:
+            n = 2 * max(1, sum(reaching > block.first.start for reaching in self.most))
+        left = self.left[:n, block.queries, block.first].permute(1, 2, 0)
+        return left, self.right[:n, block.queries, block.second].transpose(0, 1)
+
+
 class _Changes(NamedTuple):
     """Changes of a metric by swaps, as sums over what follows.
 
     Attributes
     ----------
-    steps : Tensor (n, 2, n_queries, n_documents)
-        Weights of ranks and gains, whose differences are multiplied.
+    steps : list of Tensor (n_queries, n_documents)
+        Weights of ranks and gains in turn, whose differences are multiplied.
     rises : list of bool
-        Of each of the n, whether only rises of weight from the first document to the second count.
-    products : list of (Tensor (m, n_queries, n_documents), another)
-        Of the first and the second document of a swap: products of matrices add up.
+        Of each weight, whether only its rises from the first document to the second count.
+    products : list of _Product
     stripes : list of Stripe or None
         Who meets whom, where that can be read.
     """
 
-    steps: torch.Tensor
+    steps: list[torch.Tensor]
     rises: list[bool]
-    products: list[tuple[torch.Tensor, torch.Tensor]]
+    products: list[_Product]
     stripes: list[Stripe] | None
 
-    def sizes(self, block: PairBlock) -> torch.Tensor:
-        """Absolute values of the changes of a block of swaps."""
-        firsts, seconds = block.column(self.steps).unbind(), block.line(self.steps).unbind()
+    def sizes(
+        self, block: PairBlock, firsts: Sequence[torch.Tensor], seconds: Sequence[torch.Tensor]
+    ) -> torch.Tensor:
+        """Absolute values of the changes of a block of swaps, from the `steps` at its documents."""
         change: Any = None
-        for rises, one, other in zip(self.rises, firsts, seconds, strict=True):
-            room = block.rooms[0 if change is None else 2]
-            step = torch.sub(other[0], one[0], out=room)
+        for at, rises in enumerate(self.rises):
+            (weight, gain), (other, less) = (one[2 * at : 2 * at + 2] for one in (firsts, seconds))
+            step = torch.sub(other, weight, out=block.rooms[0 if change is None else 2])
             if rises:
                 step.clamp_(min=0.0)
-            step *= torch.sub(one[1], other[1], out=block.rooms[1])
+            step *= torch.sub(gain, less, out=block.rooms[1])
             change = step if change is None else change.add_(step)
-        for left, right in self.products:
-            of_first = left[:, block.queries, block.first].permute(1, 2, 0)
-            change.baddbmm_(of_first, right[:, block.queries, block.second].transpose(0, 1))
+        for product in self.products:
+            change.baddbmm_(*product.factors(block))
         return change.abs_()
 
 
@@ -159,40 +186,41 @@ def _changes(
 ) -> _Changes:
     """Changes by swaps of documents that have these ranks, from 0; `ranked` are those by rank."""
     steps, rises, products, counts = [], [], [], []
-    sizes = lists.sizes()
-
-    def at_ranks(weights: torch.Tensor) -> torch.Tensor:
-        return weights.index_select(0, ranks.reshape(-1)).view(ranks.shape)
-
+    sizes, look = lists.sizes(), can_look(ranks.device)
     for (weight, _), form in zip(objective.metric.terms, tables, strict=True):
         reached = lists.reach(form.floors)
         counts.append(reached.sum(2).to(torch.int64))
         inverse = weight * form.inverse(counts[-1], sizes)[:, None]
-        gain = inverse * weigh(form.steps, reached)
-        steps.append(torch.stack((at_ranks(form.u if form.w is None else -form.w), gain)))
+        weights = form.u if form.w is None else -form.w
+        steps.append(weights.index_select(0, ranks.reshape(-1)).view(ranks.shape))
+        steps.append(inverse * weigh(form.steps, reached))
         rises.append(form.w is not None)
-        if form.w is None:
-            continue
-        table = _worth_at_ranks(ranked, form)
-        table = table.gather(2, ranks.expand(table.shape))
-        members = reached.clone()
-        members[:-1] -= reached[1:]
-        table = inverse * table
-        own = (table * members).sum(0)
-        table -= own
-        products.append(
-            (
-                torch.cat((-own[None], table[:-1], members)),
-                torch.cat((1.0 - reached[:1], members[:-1], table)),
-            )
-        )
+        if form.w is not None:
+            table = _worth_at_ranks(ranked, form)
+            table = table.gather(2, ranks.expand(table.shape)).mul_(inverse)
+            most = counts[-1].amax(1).tolist() if look else None
+            products.append(_product(reached, table, most))
     stripes = None
-    if can_look(ranks.device):
+    if look:
         levels = np.concatenate([one.numpy() for one in counts])
         stripes = stripes_by_level(-np.sort(-levels, axis=0), ranks.shape[1])  # of a mixture
     elif not torch.compiler.is_compiling():
         stripes = stripes_in_order(*ranks.shape)
-    return _Changes(torch.stack(steps), rises, products, stripes)
+    return _Changes(steps, rises, products, stripes)
+
+
+def _product(reached: torch.Tensor, table: torch.Tensor, most: list[int] | None) -> _Product:
+    """T_z(a) - T_x(a) + T_x(b) - T_z(b), from T of all levels at the ranks of the documents."""
+    left, right = reached.new_empty((2, 2 * len(reached), *reached.shape[1:]))
+    members = left[1::2]  # 1 where a level is the highest that a document reaches
+    members.copy_(reached)
+    members[:-1].sub_(reached[1:])
+    own = (table * members).sum(0)
+    left[0], right[0] = -own, 1.0 - reached[0]
+    right[1::2] = table - own
+    left[2::2] = right[1:-1:2]
+    right[2::2] = members[:-1]
+    return _Product(left, right, most)
 
 
 def _worth_at_ranks(ranked: DocumentLists, tables: TensorTables) -> torch.Tensor:
@@ -208,25 +236,39 @@ def _worth_at_ranks(ranked: DocumentLists, tables: TensorTables) -> torch.Tensor
 
 def _pull(
     scores: torch.Tensor,
+    unit: float,
+    powers: list[torch.Tensor],
     base: torch.Tensor | None,
     changes: _Changes,
     reached: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum over the pairs of each document, and sum of the sizes of all.
 
-    The chance of the wrong order is one over one plus a power of two. Changes are divided by `base`
-    and the distance of the scores. Pairs count of which one document is below 0 in `reached`.
+    The chance of the wrong order is one over one plus a power of two: of the gap of the scores in
+    the `unit`, or a product of two `powers`. Changes are divided by `base` and the size of the gap.
+    Pairs count of which one document is below 0 in `reached`.
     """
     lost, won = torch.zeros_like(scores), torch.zeros_like(scores)
+    cut = [] if reached is None else [reached]
+    known = torch.stack([*changes.steps, scores, *powers, *cut])
+    n_steps = len(changes.steps)
     for blocks in pair_blocks(scores, changes.stripes, 3):
         for block in blocks:
-            rooms, ahead = block.rooms, 1 + block.first.start - block.second.start
-            change = changes.sizes(block).triu_(ahead)  # each pair once, by its better document
-            if reached is not None:
-                least = torch.minimum(block.column(reached), block.line(reached), out=rooms[1])
+            rooms = block.rooms
+            firsts, seconds = block.column(known).unbind(), block.line(known).unbind()
+            change = changes.sizes(block, firsts, seconds)
+            # each pair once, by its better document: behind it in the line
+            ahead = 1 + block.first.start - block.second.start
+            change[..., : max(0, block.first.stop - block.second.start)].triu_(ahead)
+            if cut:
+                least = torch.minimum(firsts[-1], seconds[-1], out=rooms[1])
                 change.masked_fill_(least >= 0, 0.0)
-            gap = torch.sub(block.column(scores), block.line(scores), out=rooms[1])
-            right = torch.exp2(gap, out=rooms[2])  # over the chance that the order is wrong
+            gap = torch.sub(firsts[n_steps], seconds[n_steps], out=rooms[1])
+            # over the chance that the order is wrong, less 1
+            if powers:
+                right = torch.mul(firsts[n_steps + 1], seconds[n_steps + 2], out=rooms[2])
+            else:
+                right = torch.mul(gap, unit, out=rooms[2]).exp2_()
             if base is None:
                 right += 1.0
             else:

@@ -12,7 +12,7 @@ import torch
 
 # Numbers in a block of pairs: as many as stay in the cache of a core, or keep a device busy.
 _BLOCK_ON_HOST, _BLOCK_ON_DEVICE = 2**18, 2**26
-_WORTH_A_STRIPE = 2**15  # pairs that are met as soon as blocks of a further stripe are begun
+_WORTH_A_STRIPE = 2**15  # pairs that are met while blocks of a further stripe are begun
 _STRIPES = 4  # where the levels of documents cannot be read
 
 
@@ -47,18 +47,24 @@ def stripes_by_level(reached: np.ndarray, n: int) -> list[Stripe]:
         How many documents a query has at most.
     """
     highest, n_queries = reached.max(1), reached.shape[1]
-    found: list[tuple[int, np.ndarray]] = []
-    for low in (0, *highest[:0:-1].tolist()):
-        begin = np.where(reached > low, reached, n).min(0)
-        if found:
-            fewer = n_queries * (highest[0] - low) * (begin.min() - found[-1][1].min())
-        if not found or fewer > _WORTH_A_STRIPE:
-            found.append((low, begin))
-    stops = [*(low for low, _ in found[1:]), highest[0]]
-    return [
-        Stripe(low, np.minimum(reached[0], stop), begin)
-        for (low, begin), stop in zip(found, stops, strict=True)
-    ]
+    lows = [0, *sorted({*highest[1:].tolist()} - {0, int(highest[0])})]
+    begins = [np.where(reached > low, reached, n).min(0) for low in lows]
+    widths = [n - int(begin.min()) for begin in begins]
+    edges = [*lows, int(highest[0])]
+    # the least work from each edge on, and the edge to which the stripe that begins there reaches
+    work, to = [0] * len(edges), [0] * len(edges)
+    for at in reversed(range(len(lows))):
+        works = [
+            n_queries * (edges[end] - edges[at]) * widths[at] + _WORTH_A_STRIPE + work[end]
+            for end in range(at + 1, len(edges))
+        ]
+        to[at] = at + 1 + int(np.argmin(works))
+        work[at] = min(works)
+    found, at = [], 0
+    while at < len(lows):
+        found.append(Stripe(edges[at], np.minimum(reached[0], edges[to[at]]), begins[at]))
+        at = to[at]
+    return found
 
 
 def stripes_in_order(n_queries: int, n: int) -> list[Stripe]:

@@ -51,7 +51,7 @@ def test_documents_in_order_meet_those_behind():
         assert met.sum() <= n_queries * (len(rows) + n * n / 8 + n)
 
 
-@pytest.mark.parametrize("n_queries", [3, 300])
+@pytest.mark.parametrize("n_queries", [3, 3000])
 def test_documents_meet_those_of_lower_levels(n_queries):
     rng = np.random.default_rng(0)
     labels = -np.sort(-rng.choice(4, size=(n_queries, 50), p=[0.6, 0.2, 0.15, 0.05]), axis=1)
@@ -61,7 +61,7 @@ def test_documents_meet_those_of_lower_levels(n_queries):
     apart = labels[:, :, None] > labels[:, None]
     assert (met[apart] == 1).all()
     assert met.max() == 1
-    if n_queries == 300:  # enough for a stripe per level
+    if n_queries == 3000:  # enough for a stripe per level
         whole = n_queries * reached[0].max() * 50
         assert apart.sum() < met.sum() < 0.8 * whole
 
@@ -133,6 +133,21 @@ def test_ties_keep_their_order():
     (expected, slopes), (found, grad) = (step(loss, some, labels, offsets) for loss in ways)
     torch.testing.assert_close(found, expected)
     close(grad, slopes, 1e-5)
+
+
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("spread", [1e-3, 50.0, 170.0, 180.0, 1e5])
+def test_scores_may_be_far_apart(spread, norm):
+    """Powers of two are products while each score's own fits into single precision."""
+    scores, labels, offsets = make(torch.float32, n_queries=60, longest=40)
+    scores *= spread / (scores.max() - scores.min())
+    objective = skrank.LambdaRank("gap", norm=norm)
+    expected, slopes = step(
+        RankingLoss(objective, path="kernels"), scores.double(), labels, offsets
+    )
+    found, grad = step(RankingLoss(objective, path="native"), scores, labels, offsets)
+    torch.testing.assert_close(found, expected.float())
+    close(grad, slopes, 5e-5)
 
 
 @pytest.mark.parametrize("metric", ["gap", "ndcg"])
