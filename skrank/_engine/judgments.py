@@ -14,6 +14,7 @@ from skrank._engine.threads import run_chunks
 from skrank._engine.whole import Extent, WholeLevel, highest_grade, whole_of
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
+_MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
 _FEW_LABELS = 32  # whole labels below this are their own codes, and this one is that of NaN
 
 
@@ -231,7 +232,9 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
     labels = labels if len(labels) and labels[0] == 0 else np.append(0.0, labels)
     shift = len(labels) - (int(inverse.max(initial=-1)) + 1)
     unjudged = None if judged.all() else len(labels)
-    codes = np.full(len(values), len(labels), np.uint8 if len(labels) < 256 else np.int32)
+    codes = np.full(
+        len(values), len(labels), np.uint8 if len(labels) <= _MOST_IN_A_BYTE else np.int32
+    )
     codes[judged] = inverse + shift
     return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
 

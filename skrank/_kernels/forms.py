@@ -14,6 +14,14 @@ import numpy as np
 
 _ROWS_WORTH_COMPILING = 10_000  # of one kernel; plain Python takes some microseconds per row
 
+_expected = 0
+
+
+def expect(n_rows):
+    """Tell how many rows are to come: if they are many, kernels are compiled from the first on."""
+    global _expected
+    _expected = max(_expected, n_rows)
+
 
 class Part:
     """A loop that kernels call: plain among plain ones, compiled among compiled ones."""
@@ -49,8 +57,8 @@ class Kernel(Part):
     options : dict
         Of `numba.njit`.
     exact : bool
-        Whether both forms give the same bits: nothing is added up in another order, no number
-        wraps around, and no function is called whose last digit differs.
+        Whether both forms give the same bits: nothing is added up in another order, no number of
+        less than 64 bits wraps around, and no function is called whose last digit differs.
     """
 
     def __init__(self, function, options, exact):
@@ -67,7 +75,8 @@ class Kernel(Part):
         if known or os.environ.get("SKRANK_COMPILE", "0") not in ("", "0"):
             return self.compiled
         self._rows += n_rows
-        return self.plain if self._rows <= _ROWS_WORTH_COMPILING else self.compiled
+        few = max(self._rows, _expected) <= _ROWS_WORTH_COMPILING
+        return self.plain if few else self.compiled
 
 
 def njit(*, exact=False, **options):

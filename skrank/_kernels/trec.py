@@ -24,7 +24,7 @@ _INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def count_newlines(text):
     """Number of newlines."""
     found = 0
@@ -33,7 +33,7 @@ def count_newlines(text):
     return found
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def edges(words, out):
     """Places where columns start and stop, in turn; bytes up to 32 stand between columns.
 
@@ -65,7 +65,7 @@ def _ends_line(text, start, stop):
     return start < stop
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def first_wrong(text, tokens, inside):
     """First row that is a comment, or whose columns are not exactly those of one line, or -1.
 
@@ -95,7 +95,7 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def blocks(text, tokens, column, first_row):
     """First row of each run of rows with the same text in a column; returns their number."""
     found = 0
@@ -140,7 +140,7 @@ def _number(text, start, stop):
     mantissa, point = np.int64(0), np.int64(-1)
     for pos in range(first, stop):
         digit = np.int64(text[pos]) - ZERO
-        if np.uint64(digit) < 10:
+        if 0 <= digit < 10:
             mantissa = mantissa * 10 + digit
         elif text[pos] == POINT and point < 0:
             point = pos
@@ -157,7 +157,7 @@ def _number(text, start, stop):
     return -value if text[start] == MINUS else value
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def numbers(text, tokens, column, out):
     """The numbers of a column; NaN where one is not a plain decimal of at most 18 digits."""
     for row in range(len(tokens)):
@@ -176,7 +176,7 @@ def _word(words, pos):
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def hashes(words, start, stop, out):
     """A hash of each slice of a text."""
     for row in range(len(start)):
@@ -186,20 +186,10 @@ def hashes(words, start, stop, out):
             mixed = (mixed ^ _word(words, pos)) * _MIX
             mixed ^= mixed >> np.uint64(32)
             pos += 8
-        last = _word(words, pos) << np.uint64(8 * (pos + 8 - end))
-        mixed = (mixed ^ last) * _MIX
+        if pos < end:  # a shift by 64 bits means nothing
+            mixed ^= _word(words, pos) << np.uint64(8 * (pos + 8 - end))
+        mixed *= _MIX
         out[row] = mixed ^ (mixed >> np.uint64(32))
-
-
-@njit(**options)
-def table_starts(indptr, out):
-    """First slot of the table of each query, at least as many slots as twice its documents."""
-    out[0] = 0
-    for q in range(len(indptr) - 1):
-        size = 8
-        while size < 2 * (indptr[q + 1] - indptr[q]):
-            size *= 2
-        out[q + 1] = out[q] + size
 
 
 @part(**options)
@@ -219,7 +209,7 @@ def _find(slots, documents, others, row):
     return slot
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def fill_tables(indptr, documents, slot_ptr, slots):
     """Enter the documents of each query into its table.
 
@@ -259,7 +249,7 @@ def _sort_names(text, start, stop, rows):
             rows[j] = row
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
     """Order the rows inside each block of ties by the names of their documents, descending."""
     for q in range(first, last):
@@ -271,7 +261,7 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
                 low = rank
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def join(
     run_ptr, run, slot_ptr, slots, query_of, judged_ptr, judged, given, unjudged, codes, indptr
 ):  # fmt: skip

@@ -17,6 +17,8 @@ from skrank.trec._packed import is_packed, unpacked
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 _WORD, _NEWLINE, _COMMENT = 8, 10, 35
+_LINE = 32  # bytes of a usual line
+_FEWEST_SLOTS = 8
 BOM = b"\xef\xbb\xbf"
 
 
@@ -92,7 +94,7 @@ class Documents:
 
         start, stop = np.ascontiguousarray(tokens.T)
         hashed = np.empty(len(start), np.uint64)
-        trec.hashes(text.view(np.uint64), start, stop, hashed)
+        trec.hashes.form(_n_lines(text))(text.view(np.uint64), start, stop, hashed)
         return cls(text, start, stop, hashed)
 
     @classmethod
@@ -119,7 +121,10 @@ class Documents:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Hash tables of the documents of each query, one after the other: rows, or -1."""
+    """Hash tables of the documents of each query, one after the other: rows, or -1.
+
+    The size of each is a power of 2, and at least twice the number of its documents.
+    """
 
     first: np.ndarray
     rows: np.ndarray
@@ -150,10 +155,11 @@ class Table:
         """Tables of the documents, each of which must be in a query once."""
         from skrank._kernels import trec
 
-        first = np.empty(len(self.queries) + 1, np.int64)
-        trec.table_starts(self.queries.indptr, first)
+        _, bits = np.frexp(np.maximum(2 * self.queries.sizes, _FEWEST_SLOTS) - 1)
+        first = np.append(0, np.cumsum(np.exp2(bits).astype(np.int64)))
         rows = np.empty(first[-1], np.int32)
-        twice = trec.fill_tables(self.queries.indptr, self.documents.arrays, first, rows)
+        fill_tables = trec.fill_tables.form(self.queries.n_rows)
+        twice = fill_tables(self.queries.indptr, self.documents.arrays, first, rows)
         if twice[0] >= 0:
             raise self._repeated(*twice)
         return Slots(first, rows)
@@ -184,6 +190,17 @@ def padded(data: bytes | memoryview) -> np.ndarray:
 
 def _padded_size(size: int) -> int:
     return size + -size % _WORD + _WORD
+
+
+def _n_lines(text: np.ndarray) -> int:
+    """About so many lines has a text; a single long one counts as the work that it is."""
+    return len(text) // _LINE
+
+
+def lines_in_files(sources: Iterable[object]) -> int:
+    """About so many lines have files, if nothing is packed; other sources count as none."""
+    paths = [one for one in sources if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)]
+    return sum(map(os.path.getsize, paths)) // _LINE
 
 
 def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
@@ -273,16 +290,17 @@ def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
     """Places of columns, and the first row that is not one line of `n_columns`, or -1."""
     from skrank._kernels import trec
 
-    width = 2 * n_columns
-    n_newlines = trec.count_newlines(text)
+    width, n_lines = 2 * n_columns, _n_lines(text)
+    count_newlines = trec.count_newlines.form(n_lines)
+    n_newlines = count_newlines(text)
     places = np.empty(width * (n_newlines + 1), np.int32 if len(text) < 2**31 else np.int64)
-    found = trec.edges(text.view(np.uint64), places)
+    found = trec.edges.form(n_lines)(text.view(np.uint64), places)
     n_rows = -(-found // width)
     places[found : n_rows * width] = len(text) - 1  # columns that the last line lacks are empty
     tokens = places[: n_rows * width].reshape(n_rows, n_columns, 2)
-    n_newlines -= trec.count_newlines(text[places[found - 1] :]) if found else 0
+    n_newlines -= count_newlines(text[places[found - 1] :]) if found else 0
     inside = found % width > 0 or n_newlines >= n_rows
-    return tokens, trec.first_wrong(text, tokens, inside)
+    return tokens, trec.first_wrong.form(n_lines)(text, tokens, inside)
 
 
 def _tidy(text: np.ndarray, form: LineForm) -> np.ndarray:
@@ -305,7 +323,7 @@ def _numbers(text: Text, tokens: np.ndarray, form: LineForm) -> np.ndarray:
     from skrank._kernels import trec
 
     numbers = np.empty(len(tokens))
-    trec.numbers(text.array, tokens, form.number, numbers)
+    trec.numbers.form(_n_lines(text.array))(text.array, tokens, form.number, numbers)
     left = np.flatnonzero(~(numbers <= form.most))  # NaN: not read by the compiled loop
     if len(left) == 0:
         return numbers
@@ -330,7 +348,7 @@ def _queries(text: np.ndarray, tokens: np.ndarray) -> Queries:
     from skrank._kernels import trec
 
     first_row = np.empty(len(tokens), np.int64)
-    first_row = first_row[: trec.blocks(text, tokens, 0, first_row)]
+    first_row = first_row[: trec.blocks.form(_n_lines(text))(text, tokens, 0, first_row)]
     names = decode(text, *tokens[first_row, 0].T)
     code = {name: i for i, name in enumerate(dict.fromkeys(names))}
     ids = np.array(list(code), dtype=object)

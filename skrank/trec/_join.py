@@ -97,7 +97,7 @@ def join(pool: CodedQrels, run: Run) -> Joined:
     retrieved = np.where(present, run.queries.sizes[query_of], 0)
     codes = np.empty(retrieved.sum() + len(pool.codes), pool.codes.dtype)
     indptr = np.empty(len(judged) + 1, np.int64)
-    n_matched = trec.join(
+    n_matched = trec.join.form(len(codes))(
         run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
         judged.indptr, pool.qrels.documents.arrays, pool.codes, pool.unjudged, codes, indptr,
     )  # fmt: skip

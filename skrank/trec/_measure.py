@@ -132,9 +132,8 @@ def _is_one(runs: object) -> bool:
 
 def ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
     """``work(item)`` of each item in order, some items ahead in threads."""
-    n_threads = thread_count()
-    if isinstance(items, Sequence):
-        n_threads = min(n_threads, len(items))
+    single = isinstance(items, Sequence) and len(items) == 1
+    n_threads = 1 if single else thread_count()
     if n_threads == 1:
         yield from map(work, items)
         return

@@ -10,6 +10,7 @@ import pytest
 from skrank import trec
 from skrank._kernels import trec as kernels
 from skrank.trec._files import padded
+from tests.helpers.trec_cases import QRELS_ERRORS, RUN_ERRORS
 
 
 def run_of(text):
@@ -86,34 +87,6 @@ def test_most_numbers_take_the_short_way():
     found = np.empty(len(words))
     kernels.numbers(text, np.stack([start, stop], axis=1)[:, None], 0, found)
     assert np.isnan(found).mean() < 0.01
-
-
-QRELS_ERRORS = {
-    "1 0 a 1\n1 0 b\n": r"file, line 2: 3 columns instead of 4 in '1 0 b'",
-    "1 0 a 1\n\n1 0 b 1 9\n": r"file, line 3: 5 columns instead of 4 in '1 0 b 1 9'",
-    "1 0 a 1 1 0 b\n1\n": r"file, line 1: 7 columns instead of 4",
-    "1 0 a\n1 1 0 b 1": r"file, line 1: 3 columns instead of 4",
-    "1 0 a 1\n1 0 b x1\n": r"file, line 2: label 'x1' is not a finite number",
-    "1 0 a 1\n1 0 b 1_0\n": r"file, line 2: label '1_0' is not a finite number",
-    "1 0 a 1\n1 0 b nan\n": r"file, line 2: label 'nan' is not a finite number",
-    "1 0 a 1\n2 0 a 1\n\n1 0 a 0\n": r"file, line 4: document 'a' occurs twice in query '1', "
-    r"first in line 1",
-    "": r"file is empty: a line of qrels is <query> <iteration> <document> <label>",
-    " \n\n": r"file is empty",
-    "# nothing\n": r"file is empty",
-    "\x00\xff": r"file, line 1: 1 columns instead of 4",
-}
-RUN_ERRORS = {
-    "1 Q0 a 1 2.5\n": r"file, line 1: 5 columns instead of 6 .*: a line of run is <query> <Q0> ",
-    "# a\n1 Q0 a 1 2.5 my run\n1 Q0 a 1\n": r"file, line 3: 4 columns instead of 6",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 -- t\n": r"file, line 2: score '--' is not a finite number",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 1.2.3 t\n": r"file, line 2: score '1.2.3' is not a finite number",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 . t\n": r"file, line 2: score '.' is not a finite number",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 NaN t\n": r"file, line 2: score 'NaN' is not a finite number",
-    "1 Q0 a 1 inf t\n": r"file, line 1: score 'inf' is not a finite number",
-    "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n1 Q0 a 3 0 t\n": r"file, line 3: document 'a' occurs twice in "
-    r"query '1', first in line 1",
-}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+"""Files are read by plain Python where they are small: the same bits, the same words."""
+
+import io
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skrank import trec
+from skrank._kernels import forms
+from skrank._kernels import trec as kernels
+from skrank.trec._files import lines_in_files
+from tests.helpers.trec_cases import contents
+
+ROOT = Path(__file__).resolve().parents[2]
+METRICS = ["gap", "ndcg@10", "bpref", "judged@5", "num_ret"]
+
+
+@pytest.fixture
+def both_forms(monkeypatch):
+    """What a call gives with compiled loops, and with plain ones."""
+
+    def run(call):
+        compiled = outcome(call)
+        with monkeypatch.context() as patch:
+            patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain)
+            return compiled, outcome(call)
+
+    return run
+
+
+def outcome(call):
+    """What is returned or refused, and warned of."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except ValueError as error:
+            result = f"{type(error).__name__}: {error}"
+    return result, [str(one.message) for one in warned]
+
+
+def bits(array):
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def table(one, numbers):
+    """All that is known of judgments or a run."""
+    queries, documents = one.queries, one.documents
+    arrays = (queries.indptr, numbers, *documents.arrays)
+    return queries.ids.tolist(), documents.names(), *map(bits, arrays)
+
+
+def judgments(data):
+    qrels = trec.read_qrels(io.BytesIO(data))
+    return table(qrels, qrels.labels)
+
+
+def ranking(data):
+    run = trec.read_run(io.BytesIO(data))
+    return run.name, table(run, run.scores), bits(run.slots.first), bits(run.slots.rows)
+
+
+def test_files_are_read_alike(both_forms):
+    read = set()
+    for data in contents():
+        for kind in (judgments, ranking):
+            compiled, plain = both_forms(lambda: kind(data))  # noqa: B023
+            assert plain == compiled, data
+            read.add((kind, isinstance(plain[0], str)))
+    assert len(read) == 4  # of both kinds some are read, some refused
+
+
+def test_numbers_are_read_alike(both_forms):
+    rng = np.random.default_rng(0)
+    digits = ["".join(map(str, rng.integers(0, 10, n))) for n in rng.integers(1, 20, 1500)]
+    words = [f"{sign}{one[:3]}.{one[3:]}" for sign, one in zip("-+" * 750, digits, strict=True)]
+    data = "".join(f"1 Q0 d{i} 1 {word} t\n" for i, word in enumerate(words)).encode()
+    compiled, plain = both_forms(lambda: ranking(data))
+    assert plain == compiled
+
+
+def test_runs_are_measured_alike(both_forms):
+    rng = np.random.default_rng(0)
+    names = [f"{'dé'[: i % 3]}{i:03d}" for i in range(60)]
+    labels, scores = (
+        {f"q{q}": dict(zip(rng.permutation(names)[:25].tolist(), some.tolist(), strict=True))
+         for q, some in enumerate(rng.integers(-1, 4, (n, 25)))}
+        for n in (9, 11)
+    )  # fmt: skip
+    del scores["q3"]  # 25 documents with 5 scores: names decide
+
+    def measure():
+        report = trec.evaluate(labels, {"a": scores, "b": labels}, METRICS)
+        return [bits(getattr(report.found, name)) for name in ("values", "weights", "mean")]
+
+    compiled, plain = both_forms(measure)
+    assert plain == compiled
+    assert isinstance(plain[0], list)
+
+
+@pytest.mark.parametrize("form", ["compiled", "plain"])
+def test_documents_without_a_name_are_found(form, monkeypatch):
+    monkeypatch.setattr(forms.Kernel, "form", lambda kernel, n_rows: getattr(kernel, form))
+    for above in ("b", "x" * 9, "\u00e9t\u00e9"):
+        report = trec.evaluate({"q": {"": 1, "a": 0}}, {"q": {above: 2.0, "": 1.0}}, ["rr"])
+        assert report.mean["rr"].tolist() == [0.5], above
+
+
+@pytest.mark.parametrize("form", ["compiled", "plain"])
+@pytest.mark.parametrize("n_labels", [253, 254, 255, 256])
+def test_codes_have_room_for_documents_outside_the_pool(n_labels, form, monkeypatch):
+    monkeypatch.setattr(forms.Kernel, "form", lambda kernel, n_rows: getattr(kernel, form))
+    qrels = {"q": {f"d{i}": i / 2 for i in range(n_labels)}}
+    report = trec.evaluate(qrels, {"q": {"d1": 3.0, "other": 2.0, "d9": 1.0}}, ["judged@3"])
+    assert report.mean["judged@3"].tolist() == [2 / 3]
+
+
+def test_files_of_many_lines_are_worth_compiling(tmp_path, monkeypatch):
+    monkeypatch.setenv("SKRANK_COMPILE", "0")
+    monkeypatch.setattr(forms, "_expected", 0)
+    for name, n_lines in (("few", 100), ("many", 20_000)):
+        (tmp_path / name).write_text(
+            "".join(f"1 Q0 doc{i:07} {i} 1.5 name\n" for i in range(n_lines))
+        )
+    kernel = forms.njit(exact=True)(kernels.join.__wrapped__)
+    forms.expect(lines_in_files([tmp_path / "few", {"1": {}}, io.StringIO("1"), tmp_path / "none"]))
+    assert kernel.form(1) is kernel.plain
+    forms.expect(lines_in_files([tmp_path / "few", str(tmp_path / "many")]))
+    forms.expect(1)
+    assert kernel.form(1) is kernel.compiled
+
+
+def test_a_first_command_needs_no_compiler(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n")
+    (tmp_path / "run").write_text("1 Q0 b 1 2 t\n1 Q0 a 2 2 t\n2 Q0 c 1 2 t\n")
+    code = (
+        "import sys; from skrank.cli import main\n"
+        "assert main(sys.argv[1:]) == 0 and 'numba' not in sys.modules\n"
+    )
+    for command in ("evaluate", "curve"):
+        subprocess.run(
+            [sys.executable, "-c", code, command, tmp_path / "qrels", tmp_path / "run"],
+            cwd=ROOT, env=os.environ | {"SKRANK_COMPILE": "0"}, check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
