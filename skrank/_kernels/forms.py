@@ -12,15 +12,9 @@ from functools import cached_property, update_wrapper
 
 import numpy as np
 
-_ROWS_WORTH_COMPILING = 10_000  # of one kernel; plain Python takes some microseconds per row
-
-_expected = 0
-
-
-def expect(n_rows):
-    """Tell how many rows are to come: if they are many, kernels are compiled from the first on."""
-    global _expected
-    _expected = max(_expected, n_rows)
+# Rows worth compiling a kernel, of one call and of all calls that a process has made so far. Plain
+# Python takes some microseconds for each; further metrics of the same rows take less.
+_ROWS_OF_A_CALL, _ROWS_IN_ALL = 10_000, 30_000
 
 
 class Part:
@@ -75,7 +69,7 @@ class Kernel(Part):
         if known or os.environ.get("SKRANK_COMPILE", "0") not in ("", "0"):
             return self.compiled
         self._rows += n_rows
-        few = max(self._rows, _expected) <= _ROWS_WORTH_COMPILING
+        few = n_rows <= _ROWS_OF_A_CALL and self._rows <= _ROWS_IN_ALL
         return self.plain if few else self.compiled
 
 

@@ -11,11 +11,10 @@ import numpy as np
 from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
-from skrank._kernels import forms
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels
-from skrank.trec._files import lines_in_files
+from skrank.trec._files import expect
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import (
     MISSING_CHOICES,
@@ -306,7 +305,7 @@ def evaluate(
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     sources = Runs.of(runs, depth, precision)
-    forms.expect(lines_in_files([qrels, *sources.sources]))
+    expect([qrels, *sources.sources])
     judgments = as_qrels(qrels)
     pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     if chunksize is None:

@@ -17,7 +17,7 @@ from skrank.trec._packed import is_packed, unpacked
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 _WORD, _NEWLINE, _COMMENT = 8, 10, 35
-_LINE = 32  # bytes of a usual line
+_ROW = 16  # bytes that take plain Python as long as a row takes it in other kernels
 _FEWEST_SLOTS = 8
 BOM = b"\xef\xbb\xbf"
 
@@ -94,7 +94,7 @@ class Documents:
 
         start, stop = np.ascontiguousarray(tokens.T)
         hashed = np.empty(len(start), np.uint64)
-        trec.hashes.form(_n_lines(text))(text.view(np.uint64), start, stop, hashed)
+        trec.hashes.form(_work_of(text))(text.view(np.uint64), start, stop, hashed)
         return cls(text, start, stop, hashed)
 
     @classmethod
@@ -192,15 +192,19 @@ def _padded_size(size: int) -> int:
     return size + -size % _WORD + _WORD
 
 
-def _n_lines(text: np.ndarray) -> int:
-    """About so many lines has a text; a single long one counts as the work that it is."""
-    return len(text) // _LINE
+_expected = 0
 
 
-def lines_in_files(sources: Iterable[object]) -> int:
-    """About so many lines have files, if nothing is packed; other sources count as none."""
+def expect(sources: Iterable[object]) -> None:
+    """Tell what will be read: of large files, the small ones are read by compiled loops, too."""
+    global _expected
     paths = [one for one in sources if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)]
-    return sum(map(os.path.getsize, paths)) // _LINE
+    _expected = max(_expected, sum(map(os.path.getsize, paths)) // _ROW)
+
+
+def _work_of(text: np.ndarray) -> int:
+    """The work that a text is, or the files that it is one of, in rows."""
+    return max(_expected, len(text) // _ROW)
 
 
 def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
@@ -290,17 +294,17 @@ def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
     """Places of columns, and the first row that is not one line of `n_columns`, or -1."""
     from skrank._kernels import trec
 
-    width, n_lines = 2 * n_columns, _n_lines(text)
-    count_newlines = trec.count_newlines.form(n_lines)
+    width, work = 2 * n_columns, _work_of(text)
+    count_newlines = trec.count_newlines.form(work)
     n_newlines = count_newlines(text)
     places = np.empty(width * (n_newlines + 1), np.int32 if len(text) < 2**31 else np.int64)
-    found = trec.edges.form(n_lines)(text.view(np.uint64), places)
+    found = trec.edges.form(work)(text.view(np.uint64), places)
     n_rows = -(-found // width)
     places[found : n_rows * width] = len(text) - 1  # columns that the last line lacks are empty
     tokens = places[: n_rows * width].reshape(n_rows, n_columns, 2)
     n_newlines -= count_newlines(text[places[found - 1] :]) if found else 0
     inside = found % width > 0 or n_newlines >= n_rows
-    return tokens, trec.first_wrong.form(n_lines)(text, tokens, inside)
+    return tokens, trec.first_wrong.form(work)(text, tokens, inside)
 
 
 def _tidy(text: np.ndarray, form: LineForm) -> np.ndarray:
@@ -323,7 +327,7 @@ def _numbers(text: Text, tokens: np.ndarray, form: LineForm) -> np.ndarray:
     from skrank._kernels import trec
 
     numbers = np.empty(len(tokens))
-    trec.numbers.form(_n_lines(text.array))(text.array, tokens, form.number, numbers)
+    trec.numbers.form(_work_of(text.array))(text.array, tokens, form.number, numbers)
     left = np.flatnonzero(~(numbers <= form.most))  # NaN: not read by the compiled loop
     if len(left) == 0:
         return numbers
@@ -348,7 +352,7 @@ def _queries(text: np.ndarray, tokens: np.ndarray) -> Queries:
     from skrank._kernels import trec
 
     first_row = np.empty(len(tokens), np.int64)
-    first_row = first_row[: trec.blocks.form(_n_lines(text))(text, tokens, 0, first_row)]
+    first_row = first_row[: trec.blocks.form(_work_of(text))(text, tokens, 0, first_row)]
     names = decode(text, *tokens[first_row, 0].T)
     code = {name: i for i, name in enumerate(dict.fromkeys(names))}
     ids = np.array(list(code), dtype=object)

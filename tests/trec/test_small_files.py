@@ -12,8 +12,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import forms
-from skrank._kernels import trec as kernels
-from skrank.trec._files import lines_in_files
+from skrank.trec import _files
 from tests.helpers.trec_cases import contents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,19 +119,24 @@ def test_codes_have_room_for_documents_outside_the_pool(n_labels, form, monkeypa
     assert report.mean["judged@3"].tolist() == [2 / 3]
 
 
-def test_files_of_many_lines_are_worth_compiling(tmp_path, monkeypatch):
-    monkeypatch.setenv("SKRANK_COMPILE", "0")
-    monkeypatch.setattr(forms, "_expected", 0)
-    for name, n_lines in (("few", 100), ("many", 20_000)):
-        (tmp_path / name).write_text(
-            "".join(f"1 Q0 doc{i:07} {i} 1.5 name\n" for i in range(n_lines))
-        )
-    kernel = forms.njit(exact=True)(kernels.join.__wrapped__)
-    forms.expect(lines_in_files([tmp_path / "few", {"1": {}}, io.StringIO("1"), tmp_path / "none"]))
-    assert kernel.form(1) is kernel.plain
-    forms.expect(lines_in_files([tmp_path / "few", str(tmp_path / "many")]))
-    forms.expect(1)
-    assert kernel.form(1) is kernel.compiled
+def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_expected", 0)
+    asked = []
+    monkeypatch.setattr(
+        forms.Kernel, "form", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
+    )
+
+    def asked_for(run):
+        asked.clear()
+        trec.evaluate(tmp_path / "qrels", run, ["num_ret"])
+        return asked[0]  # by the first loop over the judgments
+
+    (tmp_path / "qrels").write_text("1 0 doc1 1\n")
+    (tmp_path / "few").write_text("1 Q0 doc1 1 1.5 name\n")
+    (tmp_path / "many").write_text("".join(f"1 Q0 doc{i} 1 1.5 name\n" for i in range(9000)))
+    assert asked_for(tmp_path / "few") < 5
+    assert asked_for({"name": {"1": {"doc1": 1.5}}}) < 5
+    assert asked_for([tmp_path / "few", str(tmp_path / "many")]) > 10_000
 
 
 def test_a_first_command_needs_no_compiler(tmp_path):
