@@ -304,10 +304,10 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
-    sources = Runs.of(runs, depth, precision)
-    expect([qrels, *sources.sources])
+    expect(qrels, runs)
     judgments = as_qrels(qrels)
     pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
+    sources = Runs.of(runs, depth, precision)
     if chunksize is None:
         with _progress.progress(progress, len(sources.sources), "runs") as bar:
             parts = sources.parts(pool, missing, bar)

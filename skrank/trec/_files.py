@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -195,11 +195,18 @@ def _padded_size(size: int) -> int:
 _expected = 0
 
 
-def expect(sources: Iterable[object]) -> None:
+def expect(qrels: object, runs: object) -> None:
     """Tell what will be read: of large files, the small ones are read by compiled loops, too."""
     global _expected
-    paths = [one for one in sources if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)]
-    _expected = max(_expected, sum(map(os.path.getsize, paths)) // _ROW)
+    several = list(runs.values()) if isinstance(runs, Mapping) else runs
+    sources = [qrels, *(several if isinstance(several, (list, tuple)) else [several])]
+    _expected = max(_expected, sum(map(_n_bytes, sources)) // _ROW)
+
+
+def _n_bytes(source: object) -> int:
+    if isinstance(source, (str, os.PathLike)) and os.path.isfile(source):
+        return os.path.getsize(source)
+    return 0
 
 
 def _work_of(text: np.ndarray) -> int:

@@ -136,6 +136,10 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     (tmp_path / "many").write_text("".join(f"1 Q0 doc{i} 1 1.5 name\n" for i in range(9000)))
     assert asked_for(tmp_path / "few") < 5
     assert asked_for({"name": {"1": {"doc1": 1.5}}}) < 5
+    for runs in (tmp_path / "many", {"a": tmp_path / "many"}):
+        monkeypatch.setattr(_files, "_expected", 0)
+        assert asked_for(runs) > 10_000
+    monkeypatch.setattr(_files, "_expected", 0)
     assert asked_for([tmp_path / "few", str(tmp_path / "many")]) > 10_000
 
 
