@@ -208,8 +208,7 @@ def _encode_grades(
     from skrank._kernels import labels
 
     codes = np.empty(len(values), np.uint8)
-    found = run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)
-    if max(found) >= 0:
+    if any(run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)):
         return None
     top = int(codes.max())
     if top < _FEW_LABELS:

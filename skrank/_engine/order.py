@@ -46,25 +46,32 @@ class RankedCodes:
         run_chunks(ranking.first_ties, self.indptr, self.tied, self.retrieved, tie)
         return tie
 
-    @property
+    @cached_property
     def all_kept(self) -> Kept:
-        """All documents, which stands as none."""
-        return Kept(np.empty(0, np.int32), self.retrieved[:0])
+        """All retrieved documents: all queries read the same ranks."""
+        ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)
+        return Kept(ranks, np.zeros_like(self.retrieved), self.retrieved)
 
-    def kept(self, worthy: np.ndarray) -> Kept:
-        """The retrieved documents that count, and maybe others; found once for many metrics.
+    def kept(self, worthy: np.ndarray, *, find: bool = True) -> Kept:
+        """The retrieved documents that count, and maybe others; looked for once for many metrics.
 
         Parameters
         ----------
         worthy : bool ndarray (n_codes,)
             Whether documents of a code count.
+        find : bool
+            Whether to look for them if nobody has; else all documents are as good. For a mere sum
+            of gains it does not pay.
         """
         from skrank._kernels import ranking
 
         for codes, kept in self._kept:
             if codes[worthy].all():
                 return kept
-        kept = Kept(np.empty(len(self.codes), np.int32), np.empty_like(self.retrieved))
+        if not find:
+            return self.all_kept
+        ranks, count = np.empty(len(self.codes), np.uint32), np.empty_like(self.retrieved)
+        kept = Kept(ranks, self.indptr[:-1], count)
         run_chunks(ranking.keep, self.indptr, self.lists, worthy, kept)
         self._kept.append((worthy, kept))
         return kept
@@ -79,10 +86,9 @@ def rank_scores(
     *,
     warm: bool = False,
 ) -> None:
-    """Sort contiguous scores into `order`, `tied` and `retrieved`; refuse NaN and +inf."""
+    """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
     from skrank._kernels import ranking
 
-    check_scores(queries, scores)
     long = True if queries.sizes.max() > ranking.COUNT_UP_TO else None
     run_chunks(ranking.rank, queries.indptr, scores, warm, long, order, tied, retrieved)
 

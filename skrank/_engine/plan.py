@@ -70,7 +70,9 @@ class Plan:
     @cached_property
     def empty(self) -> np.ndarray:
         """Queries without a relevant document, where the metric needs one."""
-        return (self.relevant == 0) & self.metric.needs_relevant
+        if not self.metric.needs_relevant:
+            return np.zeros(len(self.judgments.queries), bool)
+        return self.relevant == 0
 
     @cached_property
     def relevant(self) -> np.ndarray:

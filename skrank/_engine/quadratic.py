@@ -167,8 +167,9 @@ class QuadraticTables(Tables):
         alone = np.array_equal(worth, np.outer(worth[:, -1], reached))
         offset, weights = self._starts(n_queries), self._pair_weights
         return Quadratic(
-            self.gain, classes, worth, reached, alone, self.u, weights, offset, self._depth
-        )
+            self.gain, classes.astype(np.uint8), worth, reached, alone,
+            self.u, weights, offset, self._depth,
+        )  # fmt: skip
 
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
@@ -212,8 +213,10 @@ class QuadraticTables(Tables):
 
         out = np.empty(len(inverse))
         form = self._form(*self._worth(), len(inverse))
-        whole = self.pairs is not None and self._depth == len(self.u)
-        kept = ranked.kept(self._worthy(form)) if whole else ranked.all_kept
+        if self._depth == len(self.u):
+            kept = ranked.kept(self._worthy(form), find=self.pairs is not None)
+        else:
+            kept = ranked.all_kept
         run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, form, inverse, out)
         return out
 

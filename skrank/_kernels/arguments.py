@@ -27,7 +27,8 @@ NO_TIE = 2**62
 class Kept(NamedTuple):
     """The documents of ranked lists that count."""
 
-    ranks: Array  # by row, ascending: those of a query stand from its first row on
+    ranks: Array  # ascending in each query
+    start: Array  # place of the first one of each query
     count: Array  # documents of each query
 
 

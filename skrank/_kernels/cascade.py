@@ -123,10 +123,9 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
 def values(first, last, indptr, lists, kept, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 
-    `kept` holds the documents that may satisfy, or nothing: then all documents are looked at.
+    `kept` holds the documents that may satisfy, or all of them where there is a cut-off.
     """
     ranked, tied, stop, phi = lists.codes, lists.tied, form.stop, form.phi
-    ranks, found, some = kept.ranks, kept.count, len(kept.ranks) > 0
     pass_by, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
     for q in range(first, last):
         start = indptr[q]
@@ -135,13 +134,15 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
         alive, total = 1.0, 0.0
         low = start
         if lists.tie[q] > reach - start:
-            for row in range(start, start + found[q] if some else reach):
-                at = start + ranks[row] if some else row
-                if at >= reach or alive <= 0:
-                    break
-                rho = stop[ranked[at]]
-                total += alive * rho * phi[at - start]
+            row, begin = np.uint64(start), kept.start[q]
+            found = begin + min(kept.count[q], reach - start)
+            for i in range(np.uint64(begin), np.uint64(found)):
+                rank = kept.ranks[i]
+                rho = stop[ranked[row + rank]]
+                total += alive * rho * phi[rank]
                 alive *= 1.0 - rho
+                if alive <= 0:
+                    break
             low = reach
         while low < reach and alive > 0:
             high = low + 1

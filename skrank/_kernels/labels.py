@@ -6,31 +6,43 @@ from skrank._kernels.forms import njit
 from skrank._kernels.tiles import options
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
     """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
 
-    Returns the first row whose label is none of these, or -1.
+    Returns whether there are labels that are none of these. All are looked at, in SIMD.
     """
-    for row in range(indptr[first], indptr[last]):
-        label = labels[row]
-        if label >= 0 and label < unjudged and label == np.floor(label):
-            codes[row] = np.uint8(label)
-        elif np.isnan(label):
-            codes[row] = unjudged
-        else:
-            return row
-    return -1
+    start, stop = indptr[first], indptr[last]
+    given, target = labels[start:stop], codes[start:stop]
+    others = False
+    for i in range(stop - start):
+        label = given[i]
+        few = label >= 0 and label < unjudged
+        code = np.uint8(label if few else unjudged)
+        target[i] = code
+        others |= label == label and (not few or label != code)
+    return others
 
 
 @njit(**options, exact=True)
 def count(first, last, indptr, codes, counts):
-    """Number of documents of each code in each query."""
+    """Number of documents of each code in each query.
+
+    Four counters take turns: most codes are those of the row before, and a sum has to be in memory
+    before it is read again.
+    """
+    parts = np.empty(4 * counts.shape[1], np.int64)
+    for part in range(len(parts)):
+        parts[part] = 0
     for q in range(first, last):
-        for code in range(counts.shape[1]):
-            counts[q, code] = 0
         for row in range(indptr[q], indptr[q + 1]):
-            counts[q, codes[row]] += 1
+            parts[4 * np.int64(codes[row]) + (row & 3)] += 1
+        for code in range(counts.shape[1]):
+            total = 0
+            for part in range(4 * code, 4 * code + 4):
+                total += parts[part]
+                parts[part] = 0
+            counts[q, code] = total
 
 
 @njit(**options, exact=True)
@@ -43,25 +55,30 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """The codes of each query in the order `best_first`."""
     for q in range(first, last):
         row = indptr[q]
         for code in best_first:
-            for _ in range(counts[q, code]):
-                ranked[row] = code
-                row += 1
+            same = ranked[row : row + counts[q, code]]
+            for i in range(len(same)):
+                same[i] = code
+            row += len(same)
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def blend(first, last, indptr, best, form, weights):
     """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
     gain, beta = form.gain, form.beta
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
+        codes, mine = best[start:stop], weights[start:stop]
+        shown = min(stop - start, form.depth)
         cumulated = 0.0
-        for row in range(start, stop):
-            cumulated += gain[best[row]]
-            rank = row - start + 1
-            weights[row] = 1.0 / (rank + beta * cumulated) if rank <= form.depth else 0.0
+        for r in range(shown):
+            cumulated += gain[codes[r]]
+            mine[r] = r + 1 + beta * cumulated
+        for r in range(shown):
+            mine[r] = 1.0 / mine[r]
+        mine[shown:] = 0.0

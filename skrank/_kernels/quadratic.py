@@ -18,6 +18,8 @@ import numpy as np
 from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
+ONE, TWO = np.uint64(1), np.uint64(2)
+
 
 @part(**options)
 def _block(
@@ -49,11 +51,12 @@ def _block(
 def values(first, last, indptr, lists, kept, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 
-    `kept` holds the documents that count, or nothing: then all documents are looked at. Loops stand
-    here, and not in functions: to pass arrays to them would take longer than many a list.
+    `kept` holds the documents that count, all of them where there is a cut-off. Loops stand here,
+    and not in functions: to pass arrays to them would take longer than many a list. Their indices
+    have no sign: nobody asks whether they count from the end.
     """
     ranked, tied, retrieved, tie = lists.codes, lists.tied, lists.retrieved, lists.tie
-    ranks, count, some = kept.ranks, kept.count, len(kept.ranks) > 0
+    ranks = kept.ranks
     gain, classes, kernel, u, w = form.gain, form.classes, form.kernel, form.u, form.w
     offset, depth = form.offset, form.depth
     reached, top, paired = form.reached, len(kernel) - 1, len(kernel) > 1 or kernel[0, 0] != 0
@@ -63,7 +66,10 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
         start = indptr[q]
         end = start + retrieved[q]
         stop = min(end, start + depth) if inverse[q] != 0 else start
-        to_rank = offset[q] - start
+        row, place = np.uint64(start), np.uint64(offset[q])
+        begin = kept.start[q]
+        behind = begin + min(kept.count[q], stop - start)
+        chosen = range(np.uint64(begin), np.uint64(behind))
         total, pairs = 0.0, 0.0
         for z in range(len(earlier)):
             earlier[z] = 0.0
@@ -74,34 +80,41 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
                 while high < end and tied[high]:
                     high += 1
                 total += _block(
-                    ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
-                )
+                    ranked, low, high, offset[q] - start, gain, classes, kernel, u, w,
+                    earlier, block,
+                )  # fmt: skip
                 low = high
         elif paired and form.alone:
             before = 0.0  # one sum for all classes
-            for row in range(start, start + count[q] if some else stop):
-                at = start + ranks[row] if some else row
-                if at >= stop:
-                    break
-                code = ranked[at]
+            for i in chosen:
+                rank = ranks[i]
+                code = ranked[row + rank]
                 c = classes[code]
-                total += u[to_rank + at] * gain[code]
-                pairs += w[to_rank + at] * (reached[c] * before)
+                total += u[place + rank] * gain[code]
+                pairs += w[place + rank] * (reached[c] * before)
                 before += kernel[c, top]
         elif paired:
-            for row in range(start, start + count[q] if some else stop):
-                at = start + ranks[row] if some else row
-                if at >= stop:
-                    break
-                code = ranked[at]
-                c = classes[code]
-                total += u[to_rank + at] * gain[code]
-                pairs += w[to_rank + at] * earlier[c]
+            # two at a time: what one adds has to be in memory before the next reads it
+            odd = (behind - begin) % 2
+            for i in range(np.uint64(begin), np.uint64(behind - odd), TWO):
+                rank, below = ranks[i], ranks[i + ONE]
+                code, other = ranked[row + rank], ranked[row + below]
+                c, d = classes[code], classes[other]
+                total += u[place + rank] * gain[code]
+                total += u[place + below] * gain[other]
+                pairs += w[place + rank] * earlier[c]
+                pairs += w[place + below] * (earlier[d] + kernel[c, d])
                 for z in range(len(earlier)):
-                    earlier[z] += kernel[c, z]
+                    earlier[z] = earlier[z] + kernel[c, z] + kernel[d, z]
+            if odd:
+                rank = ranks[behind - 1]
+                code = ranked[row + rank]
+                total += u[place + rank] * gain[code]
+                pairs += w[place + rank] * earlier[classes[code]]
         else:
-            for row in range(start, stop):
-                total += u[to_rank + row] * gain[ranked[row]]
+            for i in chosen:
+                rank = ranks[i]
+                total += u[place + rank] * gain[ranked[row + rank]]
         out[q] = (total + pairs) * inverse[q]
 
 

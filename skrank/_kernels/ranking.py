@@ -227,45 +227,46 @@ def add_noise(first, last, indptr, scores, temperature, seed, before, noisy):
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def gather(first, last, indptr, codes, order, ranked):
     """Codes in rank order."""
     for q in range(first, last):
-        start = indptr[q]
-        for row in range(start, indptr[q + 1]):
-            ranked[row] = codes[start + order[row]]
+        start, stop = indptr[q], indptr[q + 1]
+        mine, chosen, target = codes[start:stop], order[start:stop], ranked[start:stop]
+        for r in range(stop - start):
+            target[r] = mine[chosen[r]]
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def first_ties(first, last, indptr, tied, retrieved, tie):
     """The first rank of each query that is tied with the one above, or `NO_TIE`."""
     for q in range(first, last):
-        start, stop = indptr[q], indptr[q] + retrieved[q]
-        ties = 0
-        for row in range(start, stop):
-            ties += tied[row] != 0
+        mine = tied[indptr[q] : indptr[q] + retrieved[q]]
+        some = np.uint8(0)
+        for r in range(len(mine)):
+            some |= mine[r]
         tie[q] = NO_TIE
-        if ties > 0:
-            row = start
-            while not tied[row]:
-                row += 1
-            tie[q] = row - start
+        if some:
+            rank = 0
+            while not mine[rank]:
+                rank += 1
+            tie[q] = rank
 
 
-@njit(**options, exact=True)
+@njit(**options, exact=True, _nrt=False)
 def keep(first, last, indptr, lists, worthy, kept):
     """The ranks of the retrieved documents of worthy codes.
 
     There is no branch: it would often be guessed wrong.
     """
-    ranked, retrieved, ranks, count = lists.codes, lists.retrieved, kept.ranks, kept.count
     for q in range(first, last):
-        start = indptr[q]
-        free = start
-        for row in range(start, start + retrieved[q]):
-            ranks[free] = row - start
-            free += worthy[ranked[row]]
-        count[q] = free - start
+        start, n = indptr[q], lists.retrieved[q]
+        codes, ranks = lists.codes[start : start + n], kept.ranks[start : start + n]
+        free = 0
+        for r in range(n):
+            ranks[free] = r
+            free += worthy[codes[r]]
+        kept.count[q] = free
 
 
 @part(**options)

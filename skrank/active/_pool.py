@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
-from skrank._engine.order import rank_scores
+from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
 from skrank.active._forms import MetricForm
@@ -80,6 +80,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
     retrieved = np.empty((len(scores), len(queries)), np.int64)
     original = Queries(queries.ids, queries.indptr, rows)  # for messages
     for r in range(len(scores)):
+        check_scores(original, scores[r])
         rank_scores(original, scores[r], order[r], tied[r], retrieved[r])
         run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], seed, 0, order[r])
     return Pool(queries, rows, scores, order, tied, retrieved)

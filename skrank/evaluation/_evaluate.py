@@ -194,7 +194,9 @@ def measure(
     plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
     ranking.expect([plan.depth for plan in plans])
     values = [plan.values(ranking) for plan in plans]
-    mass = [plan.mass(ranking) * (1.0 if weights is None else weights) for plan in plans]
+    mass = [plan.mass(ranking) for plan in plans]
+    if weights is not None:
+        mass = [one * weights for one in mass]
     return MeasuredQueries(
         judgments.queries.ids,
         np.stack(values),
@@ -212,8 +214,10 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
 
     names = list(metrics)
     index = pd.Index(np.concatenate([part.ids for part in parts]), name="qid")
-    values = np.concatenate([part.values for part in parts], axis=1)
-    mass = np.concatenate([part.weights for part in parts], axis=1)
+    values, mass = parts[0].values, parts[0].weights
+    if len(parts) > 1:
+        values = np.concatenate([part.values for part in parts], axis=1)
+        mass = np.concatenate([part.weights for part in parts], axis=1)
     n_rows, n_unjudged, n_retrieved = (
         sum(getattr(part, name) for part in parts)
         for name in ("n_rows", "n_unjudged", "n_retrieved")

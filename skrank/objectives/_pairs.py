@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.order import rank_scores
+from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.threads import run_chunks
@@ -156,6 +156,7 @@ class PairRounds:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""
         from skrank._kernels import ranking
 
+        check_scores(self.queries, scores)
         rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
         lost = np.flatnonzero(self.retrieved != self.queries.sizes)
         if len(lost):

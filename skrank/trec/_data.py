@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.order import rank_scores
+from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries, slices
 from skrank._engine.threads import run_chunks
 from skrank.trec import _columns
@@ -252,6 +252,7 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
         return slice(None)
     order = np.empty(len(scores), np.int32)
     tied = np.empty(len(scores), np.uint8)
+    check_scores(queries, scores)
     rank_scores(queries, scores, order, tied, np.empty(len(queries), np.int64))
     rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
     text, start, stop, _ = table.documents.arrays

@@ -41,7 +41,7 @@ def values(name, judgments, ranked):
 @pytest.mark.parametrize("name", WHOLE)
 def test_documents_that_do_not_count_may_be_left_out(monkeypatch, name, ties):
     found = values(name, *ranking(ties))
-    monkeypatch.setattr(RankedCodes, "kept", lambda self, worthy: self.all_kept)
+    monkeypatch.setattr(RankedCodes, "kept", lambda self, worthy, **_: self.all_kept)
     np.testing.assert_array_equal(found, values(name, *ranking(ties)), strict=True)
 
 

@@ -81,7 +81,7 @@ def test_the_cut_changes_nothing(case):
         shown = np.where(np.arange(n) < depth, phi, 0.0)
         out = np.empty(1)
         lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
-        everyone = Kept(np.empty(0, np.int32), np.empty(0, np.int64))
+        everyone = Kept(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
         form = Cascade(stop, shown, depth)
         cascade.values(0, 1, np.array([0, n]), lists, everyone, form, np.ones(1), out)
         assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
