@@ -79,7 +79,10 @@ class CascadeTables(Tables):
 
         out = np.empty(len(inverse))
         kept = ranked.kept(self.relevant) if self._patient else ranked.all_kept
-        run_chunks(cascade.values, ranked.indptr, ranked.lists, kept, self._form, inverse, out)
+        ties = None if ranked.without_ties else True
+        run_chunks(
+            cascade.values, ranked.indptr, ranked.lists, kept, self._form, ties, inverse, out
+        )
         return out
 
     @property

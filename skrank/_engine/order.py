@@ -47,6 +47,11 @@ class RankedCodes:
         return tie
 
     @cached_property
+    def without_ties(self) -> bool:
+        """Whether no documents are tied."""
+        return bool((self._tie == NO_TIE).all())
+
+    @cached_property
     def all_kept(self) -> Kept:
         """All retrieved documents: all queries read the same ranks."""
         ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)

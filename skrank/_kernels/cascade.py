@@ -120,10 +120,11 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
 
 
 @njit(**options, exact=True)
-def values(first, last, indptr, lists, kept, form, inverse, out):
+def values(first, last, indptr, lists, kept, form, ties, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 
-    `kept` holds the documents that may satisfy, or all of them where there is a cut-off.
+    `kept` holds the documents that may satisfy, or all of them where there is a cut-off. `ties` is
+    None where no documents are tied, else True: what blocks need takes long to compile.
     """
     ranked, tied, stop, phi = lists.codes, lists.tied, form.stop, form.phi
     pass_by, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
@@ -144,21 +145,22 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
                 if alive <= 0:
                     break
             low = reach
-        while low < reach and alive > 0:
-            high = low + 1
-            while high < end and tied[high]:
-                high += 1
-            if high == low + 1:
-                rho = stop[ranked[low]]
-                total += alive * rho * phi[low - start]
-                alive *= 1.0 - rho
-            else:
-                total += alive * _expected_block(
-                    ranked, low, high, stop, phi, low - start, form.depth, pass_by, count
-                )
-                for row in range(low, high):
-                    alive *= 1.0 - stop[ranked[row]]
-            low = high
+        if ties is not None:
+            while low < reach and alive > 0:
+                high = low + 1
+                while high < end and tied[high]:
+                    high += 1
+                if high == low + 1:
+                    rho = stop[ranked[low]]
+                    total += alive * rho * phi[low - start]
+                    alive *= 1.0 - rho
+                else:
+                    total += alive * _expected_block(
+                        ranked, low, high, stop, phi, low - start, form.depth, pass_by, count
+                    )
+                    for row in range(low, high):
+                        alive *= 1.0 - stop[ranked[row]]
+                low = high
         out[q] = total * inverse[q]
 
 

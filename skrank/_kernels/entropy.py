@@ -178,12 +178,14 @@ def _programme(form, target, width, x, p):
     return mean, _MOST_STEPS, False
 
 
-@part(**options, allocates=True)
+@part(**options)
 def _spread_evenly(counts, x, p):
     """The most random distribution of all: the same at every rank."""
-    p[:] = counts / len(p)
-    x[:-1] = np.log(counts[1:] / counts[0])
-    x[-1] = 0.0
+    n_ranks, n = p.shape
+    for i in range(n):
+        x[i] = np.log(counts[i + 1] / counts[0]) if i + 1 < n else 0.0
+        for r in range(n_ranks):
+            p[r, i] = counts[i] / n_ranks
 
 
 @part(**options, allocates=True)
@@ -239,12 +241,27 @@ def ends(first, last, indptr, lists, worst_first, low, high):
 
 
 @part(**options, allocates=True)
+def _columns(counts):
+    """The columns that have documents."""
+    active = np.empty(len(counts), np.int64)
+    n = 0
+    for i in range(len(counts)):
+        active[n] = i
+        n += counts[i] > 0
+    return active[:n]
+
+
+@part(**options, allocates=True)
 def _form_of(lists, q, active, n_ranks):
     """F of a query, about the columns that have documents."""
-    counts = lists.counts[q][active].astype(np.float64)
-    worth = lists.worth[active][:, active]
-    ranks = slice(lists.starts[q], lists.starts[q] + n_ranks)
-    return _Form(counts, lists.gain[active], worth, lists.u[ranks], lists.w[ranks])
+    n, start = len(active), lists.starts[q]
+    counts, gain, worth = np.empty(n), np.empty(n), np.empty((n, n))
+    for i in range(n):
+        counts[i], gain[i] = lists.counts[q, active[i]], lists.gain[active[i]]
+        for j in range(n):
+            worth[i, j] = lists.worth[active[i], active[j]]
+    ranks = slice(start, start + n_ranks)
+    return _Form(counts, gain, worth, lists.u[ranks], lists.w[ranks])
 
 
 @njit(**options)
@@ -256,7 +273,7 @@ def infer(first, last, indptr, lists, target, low, high, out):
     p, mean, entropy, steps, done = out.p, out.mean, out.entropy, out.steps, out.done
     for q in range(first, last):
         n_ranks = indptr[q + 1] - indptr[q]
-        active = np.flatnonzero(lists.counts[q])  # columns that have documents
+        active = _columns(lists.counts[q])
         form = _form_of(lists, q, active, n_ranks)
         n = len(active)
         found = np.empty((n_ranks, n))
@@ -271,7 +288,8 @@ def infer(first, last, indptr, lists, target, low, high, out):
         entropy[q] = _entropy(found)
         for r in range(n_ranks):
             row = indptr[q] + r
-            p[row] = 0.0
+            for i in range(p.shape[1]):
+                p[row, i] = 0.0
             for i in range(n):
                 p[row, active[i]] = found[r, i]
 

@@ -23,7 +23,7 @@ def _mean(weights, table):
     return total
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def some_relevant(first, last, indptr, proba, worthless, mass):
     """Probability that a query has a document whose label is worth something."""
     for q in range(first, last):
@@ -33,7 +33,7 @@ def some_relevant(first, last, indptr, proba, worthless, mass):
         mass[q] = 1.0 - none
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def linear(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
 
@@ -59,7 +59,7 @@ def linear(first, last, indptr, lists, form, out):
         out.second[q] = variance + total * total
 
 
-@njit(**options)
+@njit(**options, exact=True)
 def cascade(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times the probability to stop there.
 
@@ -121,8 +121,9 @@ def cascade_product(first, last, indptr, lists, form, product):
         n_b = min(retrieved[1, q], len(weight))
         e = np.empty(n)
         m = np.empty(n)
-        rank_a = np.full(n, n_a)  # n_a: below the list, or not in it
+        rank_a = np.empty(n, np.int64)
         for i in range(n):
+            rank_a[i] = n_a  # below the list, or not in it
             e[i] = _mean(proba[start + i], stop)
             m[i] = _mean(proba[start + i], square)
         reach = np.empty(n_a)

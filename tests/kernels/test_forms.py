@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank._kernels import forms, labels
+from skrank.active import label_moments
 from skrank.metrics import registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +63,29 @@ def test_both_forms_give_the_same_bits(name, monkeypatch):
             patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain)
             plain = values(metric)
         assert_array_equal(plain, compiled, strict=True)
+
+
+@pytest.mark.parametrize("name", ["dcg@5", "rbp", "err", "pfound@3", "ap", "gap@4"])
+@pytest.mark.parametrize("empty", ["skip", 0])
+def test_moments_have_the_same_bits(name, empty, monkeypatch):
+    groups, [_, (_, tied), *_, (_, shown)] = lists()
+    shown[0] = 7.0  # of each query something is retrieved
+    proba = np.random.default_rng(0).dirichlet(np.ones(5), len(groups))
+    proba[groups == 4] = [1, 0, 0, 0, 0]
+    metric = dataclasses.replace(skrank.metric(name), empty=empty)
+    options = {"grades": range(5), "label_model": proba}
+    if name in ("dcg@5", "rbp", "err", "pfound@3"):
+        options["other"] = tied
+
+    def found():
+        moments = label_moments(metric, shown, groups, **options)
+        return moments.mass, moments.first, moments.second
+
+    compiled = found()
+    with monkeypatch.context() as patch:
+        patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain or kernel.compiled)
+        plain = found()
+    assert_array_equal(plain, compiled, strict=True)
 
 
 def test_many_rows_are_worth_compiling(monkeypatch):

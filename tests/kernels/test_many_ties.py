@@ -83,7 +83,7 @@ def test_the_cut_changes_nothing(case):
         lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
         everyone = Kept(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
         form = Cascade(stop, shown, depth)
-        cascade.values(0, 1, np.array([0, n]), lists, everyone, form, np.ones(1), out)
+        cascade.values(0, 1, np.array([0, n]), lists, everyone, form, True, np.ones(1), out)
         assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
 
 
