@@ -105,7 +105,10 @@ class Judgments:
         """Documents of each query that have some of the codes (a mask)."""
         key = some.tobytes()
         if key not in self._numbers:
-            self._numbers[key] = self.totals(some)
+            if self.counts is None:
+                self._numbers[key] = self.totals(some)
+            else:
+                self._numbers[key] = self.counts[:, some].sum(1, dtype=np.float64)
         return self._numbers[key].copy()
 
     @cached_property

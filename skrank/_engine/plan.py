@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from collections.abc import Hashable
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +15,7 @@ from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Line, Lists, Scale, Tables
 
+_MOST_KEPT, _LONGEST_KEPT = 64, 2048  # tables, and ranks of each
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 
 
@@ -42,6 +45,36 @@ class Definition(Protocol):
     def mass(self, lists: Lists) -> np.ndarray | None: ...
 
 
+_kept: dict[Hashable, Tables] = {}  # of the last metrics and scales, the oldest first
+_keeping = threading.Lock()
+
+
+def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
+    """Tables that fit the scale: kept ones, if they tell nothing of single queries.
+
+    The next batch of a training mostly has the same labels and lists of the same length.
+    """
+    key = (metric, k, *scale.key())
+    try:
+        found = _kept.get(key)
+    except TypeError:  # a parameter of a metric of one's own has no hash
+        return _fitted(metric, scale, k)
+    if found is None:
+        found = _fitted(metric, scale, k)
+        if scale.alone and scale.longest <= _LONGEST_KEPT:
+            with _keeping:
+                _kept[key] = found
+                if len(_kept) > _MOST_KEPT:
+                    del _kept[next(iter(_kept))]
+    return found
+
+
+def _fitted(metric: Definition, scale: Scale, k: int | None) -> Tables:
+    tables = metric.tables(scale, k)
+    tables.fit(scale)
+    return tables
+
+
 class Plan:
     """A metric bound to judgments: tables and normalisers, built once per data set.
 
@@ -64,8 +97,7 @@ class Plan:
         top = metric.top_grade or max_grade or judgments.max_grade
         longest = int(judgments.queries.sizes.max())
         self.scale = Scale(judgments.labels, top, longest, judgments)
-        self.tables = metric.tables(self.scale, metric.k)
-        self.tables.fit(self.scale)
+        self.tables = tables_of(metric, self.scale, metric.k)
 
     @cached_property
     def empty(self) -> np.ndarray:
@@ -89,7 +121,7 @@ class Plan:
         if cutoff == 0:
             return np.where(self.empty, 0.0, 1.0)
         same = cutoff == self.metric.k
-        tables = self.tables if same else self.metric.tables(self.scale, cutoff)
+        tables = self.tables if same else tables_of(self.metric, self.scale, cutoff)
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
 
@@ -111,7 +143,7 @@ class Plan:
 
     def slope(self) -> np.ndarray:
         """Change of each query's value per unit of its normalised sum, all documents retrieved."""
-        sizes = np.diff(self.judgments.indptr).astype(np.float64)
+        sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self.metric.line(Lists(shown, self.relevant, sizes))
         return np.broadcast_to(line.steepness, sizes.shape)

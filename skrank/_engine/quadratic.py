@@ -120,7 +120,7 @@ class QuadraticTables(Tables):
         entries = {
             "codes": len(scale.labels),
             "ranks": ranks,
-            "queries": len(scale.judgments.queries),
+            "queries": scale.n_queries,
         }
         if self.offset is not None:
             name, last = "QuadraticTables.offset", self.offset + scale.judgments.queries.sizes

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank._engine.groups import show
 
 
@@ -88,10 +89,10 @@ class Queries:
         """Number of rows."""
         return int(self.indptr[-1])
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """Number of rows of each query."""
-        return np.diff(self.indptr)
+        return self.indptr[1:] - self.indptr[:-1]
 
     def gather(self, values: np.ndarray) -> np.ndarray:
         """Values per row in contiguous order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,9 +14,15 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 
 
-@dataclasses.dataclass(frozen=True)
 class Scale:
     """What the tables of a metric may depend on.
+
+    Parameters
+    ----------
+    labels : ndarray
+    max_grade : int
+    longest : int
+    judgments : Judgments
 
     Attributes
     ----------
@@ -26,19 +32,32 @@ class Scale:
         Highest grade of the collection.
     longest : int
         Length of the longest list.
-    judgments : Judgments
-        Labels of the documents of each query.
+    alone : bool
+        Whether nobody has read the `judgments` so far.
     """
 
-    labels: np.ndarray
-    max_grade: int
-    longest: int
-    judgments: Judgments
+    def __init__(
+        self, labels: np.ndarray, max_grade: int, longest: int, judgments: Judgments
+    ) -> None:
+        self.labels, self.max_grade, self.longest = labels, max_grade, longest
+        self._judgments = judgments
+        self.alone = True
+
+    @property
+    def judgments(self) -> Judgments:
+        """Labels of the documents of each query: tables that read them serve no other ones."""
+        self.alone = False
+        return self._judgments
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self._judgments.queries)
 
     @property
     def unjudged(self) -> int:
         """Least code of documents that were not judged."""
-        return self.judgments.n_labels
+        return self._judgments.n_labels
 
     @property
     def judged(self) -> np.ndarray:
@@ -47,11 +66,15 @@ class Scale:
 
     def place(self, code: int) -> str:
         """Where the first document of a code stands, for messages."""
-        return self.judgments.place(code)
+        return self._judgments.place(code)
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""
         return self.judgments.totals(worth)
+
+    def key(self) -> tuple[Hashable, ...]:
+        """What tables depend on that read nothing of single queries."""
+        return self.labels.tobytes(), self.unjudged, self.max_grade, self.longest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +186,7 @@ class Tables(ABC):
         entries = {
             "codes": len(scale.labels),
             "ranks": scale.longest,
-            "queries": len(scale.judgments.queries),
+            "queries": scale.n_queries,
         }
         for name, axes in self.axes.items():
             array = getattr(self, name)

@@ -352,6 +352,9 @@ def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
 
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """What gradients are multiplied by, one over the best value of each query: numbers."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(inverse.sum()):  # one pass; of numbers it may overflow
+            return
     bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
     if len(bad):
         raise ValueError(

@@ -31,12 +31,13 @@ def kernel_losses(
     """
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
     sizes = batch.sizes.cpu().numpy()
-    some = np.flatnonzero(sizes)
+    some: Any = slice(None) if sizes.all() else np.flatnonzero(sizes)
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     losses: np.ndarray = np.zeros(len(batch), real)
     gradient: np.ndarray = np.zeros(0, real)
-    if len(some):
-        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes[some]))
+    sizes = sizes[some]
+    if len(sizes):
+        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes))
         scores = _rows(batch.scores, kept)
         parts = []
         for weight, one in objective.terms:

@@ -243,7 +243,8 @@ class RankingLoss(nn.Module):
             total = total_over(total, self.process_group)
         if not can_look(total.device):
             return torch.where(total > 0, ranks / total, torch.zeros_like(total))
-        return ranks / float(total) if total > 0 else 0.0
+        total = float(total)
+        return ranks / total if total > 0 else 0.0
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[Any]:
