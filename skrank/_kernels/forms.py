@@ -18,14 +18,24 @@ _ROWS_OF_A_CALL, _ROWS_IN_ALL = 10_000, 30_000
 
 
 class Part:
-    """A loop that kernels call: plain among plain ones, compiled among compiled ones."""
+    """A loop that kernels call: plain among plain ones, compiled among compiled ones.
 
-    def __init__(self, function, options):
+    Parameters
+    ----------
+    function : function
+    options : dict
+        Of `numba.njit`.
+    plain : function, optional
+        What plain kernels call instead.
+    """
+
+    def __init__(self, function, options, plain=None):
         update_wrapper(self, function)
         self._function, self._options = function, options
+        self.plain = plain or function
 
     def __call__(self, *arguments):
-        return self._function(*arguments)
+        return self.plain(*arguments)
 
     @cached_property
     def compiled(self):
@@ -78,7 +88,7 @@ def njit(*, exact=False, **options):
     return lambda function: Kernel(function, options, exact)
 
 
-def part(*, allocates=False, **options):
+def part(*, allocates=False, plain=None, **options):
     """The same for what kernels alone call.
 
     It compiles in half the time, without what would take its arguments from Python. Unless it says
@@ -86,4 +96,4 @@ def part(*, allocates=False, **options):
     must not return them.
     """
     options = {"no_cpython_wrapper": True, "_nrt": allocates} | options
-    return lambda function: Part(function, options)
+    return lambda function: Part(function, options, plain)

@@ -10,28 +10,75 @@ COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merg
 SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
 RUN = 16  # length of the runs that the merge sort starts from
 LANES = 8  # documents per SIMD step
+WIDTH = 32  # the number of comparisons in single precision is a multiple of this
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counters that are mixed into random bits
 
 
 @part(**options)
-def _sort_by_counting(scores, block, seen, order):
-    """Positions by rank from the number of better documents; ties keep row order."""
+def _resort(start, stop, scores, keys, order, most):
+    """Insertion sort that starts from `order`; False where it takes more than `most` moves."""
+    scores, order = scores[start:stop], order[start:stop]
     n = len(scores)
+    moves = 0
     for i in range(n):
-        score = scores[i]
-        above = 0
-        for j in range(n):
-            above += scores[j] > score
+        item = order[i]
+        key = scores[item]
+        j = i
+        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, item
+        moves += i - j
+        if moves > most:
+            return False
+    return True
+
+
+def _argsort(start, stop, scores, rough, keys, block, seen, order):
+    """What `_sort_by_counting` does."""
+    scores, order = scores[start:stop], order[start:stop]
+    order[:] = np.argsort(-scores, kind="stable")
+    keys[: len(scores)] = scores[order]
+
+
+@part(**options, plain=_argsort)
+def _sort_by_counting(start, stop, scores, rough, keys, block, seen, order):
+    """Positions by rank from the number of better documents; ties keep row order.
+
+    They are counted in single precision, as differences to one of the scores: SIMD compares twice
+    as many. What this does not tell apart moves to its place afterwards.
+    """
+    scores, order = scores[start:stop], order[start:stop]
+    n = len(scores)
+    room = padded(n, WIDTH)
+    middle = scores[0] if n > 0 and scores[0] > -np.inf else 0.0
+    for i in range(n):
+        rough[i] = scores[i] - middle
+    for i in range(n, room):
+        rough[i] = -np.inf
+    for i in range(n):
+        key = rough[i]
+        above = np.int32(0)
+        for j in range(room):
+            above = np.int32(above + (rough[j] > key))
         block[i], seen[i] = above, 0
     for i in range(n):
         rank = block[i]
         order[rank + seen[rank]] = i
         seen[rank] += 1
+    rises, before = False, np.inf
+    for r in range(n):
+        key = scores[order[r]]
+        rises |= key > before
+        keys[r] = before = key
+    if rises:
+        _resort(0, n, scores, keys, order, n * n)
 
 
 @part(**options)
-def _sort_by_merging(scores, keys, spare_keys, spare, order):
+def _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
     """Stable bottom-up merge sort, descending."""
+    scores, order = scores[start:stop], order[start:stop]
     n = len(scores)
     for i in range(n):
         keys[i] = scores[i]
@@ -66,32 +113,13 @@ def _sort_by_merging(scores, keys, spare_keys, spare, order):
 
 
 @part(**options)
-def _resort(scores, keys, order):
-    """Insertion sort that starts from `order`; False when that order was of no help."""
-    n = len(scores)
-    moves = 0
-    for i in range(n):
-        item = order[i]
-        key = scores[item]
-        j = i
-        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
-            keys[j], order[j] = keys[j - 1], order[j - 1]
-            j -= 1
-        keys[j], order[j] = key, item
-        moves += i - j
-        if moves > 6 * n:
-            return False
-    return True
-
-
-@part(**options)
-def _keep(scores, order):
+def _keep(start, stop, scores, keys, order):
     """The given order, if scores do not rise in it: runs in files are mostly sorted."""
-    for i in range(1, len(scores)):
-        if scores[i] > scores[i - 1]:
+    for row in range(start + 1, stop):
+        if scores[row] > scores[row - 1]:
             return False
-    for i in range(len(scores)):
-        order[i] = i
+    for i in range(stop - start):
+        keys[i], order[start + i] = scores[start + i], i
     return True
 
 
@@ -103,26 +131,23 @@ def rank(first, last, indptr, scores, warm, long, order, tied, retrieved):
     same. `long` is None where no query has more than COUNT_UP_TO documents, else True: what only
     these need takes as long to compile as all the rest.
     """
-    room = longest(first, last, indptr)
-    keys = np.empty(room)
+    room = padded(longest(first, last, indptr), WIDTH)
+    keys, rough = np.empty(room), np.empty(room, np.float32)
     block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
     spare_keys = keys if long is None else np.empty(room)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        mine, chosen, flags = scores[start:stop], order[start:stop], tied[start:stop]
-        if not (warm and _resort(mine, keys, chosen)):
-            if _keep(mine, chosen):
+        if not (warm and _resort(start, stop, scores, keys, order, 6 * n)):
+            if _keep(start, stop, scores, keys, order):
                 pass
             elif long is None or n <= COUNT_UP_TO:
-                _sort_by_counting(mine, block, spare, chosen)
+                _sort_by_counting(start, stop, scores, rough, keys, block, spare, order)
             else:
-                _sort_by_merging(mine, keys, spare_keys, spare, chosen)
-            for r in range(n):
-                keys[r] = mine[chosen[r]]
-        flags[0] = 0
+                _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
+        tied[start] = 0
         for r in range(1, n):
-            flags[r] = keys[r] == keys[r - 1]
+            tied[start + r] = keys[r] == keys[r - 1]
         found = n
         while found > 0 and keys[found - 1] == -np.inf:
             found -= 1
@@ -164,9 +189,10 @@ def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
 
     Nothing else of the query is in `ranked`, `tied` and `retrieved`. Scores are no NaN.
     """
-    room = longest(first, last, indptr) + 1
+    room = padded(longest(first, last, indptr) + 1, WIDTH)
     near, keys, spare_keys = np.empty(room), np.empty(room), np.empty(room)
-    items, order = np.empty(room, np.int64), np.empty(room, np.int64)
+    items, order = np.empty(room, np.int64), np.empty(room, np.int32)
+    rough = np.empty(room, np.float32)
     block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
     tops = np.empty(padded(2 * depth, LANES))
     for q in range(first, last):
@@ -174,15 +200,15 @@ def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
         mine = scores[start : indptr[q + 1]]
         found = _candidates(mine, _lower_bound(mine, depth, tops), near, items)
         if found <= COUNT_UP_TO:
-            _sort_by_counting(near[:found], block, spare, order)
+            _sort_by_counting(0, found, near, rough, keys, block, spare, order)
         else:
-            _sort_by_merging(near[:found], keys, spare_keys, spare, order)
+            _sort_by_merging(0, found, near, keys, spare_keys, spare, order)
         shown = min(found, depth)
-        while 0 < shown < found and near[order[shown]] == near[order[shown - 1]]:
+        while 0 < shown < found and keys[shown] == keys[shown - 1]:
             shown += 1
         for r in range(shown):
             ranked[start + r] = codes[start + items[order[r]]]
-            tied[start + r] = r > 0 and near[order[r]] == near[order[r - 1]]
+            tied[start + r] = r > 0 and keys[r] == keys[r - 1]
         retrieved[q] = shown
 
 
