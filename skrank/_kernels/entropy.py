@@ -75,7 +75,7 @@ def _entropy(p):
     return total
 
 
-@part(**options, allocates=True)
+@part(**options, allocates=True, inline="always")
 def _linearised(slope, counts, p, excess, width, x, relative, ahead):
     """The most random distribution with F linearised at `p`; whether there is one.
 
@@ -133,7 +133,7 @@ def _relaxation(p, ahead, before, step_before):
     return length
 
 
-@part(**options, allocates=True)
+@part(**options, allocates=True, inline="always")
 def _programme(form, target, width, x, p):
     """Move `p` and `x` on to the target; F(p), the number of steps, and whether all is still."""
     n_ranks, n = p.shape
@@ -188,7 +188,7 @@ def _spread_evenly(counts, x, p):
             p[r, i] = counts[i] / n_ranks
 
 
-@part(**options, allocates=True)
+@part(**options, allocates=True, inline="always")
 def _solve(form, target, low, high, p):
     """Fill `p`; returns F(p), the number of steps, and whether the target is met.
 
@@ -213,14 +213,16 @@ def _solve(form, target, low, high, p):
             ahead = target
 
 
-@part(**options, allocates=True)
-def _value_in_order(order, q, lists):
+@part(**options)
+def _value_in_order(order, backwards, q, lists, above):
     """The sum of the list that has the documents of each column one after the other."""
-    counts, gain, worth, u, w = lists.counts[q], lists.gain, lists.worth, lists.u, lists.w
-    above = np.zeros(len(gain))
+    counts, gain, worth, u, w = lists.counts, lists.gain, lists.worth, lists.u, lists.w
+    for i in range(len(gain)):
+        above[i] = 0.0
     total, r = 0.0, lists.starts[q]
-    for i in order:
-        for _ in range(counts[i]):
+    for place in range(len(order)):
+        i = order[-1 - place if backwards else place]
+        for _ in range(counts[q, i]):
             total += u[r] * gain[i]
             for j in range(len(gain)):
                 total += w[r] * above[j] * worth[j, i]
@@ -235,9 +237,11 @@ def ends(first, last, indptr, lists, worst_first, low, high):
 
     Weights do not rise from rank to rank, so these lists are in the order of gains.
     """
+    above = np.empty(len(lists.gain))
     for q in range(first, last):
-        low[q] = _value_in_order(worst_first, q, lists)
-        high[q] = _value_in_order(worst_first[::-1], q, lists)
+        for backwards in range(2):
+            end = high if backwards else low
+            end[q] = _value_in_order(worst_first, backwards, q, lists, above)
 
 
 @part(**options, allocates=True)

@@ -31,7 +31,7 @@ class Part:
 
     def __init__(self, function, options, plain=None):
         update_wrapper(self, function)
-        self._function, self._options = function, options
+        self.py_func, self.targetoptions = function, options  # where numba looks for what to inline
         self.plain = plain or function
 
     def __call__(self, *arguments):
@@ -42,7 +42,7 @@ class Part:
         """The compiled form."""
         from skrank._kernels.cache import compiled
 
-        return compiled(self._function, **self._options)
+        return compiled(self.py_func, **self.targetoptions)
 
     def __reduce__(self):
         return self.__qualname__
@@ -93,7 +93,8 @@ def part(*, allocates=False, plain=None, **options):
 
     It compiles in half the time, without what would take its arguments from Python. Unless it says
     that it allocates arrays, it counts no references to those that it is given, and runs faster; it
-    must not return them.
+    must not return them. With ``inline="always"`` its only caller compiles it as lines of its own:
+    else all that it calls is optimised once more.
     """
     options = {"no_cpython_wrapper": True, "_nrt": allocates} | options
     return lambda function: Part(function, options, plain)
