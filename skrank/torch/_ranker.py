@@ -207,6 +207,9 @@ class NeuralRanker(Ranker):
             raise ValueError("groups and qid are two names for the query of each row: give one.")
         if y is None:
             raise ValueError("NeuralRanker requires y to be passed, but the target y is None.")
+        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
+        check.check_same_index(X=X, y=y, **asked)
+        check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         self._check(X_val, y_val)
         again = self.warm_start and hasattr(self, "module_")
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -182,3 +183,12 @@ def test_bad_data_are_refused():
     found = ranker(epochs=1).fit(DATA.X, Y)
     with pytest.raises(ValueError, match="features"):
         found.predict(DATA.X[:, :3])
+
+
+def test_rows_are_not_matched_by_index():
+    X, y = pd.DataFrame(DATA.X), pd.Series(DATA.relevance)
+    late = y.iloc[::-1]
+    with pytest.raises(ValueError, match="indexes of X and y hold the same labels in another"):
+        ranker().fit(X, late, groups=DATA.qid)
+    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
+        ranker().fit(X, y, groups=DATA.qid, X_val=X, y_val=late, groups_val=DATA.qid)
