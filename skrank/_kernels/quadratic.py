@@ -97,7 +97,7 @@ def values(first, last, indptr, lists, kept, form, inverse, out):
             # two at a time: what one adds has to be in memory before the next reads it
             odd = (behind - begin) % 2
             for i in range(np.uint64(begin), np.uint64(behind - odd), TWO):
-                rank, below = ranks[i], ranks[i + ONE]
+                rank, below = ranks[i], ranks[np.uint64(i) + ONE]  # in plain Python, i is an int
                 code, other = ranked[row + rank], ranked[row + below]
                 c, d = classes[code], classes[other]
                 total += u[place + rank] * gain[code]
