@@ -48,12 +48,12 @@ def _sort_by_counting(start, stop, scores, rough, keys, block, seen, order):
     They are counted in single precision, as differences to one of the scores: SIMD compares twice
     as many. What this does not tell apart moves to its place afterwards.
     """
-    scores, order = scores[start:stop], order[start:stop]
-    n = len(scores)
+    mine, chosen = scores[start:stop], order[start:stop]
+    n = len(mine)
     room = padded(n, WIDTH)
-    middle = scores[0] if n > 0 and scores[0] > -np.inf else 0.0
+    middle = mine[0] if n > 0 and mine[0] > -np.inf else 0.0
     for i in range(n):
-        rough[i] = scores[i] - middle
+        rough[i] = mine[i] - middle
     for i in range(n, room):
         rough[i] = -np.inf
     for i in range(n):
@@ -64,15 +64,15 @@ def _sort_by_counting(start, stop, scores, rough, keys, block, seen, order):
         block[i], seen[i] = above, 0
     for i in range(n):
         rank = block[i]
-        order[rank + seen[rank]] = i
+        chosen[rank + seen[rank]] = i
         seen[rank] += 1
     rises, before = False, np.inf
     for r in range(n):
-        key = scores[order[r]]
+        key = mine[chosen[r]]
         rises |= key > before
         keys[r] = before = key
     if rises:
-        _resort(0, n, scores, keys, order, n * n)
+        _resort(start, stop, scores, keys, order, n * n)
 
 
 @part(**options)
@@ -200,9 +200,9 @@ def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
         mine = scores[start : indptr[q + 1]]
         found = _candidates(mine, _lower_bound(mine, depth, tops), near, items)
         if found <= COUNT_UP_TO:
-            _sort_by_counting(0, found, near, rough, keys, block, spare, order)
+            _sort_by_counting(np.int64(0), found, near, rough, keys, block, spare, order)
         else:
-            _sort_by_merging(0, found, near, keys, spare_keys, spare, order)
+            _sort_by_merging(np.int64(0), found, near, keys, spare_keys, spare, order)
         shown = min(found, depth)
         while 0 < shown < found and keys[shown] == keys[shown - 1]:
             shown += 1
