@@ -18,65 +18,52 @@ FIELDS = tiles.OTHERS + 2
 
 
 class Buckets(NamedTuple):
-    """Room for the documents of one query; a slot is a place among them by class."""
+    """Where the documents of a query go; a slot is a place among them by class."""
 
     begin: np.ndarray  # first slot of each class, and the end
     free: np.ndarray  # next slot of each class while it is filled
-    score: np.ndarray  # by slot, less the midrange, in double precision
-    near: np.ndarray  # the same in the precision of pairs
-    rank: np.ndarray  # by slot
     position: np.ndarray  # by slot
-    pair_weight: np.ndarray  # w by slot
     ranked: np.ndarray  # class by rank
     slot_of: np.ndarray  # by rank
-    table: np.ndarray  # T by class and slot
     gain: np.ndarray  # g by class, for an even number of classes, as all below
     upper: np.ndarray  # K(c, z) in row z, column c
     lower: np.ndarray  # K(z, c) in row z, column c
 
 
-class Ends(NamedTuple):
-    """What a swap takes from the document at each slot, if the other one is..."""
+class Slots(NamedTuple):
+    """What pairs take from documents, and give to them; by slot."""
 
-    below: np.ndarray
-    above: np.ndarray
+    score: np.ndarray  # less the midrange, in double precision
+    near: np.ndarray  # the same in the precision of pairs
+    e: np.ndarray  # exponential of it
+    rank: np.ndarray
+    pair_weight: np.ndarray  # w
+    table: np.ndarray  # T by class and slot
+    below: np.ndarray  # what a swap takes if the other document is below
+    above: np.ndarray  # and above
+    pull: np.ndarray
+    curve: np.ndarray
 
 
-@part(**tiles.options, allocates=True)
-def _table(n_rows, n_columns):
-    table = np.empty((n_rows, n_columns))
-    for row in range(n_rows):
-        for column in range(n_columns):
-            table[row, column] = 0.0
-    return table
-
-
-@part(**tiles.options, allocates=True)
-def make(longest, indptr, lists, form, grad):
-    """Empty buckets for queries of up to `longest` documents."""
+def make(longest, form, real):
+    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
     room = longest + LANES  # what is written past the end of a class needs room
     n_classes = len(form.kernel)
     even = n_classes + n_classes % 2
-    doubles, counts, places = lists.inverse, indptr, lists.order  # for their types
-    gain, upper, lower = tiles.zeros(even, doubles), _table(even, even), _table(even, even)
-    for c in range(n_classes):
-        gain[c] = form.gain[c]
-        for z in range(n_classes):
-            upper[z, c] = form.kernel[c, z]
-            lower[z, c] = form.kernel[z, c]
-    return Buckets(
-        tiles.zeros(n_classes + 1, counts), tiles.zeros(n_classes, counts),
-        tiles.zeros(room, doubles), tiles.zeros(room, grad), tiles.zeros(room, grad),
-        tiles.zeros(room, places), tiles.zeros(room, doubles), tiles.zeros(room, places),
-        tiles.zeros(room, places), _table(even, room), gain, upper, lower,
+    gain, upper, lower = np.zeros(even), np.zeros((even, even)), np.zeros((even, even))
+    gain[:n_classes] = form.gain
+    upper[:n_classes, :n_classes] = form.kernel.T
+    lower[:n_classes, :n_classes] = form.kernel
+    begin, free = np.zeros(n_classes + 1, np.int64), np.zeros(n_classes, np.int64)
+    places = (np.zeros(room, np.int32) for _ in range(3))
+    near, e, rank, below, above, pull, curve = (np.zeros(room, real) for _ in range(7))
+    return (
+        Buckets(begin, free, *places, gain, upper, lower),
+        Slots(
+            np.zeros(room), near, e, rank, np.zeros(room), np.zeros((even, room)), below, above,
+            pull, curve,
+        ),
     )  # fmt: skip
-
-
-@part(**tiles.options, allocates=True)
-def make_ends(longest, grad):
-    """Room for the ends of swaps."""
-    room = longest + LANES
-    return Ends(tiles.zeros(room, grad), tiles.zeros(room, grad))
 
 
 @part(**tiles.fast)
@@ -89,42 +76,47 @@ def _count(codes, start, stop, code):
 
 
 @part(**tiles.fast)
-def _tabulate(n, u, w, ranked, slot_of, gain, upper, lower, table):
-    """Fill T. Two classes at a time: the sums of one wait for each other."""
+def _tabulate(n, u, w, at, ranked, slot_of, gain, upper, lower, table):
+    """Fill T; the weights of ranks begin at place `at` in u and w.
+
+    Two classes at a time: the sums of one wait for each other.
+    """
     for z in range(np.uint64(0), np.uint64(len(table)), np.uint64(2)):
         y = z + np.uint64(1)
         before_z, after_z, before_y, after_y = 0.0, 0.0, 0.0, 0.0
         for r in range(np.uint64(n)):
-            c, slot = np.uint64(ranked[r]), np.uint64(slot_of[r])
-            table[z, slot] = u[r] * gain[z] + w[r] * before_z - after_z
-            table[y, slot] = u[r] * gain[y] + w[r] * before_y - after_y
+            c, slot, here = np.uint64(ranked[r]), np.uint64(slot_of[r]), np.uint64(at) + r
+            table[z, slot] = u[here] * gain[z] + w[here] * before_z - after_z
+            table[y, slot] = u[here] * gain[y] + w[here] * before_y - after_y
             before_z += upper[z, c]
             before_y += upper[y, c]
-            after_z += w[r] * lower[z, c]
-            after_y += w[r] * lower[y, c]
+            after_z += w[here] * lower[z, c]
+            after_y += w[here] * lower[y, c]
 
 
-@part(**tiles.options, forceinline=True)
-def sort_into(buckets, q, start, stop, lists, form, middle):
-    """Put the documents of a query into the buckets."""
-    begin, free = buckets.begin, buckets.free
-    score, near, rank, position = buckets.score, buckets.near, buckets.rank, buckets.position
-    pair_weight, ranked, slot_of = buckets.pair_weight, buckets.ranked, buckets.slot_of
+@part(**tiles.options)
+def sort_into(buckets, slots, start, stop, lists, form, at, middle):
+    """Put the documents of a query into the buckets; their weights begin at place `at`."""
+    begin, free, position = buckets.begin, buckets.free, buckets.position
+    ranked, slot_of, w = buckets.ranked, buckets.slot_of, form.w
+    score, near, rank, pair_weight = slots.score, slots.near, slots.rank, slots.pair_weight
     codes, order, scores = lists.codes, lists.order, lists.scores
-    for c in range(len(free)):
+    for c in range(np.uint64(len(free))):
         free[c] = begin[c]
-        begin[c + 1] = begin[c] + _count(codes, start, stop, c)
-    n = stop - start
-    u, w = form.u[form.offset[q] :], form.w[form.offset[q] :]
-    for r in range(n):
-        p = order[start + r]
-        c = np.uint64(codes[start + p])
-        slot = free[c]
-        free[c] = slot + 1
-        score[slot], near[slot] = scores[start + p] - middle, scores[start + p] - middle
-        rank[slot], position[slot], pair_weight[slot] = r, p, w[r]
+        begin[c + np.uint64(1)] = begin[c] + _count(codes, start, stop, c)
+    for r in range(np.uint64(stop - start)):
+        p = order[np.uint64(start) + r]
+        row = np.uint64(start + p)
+        c = np.uint64(codes[row])
+        slot = np.uint64(free[c])
+        free[c] += 1
+        score[slot], near[slot] = scores[row] - middle, scores[row] - middle
+        rank[slot], position[slot], pair_weight[slot] = r, p, w[np.uint64(at) + r]
         ranked[r], slot_of[r] = c, slot
-    _tabulate(n, u, w, ranked, slot_of, buckets.gain, buckets.upper, buckets.lower, buckets.table)
+    _tabulate(
+        stop - start, form.u, w, at, ranked, slot_of, buckets.gain, buckets.upper, buckets.lower,
+        slots.table,
+    )  # fmt: skip
 
 
 @part(**tiles.fast)
@@ -140,20 +132,18 @@ def _swap(
         above[above_at + lane] = scale * (step - pair_weight[slot] * rises)
 
 
-@part(**tiles.options, forceinline=True)
-def swap(buckets, kernel, better, worse, scale, tile, low, blocks, ends):
-    """Fill BELOW and ABOVE of a tile of the worse class, and the ends of the better class."""
+@part(**tiles.options)
+def swap(slots, kernel, better, worse, scale, tile, low, blocks, high, end):
+    """Fill BELOW and ABOVE of a tile of the worse class, and those of the better class."""
     falls = kernel[worse, better] - kernel[better, better]
     rises = kernel[better, worse] - kernel[worse, worse]
-    high, stop = buckets.begin[better], buckets.begin[better + 1]
     _swap(
-        buckets.table, better, worse, low, blocks, buckets.pair_weight, falls, rises, scale,
+        slots.table, better, worse, low, blocks, slots.pair_weight, falls, rises, scale,
         tile, BELOW, tile, ABOVE,
     )  # fmt: skip
     _swap(
-        buckets.table, better, worse, high, (stop - high + LANES - 1) // LANES,
-        buckets.pair_weight, falls, rises, scale,
-        ends.below, np.uint64(high), ends.above, np.uint64(high),
+        slots.table, better, worse, high, (end - high + LANES - 1) // LANES, slots.pair_weight,
+        falls, rises, scale, slots.below, np.uint64(high), slots.above, np.uint64(high),
     )  # fmt: skip
 
 

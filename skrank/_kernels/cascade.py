@@ -119,7 +119,7 @@ def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, co
     return worth
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def values(first, last, indptr, lists, kept, form, ties, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 

@@ -35,15 +35,11 @@ class _Ranks(NamedTuple):
     curve: np.ndarray
 
 
-@part(**tiles.options, allocates=True)
-def _make(longest, form, grad):
-    """Room for queries of up to `longest` documents."""
-    return _Ranks(
-        np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype), tiles.cast(form.phi, grad),
-        tiles.count_up(FIELD, grad), np.empty(longest, grad.dtype),
-        np.empty(longest, grad.dtype),
-    )  # fmt: skip
+def _room(longest, form, real):
+    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
+    e, rho, share, alive, pull, curve = (np.empty(longest, real) for _ in range(6))
+    phi, place = form.phi.astype(real), np.arange(FIELD, dtype=real)
+    return _Ranks(np.empty(longest), e, rho, share, alive, phi, place, pull, curve)
 
 
 @part(**tiles.fast)
@@ -57,7 +53,8 @@ def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
         lead = tile[t + _STOP] - share
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
-        delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero) if above else zero
+        loss = zero if loss < zero else loss
+        delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
         distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
         e_upper = tile[t + EXP]
         shared = one / ((e + e_upper) * distance)
@@ -89,7 +86,8 @@ def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
         lead = tile[t + _STOP] - share
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
-        delta = tile[t + _ALIVE] * abs(lead) * max(loss, zero)
+        loss = zero if loss < zero else loss
+        delta = tile[t + _ALIVE] * abs(lead) * loss
         gap = tiles.gap(scores[lane], score) if lead > zero else tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
@@ -128,7 +126,7 @@ def _meet(tile, low, size, n, held, wide, sigma, norm, total):
     pull, curve = held.pull, held.curve
     real = e.dtype.type
     for r in range(low + 1, n):
-        above = min(r - low, size)
+        above = tiles.least(r - low, size)
         if wide:
             g, h, s = _sweep_wide(
                 tile, score[low : low + above], rho[r], share[r], phi[r], score[r], sigma, norm
@@ -154,7 +152,7 @@ def _walk(held, q, start, position, lists, stop, middle):
     score, rho, alive, pull, curve = held.score, held.rho, held.alive, held.pull, held.curve
     share, scores, codes = held.share, lists.scores, lists.codes
     _, power = math.frexp(lists.inverse[q])
-    unit = math.ldexp(1.0, min(power, _MOST_POWER))
+    unit = math.ldexp(1.0, tiles.least(power, _MOST_POWER))
     passing, reached = lists.inverse[q], 0
     for r in range(len(position)):
         row = start + position[r]
@@ -168,14 +166,13 @@ def _walk(held, q, start, position, lists, stop, middle):
 
 
 @njit(**tiles.options)
-def lambdas(first, last, indptr, lists, form, pairs, out):
-    """LambdaRank gradient and curvature of each row."""
-    held = _make(tiles.longest(first, last, indptr), form, out.grad)
-    tile = tiles.zeros(_FIELDS * FIELD, out.grad)
+def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
+    """The same with room for it."""
+    inverse, weight = lists.inverse, lists.weight
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+        if inverse[q] == 0 or weight[q] == 0:
             tiles.clear(out, q, start, stop)
             continue
         best, worst = tiles.score_range(lists.scores, start, stop)
@@ -186,13 +183,19 @@ def lambdas(first, last, indptr, lists, form, pairs, out):
             tiles.exponentials(n, held.score, pairs.sigma, held.e)
         norm = tiles.norm_of(pairs, best, worst, out.grad)
         total = 0.0
-        upper = min(reached, pairs.truncation, form.depth)
+        upper = tiles.least(tiles.least(reached, pairs.truncation), form.depth)
         for low in range(0, upper, CAPACITY):
-            size = min(CAPACITY, upper - low)
+            size = tiles.least(CAPACITY, upper - low)
             _load(tile, low, size, held)
             total = _meet(tile, low, size, n, held, wide, pairs.sigma, norm, total)
             tiles.collect(tile, GRAD, low, size, held.pull)
             tiles.collect(tile, HESS, low, size, held.curve)
-        tiles.write(
-            out, q, start, position, held.pull, held.curve, total, lists.weight[q], pairs
-        )  # fmt: skip
+        tiles.write(out, q, start, n, position, held.pull, held.curve, total, weight[q], pairs)
+
+
+def lambdas(first, last, indptr, lists, form, pairs, out):
+    """LambdaRank gradient and curvature of each row."""
+    real = out.grad.dtype
+    held = _room(tiles.longest_of(first, last, indptr), form, real)
+    tile = np.zeros(_FIELDS * FIELD, real)
+    _lambdas(first, last, indptr, lists, form, pairs, held, tile, out)

@@ -74,15 +74,18 @@ def sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm)
         t = np.uint64(lane)
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
-        delta = max(delta, zero) if other < limit else zero
+        delta = zero if delta < zero else delta
+        delta = delta if other < limit else zero
         gap = score - tile[t + SCORE]
         e_other = tile[t + EXP]
         weight = delta / (norm.base + norm.slope * abs(gap))
         shared = one / (e + e_other)
         pull = weight * click * tile[t + _SKIP] * e_other * shared
         curvature = pull * e * shared
-        likely = min(e, e_other) / max(e, e_other)
-        pair = weight * (_log1p(likely) + sigma * max(-gap, zero))
+        wrong = e < e_other
+        likely = (e if wrong else e_other) / (e_other if wrong else e)
+        behind = -gap if gap < zero else zero
+        pair = weight * (_log1p(likely) + sigma * behind)
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
         tile[t + _COST] += pair * click
@@ -100,13 +103,15 @@ def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, nor
         t = np.uint64(lane)
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
-        delta = max(delta, norm.zero) if other < limit else norm.zero
+        delta = norm.zero if delta < norm.zero else delta
+        delta = delta if other < limit else norm.zero
         gap = tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         weight = delta / (norm.base + norm.slope * abs(gap))
         pull = weight * click * tile[t + _SKIP] * wrong
         curvature = pull * (1.0 - wrong)
-        pair = weight * (math.log1p(math.exp(-abs(sigma * gap))) + sigma * max(-gap, 0.0))
+        behind = -gap if gap < 0 else 0.0
+        pair = weight * (math.log1p(math.exp(-abs(sigma * gap))) + sigma * behind)
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
         tile[t + _COST] += pair * click
@@ -116,13 +121,9 @@ def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, nor
     return grad, hess, cost
 
 
-@part(**tiles.options, allocates=True)
-def make(room, grad):
-    """Room for the costs of a query."""
-    return Costs(
-        tiles.zeros(room, grad), tiles.zeros(room, grad), tiles.zeros(room, grad),
-        tiles.zeros(room, grad),
-    )  # fmt: skip
+def make(n, real):
+    """Room for the costs of queries of up to `n` documents."""
+    return Costs(*(np.zeros(n + LANES, real) for _ in range(4)))
 
 
 @part(**tiles.options)

@@ -231,7 +231,7 @@ def _value_in_order(order, backwards, q, lists, above):
     return total
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def ends(first, last, indptr, lists, worst_first, low, high):
     """Sums of the worst and the best list of each query.
 
@@ -268,7 +268,7 @@ def _form_of(lists, q, active, n_ranks):
     return _Form(counts, gain, worth, lists.u[ranks], lists.w[ranks])
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def infer(first, last, indptr, lists, target, low, high, out):
     """The distribution of each query, in rows ``indptr[q] .. indptr[q + 1] - 1`` of ``out.p``.
 

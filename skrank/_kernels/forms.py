@@ -39,10 +39,10 @@ class Part:
 
     @cached_property
     def compiled(self):
-        """The compiled form."""
-        from skrank._kernels.cache import compiled
+        """The compiled form, of which kernels take a copy."""
+        from skrank._kernels.linking import linked
 
-        return compiled(self.py_func, **self.targetoptions)
+        return linked(self.py_func, **self.targetoptions)
 
     def __reduce__(self):
         return self.__qualname__
@@ -70,6 +70,13 @@ class Kernel(Part):
         self.plain = np.errstate(all="ignore")(function) if exact else None
         self._rows = 0
 
+    @cached_property
+    def compiled(self):
+        """The compiled form, which is kept."""
+        from skrank._kernels.cache import compiled
+
+        return compiled(self.py_func, **self.targetoptions)
+
     def __call__(self, *arguments):
         return self.compiled(*arguments)
 
@@ -83,18 +90,15 @@ class Kernel(Part):
         return self.plain if few else self.compiled
 
 
-def njit(*, exact=False, **options):
-    """`numba.njit` with a cache, for what Python calls: see `Kernel`."""
-    return lambda function: Kernel(function, options, exact)
+def njit(*, exact=False, allocates=False, **options):
+    """`numba.njit` with a cache, for what Python calls: see `Kernel`.
+
+    Unless it says that it allocates arrays, it counts no references to those that it is given: it
+    compiles and runs faster, and must not return them.
+    """
+    return lambda function: Kernel(function, {"_nrt": allocates} | options, exact)
 
 
 def part(*, allocates=False, plain=None, **options):
-    """The same for what kernels alone call.
-
-    It compiles in half the time, without what would take its arguments from Python. Unless it says
-    that it allocates arrays, it counts no references to those that it is given, and runs faster; it
-    must not return them. With ``inline="always"`` its only caller compiles it as lines of its own:
-    else all that it calls is optimised once more.
-    """
-    options = {"no_cpython_wrapper": True, "_nrt": allocates} | options
-    return lambda function: Part(function, options, plain)
+    """The same for what kernels alone call, which is not kept: see `linking`."""
+    return lambda function: Part(function, {"_nrt": allocates} | options, plain)

@@ -24,7 +24,7 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     return others
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def count(first, last, indptr, codes, counts):
     """Number of documents of each code in each query.
 

@@ -39,17 +39,13 @@ class _Ranks(NamedTuple):
     curve: np.ndarray
 
 
-@part(**tiles.options, allocates=True)
-def _make(longest, form, grad):
-    """Room for queries of up to `longest` documents."""
-    step = tiles.zeros(longest + 2 * FIELD, grad)
-    for distance in range(1, longest):
-        step[FIELD + distance] = form.step[distance - 1]
-    return _Ranks(
-        np.empty(longest), np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-        tiles.cast(form.fall, grad), step, tiles.count_up(FIELD, grad),
-        np.empty(longest, grad.dtype), np.empty(longest, grad.dtype),
-    )  # fmt: skip
+def _room(longest, form, real):
+    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
+    e, worth, pull, curve = (np.empty(longest, real) for _ in range(4))
+    fall, place = form.fall.astype(real), np.arange(FIELD, dtype=real)
+    step = np.zeros(longest + 2 * FIELD, real)
+    step[FIELD + 1 : FIELD + longest] = form.step[: longest - 1]
+    return _Ranks(np.empty(longest), e, worth, fall, step, place, pull, curve)
 
 
 @part(**tiles.fast)
@@ -130,8 +126,8 @@ def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
     score, worth, fall, e, step = held.score, held.worth, held.fall, held.e, held.step
     pull, curve = held.pull, held.curve
     real = e.dtype.type
-    for r in range(min(low + size - 1, truncation)):
-        begin, near = max(r + 1 - low, 0), FIELD + low - r
+    for r in range(tiles.least(low + size - 1, truncation)):
+        begin, near = r + 1 - low if r >= low else 0, FIELD + low - r
         if wide:
             g, h, s = _sweep_wide(
                 tile, step, near, begin, score[low + begin : low + size],
@@ -139,7 +135,7 @@ def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
             )  # fmt: skip
         else:
             g, h, s = _sweep(
-                tile, step, near, begin // LANES * LANES, end, real(max(r - low, -1)),
+                tile, step, near, begin // LANES * LANES, end, real(r - low if r >= low else -1),
                 worth[r], fall[r], e[r], real(score[r]), norm,
             )  # fmt: skip
         pull[r] += g
@@ -161,17 +157,13 @@ def _walk(held, q, start, position, lists, gain, middle):
 
 
 @njit(**tiles.options)
-def lambdas(first, last, indptr, lists, form, pairs, out):
-    """Gradient and curvature of each row.
-
-    Arithmetic on pairs has the precision of ``out.grad``.
-    """
-    held = _make(tiles.longest(first, last, indptr), form, out.grad)
-    tile = tiles.zeros(_FIELDS * FIELD, out.grad)
+def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
+    """The same with room for it."""
+    inverse, weight = lists.inverse, lists.weight
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        if lists.inverse[q] == 0 or lists.weight[q] == 0:
+        if inverse[q] == 0 or weight[q] == 0:
             tiles.clear(out, q, start, stop)
             continue
         best, worst = tiles.score_range(lists.scores, start, stop)
@@ -184,7 +176,7 @@ def lambdas(first, last, indptr, lists, form, pairs, out):
         norm = tiles.norm_of(pairs, best, worst, out.grad)
         total = 0.0
         for low in range(0, n, CAPACITY):
-            size = min(CAPACITY, n - low)
+            size = tiles.least(CAPACITY, n - low)
             end = tiles.padded(size, LANES)
             _load(tile, low, size, end, held, form)
             total = _meet(
@@ -192,6 +184,15 @@ def lambdas(first, last, indptr, lists, form, pairs, out):
             )
             tiles.collect(tile, GRAD, low, size, held.pull)
             tiles.collect(tile, HESS, low, size, held.curve)
-        tiles.write(
-            out, q, start, position, held.pull, held.curve, total, lists.weight[q], pairs
-        )  # fmt: skip
+        tiles.write(out, q, start, n, position, held.pull, held.curve, total, weight[q], pairs)
+
+
+def lambdas(first, last, indptr, lists, form, pairs, out):
+    """Gradient and curvature of each row.
+
+    Arithmetic on pairs has the precision of ``out.grad``.
+    """
+    real = out.grad.dtype
+    held = _room(tiles.longest_of(first, last, indptr), form, real)
+    tile = np.zeros(_FIELDS * FIELD, real)
+    _lambdas(first, last, indptr, lists, form, pairs, held, tile, out)

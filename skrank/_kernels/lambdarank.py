@@ -23,20 +23,17 @@ def normalise(first, last, indptr, out):
 
 
 @njit(**tiles.options)
-def neighbours(first, last, indptr, lists, lead, pairs, out):
-    """LambdaRank gradient and curvature of each row, from pairs of neighbours in the order."""
+def _neighbours(first, last, indptr, lists, lead, pairs, pull, curve, place, out):
+    """The same with room for it; `place` counts from 0."""
     order, scores = lists.order, lists.scores
-    longest = tiles.longest(first, last, indptr)
-    pull, curve = np.zeros(longest), np.zeros(longest)
-    place = np.arange(longest)
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
-        pull[:n] = 0
-        curve[:n] = 0
+        for i in range(n):
+            pull[i], curve[i] = 0, 0
         total = 0.0
         mine = scores[start : start + n]
-        normed = pairs.score_norm and np.any(mine != mine[0])
-        base, slope = 0.01 if normed else 1.0, 1.0 if normed else 0.0
+        best, worst = tiles.score_range(scores, start, start + n)
+        norm = tiles.norm_of(pairs, best, worst, pull)
         for r in range(n - 1):
             delta = lead[start + r]
             if delta == 0:
@@ -45,10 +42,17 @@ def neighbours(first, last, indptr, lists, lead, pairs, out):
             better, worse = (lower, upper) if delta > 0 else (upper, lower)
             ahead = tiles.gap(mine[better], mine[worse])
             wrong = tiles.wrong(pairs.sigma, ahead)
-            force = abs(delta) * wrong / (base + slope * abs(ahead))
+            force = abs(delta) * wrong / (norm.base + norm.slope * abs(ahead))
             pull[better] -= force
             pull[worse] += force
             curve[better] += force * (1.0 - wrong)
             curve[worse] += force * (1.0 - wrong)
             total += force
-        tiles.write(out, q, start, place[:n], pull, curve, total, lists.weight[q], pairs)
+        tiles.write(out, q, start, n, place, pull, curve, total, lists.weight[q], pairs)
+
+
+def neighbours(first, last, indptr, lists, lead, pairs, out):
+    """LambdaRank gradient and curvature of each row, from pairs of neighbours in the order."""
+    longest = tiles.longest_of(first, last, indptr)
+    room = np.empty(longest), np.empty(longest), np.arange(longest)
+    _neighbours(first, last, indptr, lists, lead, pairs, *room, out)

@@ -17,7 +17,7 @@ import numpy as np
 
 from skrank._kernels.forms import njit
 from skrank._kernels.ranking import GOLDEN, mix
-from skrank._kernels.tiles import longest, options
+from skrank._kernels.tiles import longest_of, options
 
 
 @njit(**options)
@@ -43,16 +43,11 @@ def squared_error(
 
 
 @njit(**options)
-def softmax(
-    first, last, indptr, codes, scores, gain, weight, noisy, seed, before, grad, hess, losses
+def _softmax(
+    first, last, indptr, codes, scores, gain, weight, noisy, seed, before, worth, chance, grad,
+    hess, losses,
 ):  # fmt: skip
-    """Gradient and curvature of rows, loss of queries; all 0 in a query without a gain.
-
-    `noisy` adds to each gain a number in [0, 1) that depends on `seed` and the row only; `before`
-    rows stand before the first one of these.
-    """
-    room = longest(first, last, indptr)
-    worth, chance = np.empty(room), np.empty(room)
+    """The same with room for the gains and chances of a query."""
     origin = mix(np.uint64(seed))
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
@@ -60,11 +55,12 @@ def softmax(
         for i in range(n):
             worth[i] = gain[codes[start + i]]
             gains += worth[i]
-            highest = max(highest, scores[start + i])
+            score = scores[start + i]
+            highest = score if score > highest else highest
         losses[q] = 0.0
         if gains == 0 or weight[q] == 0:
-            grad[start : start + n] = 0
-            hess[start : start + n] = 0
+            for row in range(start, start + n):
+                grad[row], hess[row] = 0, 0
             continue
         mass = 0.0
         for i in range(n):
@@ -81,3 +77,18 @@ def softmax(
             losses[q] += weight[q] * share * (level - scores[start + i])
             grad[start + i] = weight[q] * (one - share)
             hess[start + i] = weight[q] * one * (1.0 - one)
+
+
+def softmax(
+    first, last, indptr, codes, scores, gain, weight, noisy, seed, before, grad, hess, losses
+):  # fmt: skip
+    """Gradient and curvature of rows, loss of queries; all 0 in a query without a gain.
+
+    `noisy` adds to each gain a number in [0, 1) that depends on `seed` and the row only; `before`
+    rows stand before the first one of these.
+    """
+    worth, chance = np.empty((2, longest_of(first, last, indptr)))
+    _softmax(
+        first, last, indptr, codes, scores, gain, weight, noisy, seed, before, worth, chance,
+        grad, hess, losses,
+    )  # fmt: skip

@@ -33,7 +33,7 @@ def some_relevant(first, last, indptr, proba, worthless, mass):
         mass[q] = 1.0 - none
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def linear(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
 
@@ -102,7 +102,7 @@ def _scale(reach, low, high, factor):
         reach[i] *= factor
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def cascade_product(first, last, indptr, lists, form, product):
     """Mean of the product of the cascade values of two lists of the same documents.
 
@@ -152,7 +152,7 @@ def cascade_product(first, last, indptr, lists, form, product):
         product[q] = total
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
     """Average precision at `depth`, over all relevant documents or over at most `depth` of them.
 
@@ -186,7 +186,7 @@ def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
             out.second[q] += vv[c] * by * by
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def graded_precision(first, last, indptr, lists, at_least, share, depth, moments):
     """Joint moments of the sum N of graded average precision and of its divisor D.
 

@@ -89,7 +89,7 @@ def _stretch(first, last, places, logs, out):
         out[j] = np.exp(logs[known] if known >= 0 else above / below)
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def join(n, m, other, shown, passes, powers, out):
     """Fill out[: shown + 1] for n documents of known `passes` and m more of one 1 - rho."""
     powers[0] = 1.0

@@ -37,7 +37,7 @@ def _capped(earlier, inside, cap, divisor):
     return total / ((inside + 1.0) * divisor)
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def values(first, last, indptr, lists, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
     ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved

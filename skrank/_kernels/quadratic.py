@@ -47,7 +47,7 @@ def _block(
     return (sum_u * gains + sum_w * with_earlier) / size + sum_steps * inside / pairs
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def values(first, last, indptr, lists, kept, form, inverse, out):
     """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
 
@@ -133,7 +133,7 @@ def ideals(first, last, indptr, counts, best_first, gain, before, out):
         out[q] = total
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def deltas(ranked, form, out):
     """Change of the sum when ranks a < b of the first list are swapped: out[a, b]."""
     gain, classes, kernel = form.gain, form.classes, form.kernel
@@ -160,7 +160,7 @@ def deltas(ranked, form, out):
             out[a, b] = upper - lower
 
 
-@njit(**options)
+@njit(**options, allocates=True)
 def adjacent_deltas(first, last, indptr, lists, form, truncation, lead):
     """Worth of putting the better document first, for neighbours in the order: see `lambdarank`."""
     classes, order, inverse = lists.codes, lists.order, lists.inverse

@@ -5,6 +5,8 @@ plain labels, and for `wide` it is for scores whose exponentials fit: numba comp
 each by itself, without what the others do.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels import buckets, debiased, tiles
@@ -13,8 +15,21 @@ from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 
+class _Powers(NamedTuple):
+    """Room for powers of two, one for each document of a query; both are the same memory."""
+
+    value: np.ndarray
+    bits: np.ndarray
+
+
+def _powers(longest):
+    """Room for queries of up to `longest` documents."""
+    value = np.zeros(longest, np.float32)
+    return _Powers(value, value.view(np.int32))
+
+
 @part(**tiles.fast)
-def _exponentials(n, score, rate, bits, e):
+def _exponentials(n, score, rate, bits, powers, e):
     """2^(rate score) of n scores in single precision, in SIMD.
 
     2^x = 2^whole 2^part: the first by its bits, the second by a
@@ -33,23 +48,23 @@ def _exponentials(n, score, rate, bits, e):
         y = y * part + np.float32(6.93147181e-1)
         e[i] = y * part + np.float32(1.0)
     for i in range(np.uint64(n)):
-        e[i] *= np.int32(bits[i]).view(np.float32)
+        e[i] *= powers[i]
 
 
 @part(**tiles.fast)
-def _sweep(tile, blocks, limit, i, ranks, belows, aboves, es, scores, norm):
-    """All pairs of the better document in slot i with the worse documents of a tile.
+def _sweep(tile, blocks, limit, rank, below, above, e, score, norm):
+    """All pairs of one better document with the worse documents of a tile.
 
     Returns the sums of lambda and curvature of the better one; adds those of the others to the
     tile.
     """
-    rank, below, above, e, score = ranks[i], belows[i], aboves[i], es[i], scores[i]
     grad, hess = norm.zero, norm.zero
     for lane in range(np.uint64(blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
-        delta = max(delta, norm.zero) if other < limit else norm.zero
+        delta = norm.zero if delta < norm.zero else delta
+        delta = delta if other < limit else norm.zero
         distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
         e_other = tile[t + EXP]
         shared = norm.one / ((e + e_other) * distance)
@@ -73,7 +88,8 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
         t = np.uint64(lane)
         other = tile[t + RANK]
         delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
-        delta = max(delta, norm.zero) if other < limit else norm.zero
+        delta = norm.zero if delta < norm.zero else delta
+        delta = delta if other < limit else norm.zero
         gap = tiles.gap(score, scores[lane])
         wrong = tiles.wrong(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
@@ -86,12 +102,12 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
 
 
 @part(**tiles.options, forceinline=True)
-def _load(tile, low, size, blocks, e, held, nowhere, clicks, costs):
+def _load(tile, low, size, blocks, slots, nowhere, clicks, costs):
     """Fill a tile with the documents from slot `low` on."""
     end = blocks * LANES
-    tiles.load(tile, EXP, e, low, size, end, 1.0)
-    tiles.load(tile, SCORE, held.near, low, size, end, 0.0)
-    tiles.load(tile, RANK, held.rank, low, size, end, float(nowhere))
+    tiles.load(tile, EXP, slots.e, low, size, end, 1.0)
+    tiles.load(tile, SCORE, slots.near, low, size, end, 0.0)
+    tiles.load(tile, RANK, slots.rank, low, size, end, nowhere)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
     if clicks is not None:
@@ -100,17 +116,17 @@ def _load(tile, low, size, blocks, e, held, nowhere, clicks, costs):
 
 @part(**tiles.options, forceinline=True)
 def _meet(
-    tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide, sigma, norm,
-    pull, curve, clicks, costs, total,
+    tile, low, size, inside, limit, no_limit, high, end, slots, wide, sigma, norm, clicks, costs,
+    total,
 ):  # fmt: skip
     """All pairs of the documents in slots high .. end - 1 with those of a tile; adds to `total`."""
     # arrays by themselves: a tuple of them would cost a count of references for each document
-    rank, score, near, real = held.rank, held.score, held.near, held.rank.dtype.type
-    belows, aboves = ends.below, ends.above
+    rank, score, near, e, real = slots.rank, slots.score, slots.near, slots.e, slots.e.dtype.type
+    belows, aboves, pull, curve = slots.below, slots.above, slots.pull, slots.curve
     if clicks is not None:
         click, clicked = costs.click, costs.clicked
     blocks, reach = (size + LANES - 1) // LANES, (inside + LANES - 1) // LANES
-    for i in range(high, end):
+    for i in range(np.uint64(high), np.uint64(end)):
         top = rank[i] < limit
         if not top and inside == 0:
             break
@@ -122,7 +138,7 @@ def _meet(
                     sigma, norm,
                 )  # fmt: skip
             else:
-                g, h = _sweep(tile, met, to, i, rank, belows, aboves, e, near, norm)
+                g, h = _sweep(tile, met, to, rank[i], belows[i], aboves[i], e[i], near[i], norm)
         else:
             if wide is not None:
                 g, h, cost = debiased.sweep_wide(
@@ -142,51 +158,43 @@ def _meet(
 
 
 @part(**tiles.options, forceinline=True)
-def _pull(
-    tile, held, ends, e, form, inverse, truncation, wide, sigma, norm, pull, curve, clicks, costs
-):
+def _pull(tile, begin, slots, kernel, inverse, truncation, wide, sigma, norm, clicks, costs):
     """All pairs of a query. Returns the sum of their pulls."""
-    begin, rank, kernel = held.begin, held.rank, form.kernel
-    n_classes, real = len(kernel), rank.dtype.type
-    limit, no_limit = real(min(truncation, begin[n_classes])), real(begin[n_classes])
+    rank, n_classes, real = slots.rank, len(kernel), slots.rank.dtype.type
+    n = begin[n_classes]
+    limit, no_limit = real(tiles.least(truncation, n)), real(n)
     total = 0.0
     for worse in range(n_classes - 1):
         for low in range(begin[worse], begin[worse + 1], CAPACITY):
-            size = min(CAPACITY, begin[worse + 1] - low)
+            size = tiles.least(CAPACITY, begin[worse + 1] - low)
             blocks = (size + LANES - 1) // LANES
             inside = buckets.within(rank, low, size, limit)
-            _load(tile, low, size, blocks, e, held, no_limit, clicks, costs)
+            _load(tile, low, size, blocks, slots, no_limit, clicks, costs)
             for better in range(worse + 1, n_classes):
                 high, end = begin[better], begin[better + 1]
                 if high == end or (inside == 0 and rank[high] >= limit):
                     continue
-                buckets.swap(held, kernel, better, worse, inverse, tile, low, blocks, ends)
+                buckets.swap(slots, kernel, better, worse, inverse, tile, low, blocks, high, end)
                 total = _meet(
-                    tile, low, size, inside, limit, no_limit, high, end, held, ends, e, wide,
-                    sigma, norm, pull, curve, clicks, costs, total,
+                    tile, low, size, inside, limit, no_limit, high, end, slots, wide, sigma, norm,
+                    clicks, costs, total,
                 )  # fmt: skip
-            tiles.collect(tile, GRAD, low, size, pull)
-            tiles.collect(tile, HESS, low, size, curve)
+            tiles.collect(tile, GRAD, low, size, slots.pull)
+            tiles.collect(tile, HESS, low, size, slots.curve)
             if clicks is not None:
                 debiased.collect(tile, low, size, costs)
     return total
 
 
 @njit(**tiles.options)
-def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, out):
+def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, room, powers, costs, out):
     """Gradients of the queries whose exponentials fit, or where `wide` is True of the others.
 
     Returns how many queries are left.
     """
-    longest, grad = tiles.longest(first, last, indptr), out.grad
-    inverse, weight, scores = lists.inverse, lists.weight, lists.scores
-    held = buckets.make(longest, indptr, lists, form, grad)
-    ends = buckets.make_ends(longest, grad)
-    room = len(held.score)
-    tile, e = tiles.zeros(debiased.FIELDS * tiles.FIELD, grad), tiles.zeros(room, grad)
-    pull, curve = tiles.zeros(room, grad), tiles.zeros(room, grad)
-    bits = tiles.zeros(room, lists.order)
-    costs = None if clicks is None else debiased.make(room, grad)
+    inverse, weight, scores, offset = lists.inverse, lists.weight, lists.scores, form.offset
+    held, slots, tile = room
+    pull, curve = slots.pull, slots.curve
     left = 0
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -200,25 +208,26 @@ def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, out):
         if (pairs.sigma * (best - worst) > pairs.widest) == (wide is None):
             left += 1
             continue
-        buckets.sort_into(held, q, start, stop, lists, form, 0.5 * best + 0.5 * worst)
-        position = held.position[:n]
+        middle = 0.5 * best + 0.5 * worst
+        buckets.sort_into(held, slots, start, stop, lists, form, offset[q], middle)
         if clicks is not None:
-            debiased.gather(clicks, start, position, costs)
+            debiased.gather(clicks, start, held.position[:n], costs)
         if wide is None:
-            if clicks is None and grad.itemsize == 4:
-                _exponentials(n, held.near, np.float32(pairs.sigma / np.log(2.0)), bits, e)
+            if powers is not None:
+                rate = np.float32(pairs.sigma / np.log(2.0))
+                _exponentials(n, slots.near, rate, powers.bits, powers.value, slots.e)
             else:
-                tiles.exponentials(n, held.score, pairs.sigma, e)
-        pull[:n] = 0
-        curve[:n] = 0
-        norm = tiles.norm_of(pairs, best, worst, grad)
+                tiles.exponentials(n, slots.score, pairs.sigma, slots.e)
+        for i in range(np.uint64(n)):
+            pull[i], curve[i] = 0, 0
+        norm = tiles.norm_of(pairs, best, worst, out.grad)
         total = _pull(
-            tile, held, ends, e, form, inverse[q], pairs.truncation, wide, pairs.sigma, norm,
-            pull, curve, clicks, costs,
+            tile, held.begin, slots, form.kernel, inverse[q], pairs.truncation, wide, pairs.sigma,
+            norm, clicks, costs,
         )  # fmt: skip
-        tiles.write(out, q, start, position, pull, curve, total, weight[q], pairs)
+        tiles.write(out, q, start, n, held.position, pull, curve, total, weight[q], pairs)
         if clicks is not None:
-            debiased.scatter(costs, weight[q], start, position, clicks)
+            debiased.scatter(costs, weight[q], start, held.position[:n], clicks)
     return left
 
 
@@ -227,8 +236,13 @@ def debiased_lambdas(first, last, indptr, lists, form, pairs, clicks, out):
 
     What wide ranges of scores need, which are rare, is compiled where there are some.
     """
-    if _lambdas(first, last, indptr, lists, form, pairs, None, clicks, out):
-        _lambdas(first, last, indptr, lists, form, pairs, True, clicks, out)
+    longest, real = tiles.longest_of(first, last, indptr), out.grad.dtype
+    room = *buckets.make(longest, form, real), np.zeros(debiased.FIELDS * tiles.FIELD, real)
+    powers = _powers(longest) if clicks is None and real == np.float32 else None
+    costs = None if clicks is None else debiased.make(longest, real)
+    some = first, last, indptr, lists, form, pairs
+    if _lambdas(*some, None, clicks, room, powers, costs, out):
+        _lambdas(*some, True, clicks, room, None, costs, out)
 
 
 def lambdas(first, last, indptr, lists, form, pairs, out):

@@ -123,7 +123,7 @@ def _keep(start, stop, scores, keys, order):
     return True
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def rank(first, last, indptr, scores, warm, long, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`. Scores are no NaN.
 
@@ -183,7 +183,7 @@ def _candidates(scores, bound, near, items):
     return found
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
     """Codes of the first `depth` ranks and of all documents tied with the last of them.
 
@@ -317,7 +317,7 @@ def _sort_block(ranked, low, high, place, code_at, count):
             row += 1
 
 
-@njit(**options, exact=True)
+@njit(**options, allocates=True, exact=True)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)

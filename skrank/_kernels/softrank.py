@@ -46,13 +46,14 @@ def _theta(scores, best, middle, sigma, relative):
     if relative:
         # in units of a power of two, so that squares fit and nothing is rounded by it
         _, power = math.frexp(best - middle)
-        unit = math.ldexp(1.0, min(power, 1000))
+        unit = math.ldexp(1.0, tiles.least(power, 1000))
         total, squares = 0.0, 0.0
         for score in scores:
             total += (score - middle) / unit
             squares += ((score - middle) / unit) ** 2
         variance = squares / len(scores) - (total / len(scores)) ** 2
-        sigma *= max(math.sqrt(max(variance, 0.0)) * unit, _LEAST_SPREAD)
+        spread = math.sqrt(variance) * unit if variance > 0 else 0.0
+        sigma *= spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
     return math.sqrt(2.0) * sigma
 
 
@@ -75,7 +76,9 @@ def load(soft, start, stop, unit, documents):
         slot = low if relevant else high
         low += relevant
         high -= not relevant
-        score[slot] = min(max((scores[place] - middle) * scale, -FARTHEST), FARTHEST)
+        distance = (scores[place] - middle) * scale
+        distance = FARTHEST if distance > FARTHEST else distance
+        score[slot] = -FARTHEST if distance < -FARTHEST else distance
         gain[slot] = worth
         position[slot] = place
     return low, theta
@@ -119,14 +122,8 @@ def _appraise(documents, relevant, shift):
 
 
 @njit(**tiles.options)
-def values(first, last, indptr, soft, shift, out):
-    """Soft value of each query; `shift` is that of the discount 1 / log2(shift + x), None for AP.
-
-    Arithmetic on pairs has the precision of `out`, their sums are double.
-    """
-    longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, soft.inverse, out)
-    room = softrank_pairs.make_room(longest, shift, out)
+def _values(first, last, indptr, soft, shift, documents, room, out):
+    """The same with room for it."""
     for q in range(first, last):
         out[q] = 0.0
         if soft.inverse[q] != 0:
@@ -136,16 +133,19 @@ def values(first, last, indptr, soft, shift, out):
             out[q] = soft.inverse[q] * _appraise(documents, relevant, shift)
 
 
-@njit(**tiles.options)
-def gradients(first, last, indptr, soft, shift, out):
-    """Gradient and curvature of 1 - value, times the weight of the query; and the value.
+def values(first, last, indptr, soft, shift, out):
+    """Soft value of each query; `shift` is that of the discount 1 / log2(shift + x), None for AP.
 
-    Arithmetic on pairs has the precision of ``out.grad``, their sums are double.
+    Arithmetic on pairs has the precision of `out`, their sums are double.
     """
+    room = _room(first, last, indptr, shift, out.dtype)
+    _values(first, last, indptr, soft, shift, *room, out)
+
+
+@njit(**tiles.options)
+def _gradients(first, last, indptr, soft, shift, documents, room, out):
+    """The same with room for it."""
     grad, hess = out.grad, out.hess
-    longest = tiles.longest(first, last, indptr)
-    documents = softrank_pairs.make(longest, soft.inverse, grad)
-    room = softrank_pairs.make_room(longest, shift, grad)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         scale = soft.inverse[q] * soft.weight[q] * PEAK
@@ -158,15 +158,31 @@ def gradients(first, last, indptr, soft, shift, out):
         softrank_pairs.pull(documents, stop - start, relevant, shift, room)
         along, across = -scale / theta, 0.5 * scale / (theta * theta * UNIT)
         position, slope, curve = documents.position, documents.slope, documents.curve
-        pulls, bends = grad[start:stop], hess[start:stop]
         for i in range(stop - start):
-            pulls[position[i]] = along * slope[i]
-            bends[position[i]] = across * curve[i]
+            row = start + position[i]
+            grad[row] = along * slope[i]
+            hess[row] = across * curve[i]
+
+
+def gradients(first, last, indptr, soft, shift, out):
+    """Gradient and curvature of 1 - value, times the weight of the query; and the value.
+
+    Arithmetic on pairs has the precision of ``out.grad``, their sums are double.
+    """
+    room = _room(first, last, indptr, shift, out.grad.dtype)
+    _gradients(first, last, indptr, soft, shift, *room, out)
+
+
+def _room(first, last, indptr, shift, real):
+    """Room for the documents and pairs of any of some queries."""
+    longest = tiles.longest_of(first, last, indptr)
+    return softrank_pairs.make(longest, real), softrank_pairs.make_room(longest, shift, real)
 
 
 @part(**tiles.options)
 def clear(out, q, start, stop):
     """Nothing: a query without weight or anything to learn."""
+    grad, hess = out.grad, out.hess
     out.values[q] = 0.0
-    out.grad[start:stop] = 0
-    out.hess[start:stop] = 0
+    for row in range(start, stop):
+        grad[row], hess[row] = 0, 0

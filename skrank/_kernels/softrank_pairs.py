@@ -16,7 +16,7 @@ import numpy as np
 from skrank._kernels import tiles
 from skrank._kernels.forms import part
 from skrank._kernels.normal import PEAK, UNIT, normal, reach
-from skrank._kernels.tiles import CAPACITY, FIELD
+from skrank._kernels.tiles import CAPACITY, FIELD, least
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
 FARTHEST = 1e18  # of scores, either side: squares of differences fit single precision
@@ -52,27 +52,20 @@ class Room(NamedTuple):
     odds: np.ndarray  # 1 - 2 pi_ij, for discounted gain
 
 
-@part(**tiles.options, allocates=True)
-def make(longest, doubles, like):
-    """Room for queries of up to `longest` documents; pairs have the precision of `like`."""
-    real, room = like.dtype, longest + LANES  # what is written past the end needs room
-    return Documents(
-        np.empty(room, real), np.empty(room, real), np.empty(room, np.int64),
-        tiles.zeros(room, doubles), tiles.zeros(room, doubles), np.empty(room, real),
-        np.empty(room, real), np.empty(room, real), tiles.zeros(room, doubles),
-        tiles.zeros(room, doubles),
-    )  # fmt: skip
+def make(longest, real):
+    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
+    room = longest + LANES  # what is written past the end needs room
+    score, gain, b, p, q = (np.empty(room, real) for _ in range(5))
+    above, more, slope, curve = (np.zeros(room) for _ in range(4))
+    return Documents(score, gain, np.empty(room, np.int64), above, more, b, p, q, slope, curve)
 
 
-@part(**tiles.options, allocates=True)
-def make_room(longest, shift, like):
+def make_room(longest, shift, real):
     """Room for the pairs of queries of up to `longest` documents."""
-    real = like.dtype
     size = min(_KEPT, (longest + 2 * LANES) ** 2)
-    return Room(
-        tiles.zeros(_FIELDS * FIELD, like), np.empty(size, real), np.empty(size, real),
-        np.empty(0 if shift is None else size, real),
-    )  # fmt: skip
+    near, bent = np.empty(size, real), np.empty(size, real)
+    odds = np.empty(0 if shift is None else size, real)
+    return Room(np.zeros(_FIELDS * FIELD, real), near, bent, odds)
 
 
 @part(**tiles.options)
@@ -85,7 +78,7 @@ def _stride(n, relevant, room):
 @part(**tiles.options)
 def _own_block(i, low):
     """First lane of a tile that relevant document i meets."""
-    return max(i - low, 0) // LANES * LANES
+    return (i - low) // LANES * LANES if i > low else 0
 
 
 @part(**tiles.fast, forceinline=True)
@@ -108,7 +101,8 @@ def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
         x = tile[lane + _SCORE] - score
-        tail, density, root = normal(min(abs(x), far))
+        y = abs(x)
+        tail, density, root = normal(y if y < far else far)
         near[at + lane] = density
         bent[at + lane] = density * root
         pi = one - tail if x > zero else tail
@@ -121,9 +115,10 @@ def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
             other = tail if x > zero else one - tail
             tile[lane + _ABOVE] += other
             if shift is None:
-                least = min(gain, tile[lane + _GAIN])
-                more += pi * least
-                tile[lane + _MORE] += other * least
+                shared = tile[lane + _GAIN]
+                shared = gain if gain < shared else shared
+                more += pi * shared
+                tile[lane + _MORE] += other * shared
             else:
                 tile[lane + _MORE] += spread
     return above, more
@@ -161,7 +156,7 @@ def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
     score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
     real = score.dtype.type
     zero, one, far = real(0), real(1), reach(score)
-    for i in range(min(low + end, relevant)):
+    for i in range(least(low + end, relevant)):
         begin = _own_block(i, low)
         if i == low + begin:  # all further up have met this block
             _collect(room.tile, _ABOVE, begin, i, above)
@@ -192,15 +187,15 @@ def expect(documents, n, relevant, shift, room):
     stride = _stride(n, relevant, room)
     at = np.uint64(0)
     for low in range(0, relevant, CAPACITY):
-        size = min(CAPACITY, relevant - low)
+        size = least(CAPACITY, relevant - low)
         end = _load(room.tile, low, size, documents, (_ABOVE, _MORE))
         tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0.0)
         _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride)
-        at += np.uint64(min(stride, end))
+        at += np.uint64(least(stride, end))
     for low in range(relevant, n, CAPACITY):
-        end = _load(room.tile, low, min(CAPACITY, n - low), documents, (_ABOVE, _MORE))
+        end = _load(room.tile, low, least(CAPACITY, n - low), documents, (_ABOVE, _MORE))
         _expect_of_others(room, _ZERO, end, documents, _ZERO, relevant, shift, at, stride)
-        at += np.uint64(min(stride, end))
+        at += np.uint64(least(stride, end))
 
 
 @part(**tiles.fast, forceinline=True)
@@ -219,7 +214,9 @@ def _pull_at(room, begin, end, score, gain, b, p, q, shift, at, zero, bow):
         if gain is not None:
             c += tile[lane + _P]
             if shift is None:
-                c += min(gain, tile[lane + _GAIN]) * (tile[lane + _B] - b)
+                shared = tile[lane + _GAIN]
+                shared = gain if gain < shared else shared
+                c += shared * (tile[lane + _B] - b)
             else:
                 both += tile[lane + _Q]
         if shift is not None:
@@ -276,7 +273,7 @@ def pull(documents, n, relevant, shift, room):
     stride = _stride(n, relevant, room)
     at = np.uint64(0)
     for low in range(0, relevant, CAPACITY):
-        size = min(CAPACITY, relevant - low)
+        size = least(CAPACITY, relevant - low)
         end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
         tiles.load(room.tile, _P, documents.p, low, size, end, 0.0)
         if shift is None:
@@ -284,7 +281,7 @@ def pull(documents, n, relevant, shift, room):
             tiles.load(room.tile, _B, documents.b, low, size, end, 0.0)
         else:
             tiles.load(room.tile, _Q, documents.q, low, size, end, 0.0)
-        rows = min(low + end, relevant)
+        rows = least(low + end, relevant)
         if stride > 0:
             _pull_at_relevant(room, low, end, documents, _ZERO, rows, shift, at, stride)
         else:
@@ -295,9 +292,9 @@ def pull(documents, n, relevant, shift, room):
                 if shift is not None:
                     _forget_itself(room, i, low, at)
                 _pull_at_relevant(room, low, end, documents, i, i + 1, shift, at, _ZERO)
-        at += np.uint64(min(stride, end))
+        at += np.uint64(least(stride, end))
     for low in range(relevant, n, CAPACITY):
-        size = min(CAPACITY, n - low)
+        size = least(CAPACITY, n - low)
         end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
         if stride > 0:
             _pull_at_others(room, end, documents, _ZERO, relevant, shift, at, stride)
@@ -307,4 +304,4 @@ def pull(documents, n, relevant, shift, room):
                 _pull_at_others(room, end, documents, i, i + 1, shift, at, _ZERO)
         tiles.collect(room.tile, _SLOPE, low, size, slope)
         tiles.collect(room.tile, _CURVE, low, size, curve)
-        at += np.uint64(min(stride, end))
+        at += np.uint64(least(stride, end))

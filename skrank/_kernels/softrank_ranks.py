@@ -9,6 +9,7 @@ query and O(n) memory. The two shares in C_ij are never at hand together: the cu
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,27 @@ from skrank._kernels.forms import njit, part
 from skrank._kernels.normal import PEAK
 from skrank._kernels.softrank import clear, load
 from skrank._kernels.softrank_pairs import make
+
+
+class _Room(NamedTuple):
+    """Room for one document of a query and all others."""
+
+    odds: np.ndarray
+    others: np.ndarray
+    ranks: np.ndarray
+    back: np.ndarray  # probabilities and steps from the last rank on
+    without: np.ndarray
+    slopes: np.ndarray
+    pull: np.ndarray
+    curve: np.ndarray
+
+
+def _room(longest):
+    """Room for queries of up to `longest` documents, and for the pairs of one of them."""
+    odds, ranks, without, slopes, pull, curve = np.empty((6, longest))
+    others, back = np.empty(longest, np.int64), np.empty((2, longest))
+    pairs = _Room(odds, others, ranks, back, without, slopes, pull, curve)
+    return make(longest, np.dtype(np.float64)), pairs
 
 
 @part(**tiles.options)
@@ -74,22 +96,21 @@ def _undo(ranks, steps, odds, without, slopes):
             slopes[t] += steps[r] * without[t]
 
 
-@part(**tiles.options, allocates=True)
-def _slopes(ranks, steps, odds, low, without, slopes):
+@part(**tiles.options)
+def _slopes(ranks, steps, odds, low, back, without, slopes):
     """Slope of the expected discount of a document along the chance of each other to be above."""
     n = len(odds)
+    for r in range(n):
+        back[0, r], back[1, r] = ranks[n - r], steps[n - 1 - r]
     _undo(ranks[:n], steps, odds[:low], without[:low], slopes[:low])
-    backward, back = ranks[:0:-1].copy(), steps[::-1].copy()
-    _undo(backward, back, odds[low:], without[low:], slopes[low:])
+    _undo(back[0, :n], back[1, :n], odds[low:], without[low:], slopes[low:])
 
 
 @njit(**tiles.options)
-def values(first, last, indptr, soft, discount, out):
-    """Soft value of each query; `discount` by rank."""
-    longest = tiles.longest(first, last, indptr)
-    documents = make(longest, soft.inverse, discount)
+def _values(first, last, indptr, soft, discount, documents, room, out):
+    """The same with room for it."""
     score, gain = documents.score, documents.gain
-    odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
+    odds, ranks, others = room.odds, room.ranks, room.others
     for q in range(first, last):
         n = indptr[q + 1] - indptr[q]
         worth = 0.0
@@ -102,17 +123,19 @@ def values(first, last, indptr, soft, discount, out):
         out[q] = soft.inverse[q] * worth
 
 
+def values(first, last, indptr, soft, discount, out):
+    """Soft value of each query; `discount` by rank."""
+    room = _room(tiles.longest_of(first, last, indptr))
+    _values(first, last, indptr, soft, discount, *room, out)
+
+
 @njit(**tiles.options)
-def gradients(first, last, indptr, soft, discount, out):
-    """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
+def _gradients(first, last, indptr, soft, discount, steps, documents, room, out):
+    """The same with room for it, and with the steps between discounts."""
     grad, hess = out.grad, out.hess
-    longest = tiles.longest(first, last, indptr)
-    documents = make(longest, soft.inverse, discount)
     score, gain, position = documents.score, documents.gain, documents.position
-    odds, ranks, others = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
-    without, slopes = np.empty(longest), np.empty(longest)
-    pull, curve = np.empty(longest), np.empty(longest)
-    steps = discount[1:] - discount[:-1]
+    odds, ranks, others, slopes = room.odds, room.ranks, room.others, room.slopes
+    pull, curve = room.pull, room.curve
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -128,12 +151,18 @@ def gradients(first, last, indptr, soft, discount, out):
             low = _odds(score[:n], j, odds, others)
             _distribute(odds[: n - 1], low, ranks[:n])
             worth += gain[j] * _mean(ranks[:n], discount)
-            _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, without, slopes)
+            _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, room.back, room.without, slopes)
             _pull(score, gain[j], j, others[: n - 1], slopes, pull, curve)
         out.values[q] = soft.inverse[q] * worth
         for i in range(n):
             grad[start + position[i]] = -scale / theta * pull[i]
             hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
+
+
+def gradients(first, last, indptr, soft, discount, out):
+    """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
+    room = _room(tiles.longest_of(first, last, indptr))
+    _gradients(first, last, indptr, soft, discount, discount[1:] - discount[:-1], *room, out)
 
 
 @part(**tiles.options)

@@ -45,31 +45,15 @@ def longest(first, last, indptr):
     return most
 
 
-@part(**options, allocates=True)
-def zeros(n, like):
-    """Zeros of the type of the numbers in `like`; numpy's take long to compile."""
-    out = np.empty(n, like.dtype)
-    for i in range(n):
-        out[i] = 0
-    return out
+def longest_of(first, last, indptr):
+    """The same in Python, for those who make room for it."""
+    return int((indptr[first + 1 : last + 1] - indptr[first:last]).max())
 
 
-@part(**options, allocates=True)
-def cast(values, like):
-    """Numbers as those in `like` are; numpy's `astype` takes long to compile, too."""
-    out = np.empty(len(values), like.dtype)
-    for i in range(len(values)):
-        out[i] = values[i]
-    return out
-
-
-@part(**options, allocates=True)
-def count_up(n, like):
-    """0, 1, 2, ... of the type of the numbers in `like`."""
-    out = np.empty(n, like.dtype)
-    for i in range(n):
-        out[i] = i
-    return out
+@part(**options)
+def least(one, other):
+    """The lesser number; numba's own `min` takes long to compile."""
+    return one if one < other else other
 
 
 @part(**options)
@@ -83,7 +67,9 @@ def score_range(scores, start, stop):
     """Highest and lowest score of a query, whose order may be of noisy scores."""
     best, worst = scores[start], scores[start]
     for row in range(np.uint64(start), np.uint64(stop)):
-        best, worst = max(best, scores[row]), min(worst, scores[row])
+        score = scores[row]
+        best = score if score > best else best
+        worst = score if score < worst else worst
     return best, worst
 
 
@@ -107,7 +93,9 @@ def exponentials(n, scores, sigma, e):
 @part(**options)
 def gap(score, other):
     """How far one score is ahead of another, within what products of it can hold."""
-    return min(max(score - other, -WIDEST_GAP), WIDEST_GAP)
+    ahead = score - other
+    ahead = WIDEST_GAP if ahead > WIDEST_GAP else ahead
+    return -WIDEST_GAP if ahead < -WIDEST_GAP else ahead
 
 
 @part(**options)
@@ -145,13 +133,14 @@ def collect(tile, field, low, size, sums):
 @part(**options)
 def clear(out, q, start, stop):
     """No gradients: a query without weight or anything to learn."""
+    grad, hess = out.grad, out.hess
     out.totals[q] = 0.0
-    out.grad[start:stop] = 0
-    out.hess[start:stop] = 0
+    for row in range(np.uint64(start), np.uint64(stop)):
+        grad[row], hess[row] = 0, 0
 
 
 @part(**options)
-def write(out, q, start, position, pull, curve, total, weight, pairs):
+def write(out, q, start, n, position, pull, curve, total, weight, pairs):
     """Scale the pulls of a query and put them to their rows; `total` is the sum of their sizes."""
     grad, hess, sigma = out.grad, out.hess, pairs.sigma
     pulls = 2.0 * sigma * total
@@ -159,7 +148,7 @@ def write(out, q, start, position, pull, curve, total, weight, pairs):
     scale = weight
     if pairs.sum_norm and pulls > 0:
         scale *= np.log2(1.0 + pulls) / pulls
-    for i in range(len(position)):
-        row = start + position[i]
+    for i in range(np.uint64(n)):
+        row = np.uint64(start + position[i])
         grad[row] = scale * sigma * pull[i]
         hess[row] = scale * sigma * sigma * curve[i]
