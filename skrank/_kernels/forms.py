@@ -99,6 +99,10 @@ def njit(*, exact=False, allocates=False, **options):
     return lambda function: Kernel(function, {"_nrt": allocates} | options, exact)
 
 
-def part(*, allocates=False, plain=None, **options):
-    """The same for what kernels alone call, which is not kept: see `linking`."""
-    return lambda function: Part(function, {"_nrt": allocates} | options, plain)
+def part(*, allocates=False, optimised=False, plain=None, **options):
+    """The same for what kernels alone call, which is not kept: see `linking`.
+
+    What is `optimised` by itself is not inlined as easily, and takes longer to compile.
+    """
+    options = {"_nrt": allocates, "optimised": optimised} | options
+    return lambda function: Part(function, options, plain)

@@ -3,6 +3,9 @@
 numba optimises a function by itself, makes machine code of it and keeps that; and whatever calls
 it does all of that once more with a copy. Of a part, which only kernels call, nobody needs more
 than the copy. To leave out the rest saves a fifth of the time of a first use.
+
+Parts that were not optimised before are sooner inlined. That suits most; but what is large and
+rare crowds the loop that calls it, unless it is optimised by itself.
 """
 
 import llvmlite.binding as llvm
@@ -17,6 +20,14 @@ from numba.core.typed_passes import NativeLowering
 class _Part(JITCodeLibrary):
     """Code without machine code."""
 
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _RawPart(_Part):
+    """Such code before it is optimised: kernels do that anyway, and see through it."""
+
     def _optimize_final_module(self):
         """Inline what must be, and tidy up: the cheap half of what numba does.
 
@@ -30,10 +41,6 @@ class _Part(JITCodeLibrary):
             passes.add_instruction_combine_pass()
             passes.add_jump_threading_pass()
             passes.run(self._final_module, builder)
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._finalized = True
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -57,9 +64,11 @@ class _Entry(LoweringPass):
 class _PartCompiler(Compiler):
     """numba's compiler, up to the code."""
 
+    library = _Part
+
     def __init__(self, typing, target, library, args, result, flags, types):
         flags.no_compile = True
-        library = _Part(target.codegen(), "part")
+        library = self.library(target.codegen(), "part")
         super().__init__(typing, target, library, args, result, flags, types)
 
     def define_pipelines(self):
@@ -69,8 +78,13 @@ class _PartCompiler(Compiler):
         return [pipeline]
 
 
-def linked(function, **options):
+class _RawPartCompiler(_PartCompiler):
+    library = _RawPart
+
+
+def linked(function, *, optimised, **options):
     """`numba.njit` of a function that only compiled functions call."""
+    compiler = _PartCompiler if optimised else _RawPartCompiler
     return numba.njit(
-        no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options
+        no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=compiler, **options
     )(function)

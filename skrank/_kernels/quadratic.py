@@ -21,7 +21,7 @@ from skrank._kernels.tiles import options
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-@part(**options)
+@part(**options, optimised=True)
 def _block(
     ranked, low, high, to_rank, gain, classes, kernel, u, w, earlier, block
 ):  # fmt: skip
