@@ -25,7 +25,7 @@ class Buckets(NamedTuple):
     position: np.ndarray  # by slot
     ranked: np.ndarray  # class by rank
     slot_of: np.ndarray  # by rank
-    gain: np.ndarray  # g by class, for an even number of classes, as all below
+    gain: np.ndarray  # g by class, for as many classes as T has rows, as all below
     upper: np.ndarray  # K(c, z) in row z, column c
     lower: np.ndarray  # K(z, c) in row z, column c
 
@@ -38,7 +38,7 @@ class Slots(NamedTuple):
     e: np.ndarray  # exponential of it
     rank: np.ndarray
     pair_weight: np.ndarray  # w
-    table: np.ndarray  # T by class and slot
+    table: np.ndarray  # T by class and slot; see `_tabulate`
     below: np.ndarray  # what a swap takes if the other document is below
     above: np.ndarray  # and above
     pull: np.ndarray
@@ -49,8 +49,9 @@ def make(longest, form, real):
     """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
     room = longest + LANES  # what is written past the end of a class needs room
     n_classes = len(form.kernel)
-    even = n_classes + n_classes % 2
-    gain, upper, lower = np.zeros(even), np.zeros((even, even)), np.zeros((even, even))
+    worthless = form.gain[0] == 0 and not form.kernel[0].any() and not form.kernel[:, 0].any()
+    rows = n_classes + (n_classes + worthless) % 2
+    gain, upper, lower = np.zeros(rows), np.zeros((rows, rows)), np.zeros((rows, rows))
     gain[:n_classes] = form.gain
     upper[:n_classes, :n_classes] = form.kernel.T
     lower[:n_classes, :n_classes] = form.kernel
@@ -60,7 +61,7 @@ def make(longest, form, real):
     return (
         Buckets(begin, free, *places, gain, upper, lower),
         Slots(
-            np.zeros(room), near, e, rank, np.zeros(room), np.zeros((even, room)), below, above,
+            np.zeros(room), near, e, rank, np.zeros(room), np.zeros((rows, room)), below, above,
             pull, curve,
         ),
     )  # fmt: skip
@@ -79,9 +80,10 @@ def _count(codes, start, stop, code):
 def _tabulate(n, u, w, at, ranked, slot_of, gain, upper, lower, table):
     """Fill T; the weights of ranks begin at place `at` in u and w.
 
-    Two classes at a time: the sums of one wait for each other.
+    Two classes at a time: the sums of one wait for each other. Where the number of rows is odd,
+    the first class is worth nothing, and its row stays 0.
     """
-    for z in range(np.uint64(0), np.uint64(len(table)), np.uint64(2)):
+    for z in range(np.uint64(len(table) % 2), np.uint64(len(table)), np.uint64(2)):
         y = z + np.uint64(1)
         before_z, after_z, before_y, after_y = 0.0, 0.0, 0.0, 0.0
         for r in range(np.uint64(n)):
