@@ -17,6 +17,8 @@ from numba.core.serialize import dumps
 
 from skrank._kernels import compiling as compiling  # it follows what is compiled
 
+_LAST_KNOWN_INSIDE = (0, 68)  # version of numba
+
 
 class _Sealed(CompileResultCacheImpl):
     """Machine code with its checksum: a damaged file must not run."""
@@ -98,3 +100,15 @@ def compiled(function, **options):
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = _cache_of(function)
     return dispatcher
+
+
+def linked(function, *, optimised, **options):
+    """`numba.njit` of a function that only compiled functions call, and that is not kept.
+
+    What a later version of numba may do otherwise inside is left to it, which takes longer.
+    """
+    if numba.version_info.short <= _LAST_KNOWN_INSIDE:
+        from skrank._kernels.linking import compiler_of
+
+        options = {"pipeline_class": compiler_of(optimised=optimised)} | options
+    return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)(function)

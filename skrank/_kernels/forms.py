@@ -40,7 +40,7 @@ class Part:
     @cached_property
     def compiled(self):
         """The compiled form, of which kernels take a copy."""
-        from skrank._kernels.linking import linked
+        from skrank._kernels.cache import linked
 
         return linked(self.py_func, **self.targetoptions)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from skrank._kernels import cache
 from skrank._kernels.forms import njit, part
 
 
@@ -50,6 +51,16 @@ def calls_what_is_wrong(x):
     return wrong(x)
 
 
+@part(forceinline=True)
+def cube(x):
+    return x * x * x
+
+
+@njit()
+def sum_of_cubes(numbers):
+    return cube(numbers[0]) + cube(numbers[1])
+
+
 def test_kernels_take_in_their_parts_of_any_depth():
     assert of_first_numbers(5) == 0 + 1 + 4 + 9 + 16
     assert of_numbers(np.array([1.0, 2.0])) == (5.0, 4)
@@ -71,3 +82,11 @@ def test_parts_are_neither_emitted_nor_kept():
 def test_what_is_wrong_in_a_part_is_told():
     with pytest.raises(TypingError, match="nothing"):
         calls_what_is_wrong(1)
+
+
+def test_other_versions_of_numba_compile_parts_as_they_like(monkeypatch):
+    monkeypatch.setattr(cache, "_LAST_KNOWN_INSIDE", (0, 0))
+    assert sum_of_cubes(np.array([1.0, 2.0])) == 9.0
+    (result,) = cube.compiled.overloads.values()
+    assert result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+    assert cube.compiled.stats.cache_path is None
