@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import float64
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError
 
 from skrank._kernels import cache
@@ -76,6 +77,8 @@ def test_parts_are_neither_emitted_nor_kept():
     assert compiled.stats.cache_path is None
     assert of_numbers.compiled.stats.cache_path is not None
     for result in compiled.overloads.values():
+        with global_compiler_lock:
+            result.library._ensure_finalized()
         assert result.library.get_pointer_to_function("cfunc." + result.fndesc.mangled_name) == 0
         with pytest.raises(ValueError, match="object caching not enabled"):
             result.library.serialize_using_object_code()
