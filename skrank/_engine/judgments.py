@@ -170,6 +170,33 @@ class Judgments:
         """Best lists by the order of the codes, which most metrics of a collection share."""
         return {}
 
+    def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+        """Worth per code times weight per rank, summed over best lists; None without `counts`."""
+        if self.counts is None:
+            return None
+        if len(weights) > len(self.counts):  # to look for them would take as long
+            return self._new_best_sums(self.counts, worth, weights)
+        key = worth.tobytes(), weights.tobytes()
+        if key not in self._best_sums:
+            self._best_sums[key] = self._new_best_sums(self.counts, worth, weights)
+        return self._best_sums[key].copy()
+
+    def _new_best_sums(
+        self, counts: np.ndarray, worth: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        from skrank._kernels import quadratic
+
+        best_first = np.argsort(-worth, kind="stable")
+        before = np.concatenate(([0.0], np.cumsum(weights)))
+        sums = np.empty(len(counts))
+        run_chunks(quadratic.ideals, self.indptr, counts, best_first, worth, before, sums)
+        return sums
+
+    @cached_property
+    def _best_sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
+        """Sums by worth and weights: cut-offs and averages share what they are divided by."""
+        return {}
+
     def forget(self) -> None:
         """Free the room of what is kept for further metrics: there will be none."""
         self._best_lists.clear()

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -80,6 +81,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
         cls.names = names
         cls.function = function or f"{names[0]}_score"
         _registry.update(dict.fromkeys(names, cls))
+        _known_text.cache_clear()
         return cls
 
     return add
@@ -116,6 +118,7 @@ def unregister(name: str) -> None:
 def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         _registry.pop(name, None)
+    _known_text.cache_clear()
 
 
 def known() -> Mapping[str, type[Metric]]:
@@ -180,7 +183,11 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
         return _build(type(name), _fields(name) | parameters) if parameters else name
     if not isinstance(name, str):
         raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
+    return _of_text(name, parameters) if parameters else _known_text(name)
 
+
+def _of_text(name: str, parameters: Options) -> Metric:
+    """The metric of a text, with parameters beyond those in it."""
     ours = peer_names.translate(name, _registry)
     if ours is not None:
         return metric(ours, **parameters)
@@ -193,6 +200,12 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
         return _build(cls, inside | parameters)
 
     return read(name, named)
+
+
+@lru_cache(maxsize=256)
+def _known_text(name: str) -> Metric:
+    """The metric of a text, which is read once as long as the registry stays as it is."""
+    return _of_text(name, {})
 
 
 def _class_of(name: str, k: Any) -> type[Metric]:

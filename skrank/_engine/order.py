@@ -32,6 +32,17 @@ class RankedCodes:
         vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)
         return ranked
 
+    def shown(self, k: int) -> np.ndarray:
+        """Retrieved documents of each query down to rank k, as floats."""
+        if k not in self._shown:
+            self._shown[k] = np.minimum(self.retrieved, k).astype(np.float64)
+            self._shown[k].flags.writeable = False  # many metrics share it
+        return self._shown[k]
+
+    @cached_property
+    def _shown(self) -> dict[int, np.ndarray]:
+        return {}
+
     @property
     def lists(self) -> Ranked:
         """The argument of kernels."""
@@ -94,7 +105,7 @@ def rank_scores(
     """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
     from skrank._kernels import ranking
 
-    long = True if queries.sizes.max() > ranking.COUNT_UP_TO else None
+    long = True if queries.longest > ranking.COUNT_UP_TO else None
     run_chunks(ranking.rank, queries.indptr, scores, warm, long, order, tied, retrieved)
 
 

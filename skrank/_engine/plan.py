@@ -95,8 +95,7 @@ class Plan:
         self.metric = metric
         self.judgments = judgments
         top = metric.top_grade or max_grade or judgments.max_grade
-        longest = int(judgments.queries.sizes.max())
-        self.scale = Scale(judgments.labels, top, longest, judgments)
+        self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
 
     @cached_property
@@ -136,9 +135,7 @@ class Plan:
 
     def lists(self, ranking: Ranking) -> Lists:
         """Sizes of the lists that the metric sees."""
-        ranked = self.ranked(ranking)
-        k = self.metric.k or self.scale.longest
-        shown = np.minimum(ranked.retrieved, k).astype(np.float64)
+        shown = self.ranked(ranking).shown(self.metric.k or self.scale.longest)
         return Lists(shown, self.relevant, ranking.known(self.metric.condensed))
 
     def slope(self) -> np.ndarray:
@@ -173,8 +170,9 @@ class Plan:
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean; 0 for those that `empty` leaves out."""
         mass = self.metric.mass(self.lists(ranking))
-        mass = np.ones(len(self.relevant)) if mass is None else mass
-        return np.where(self.empty, 0.0, mass) if self.metric.empty == "skip" else mass
+        if self.metric.empty == "skip":
+            return np.where(self.empty, 0.0, 1.0 if mass is None else mass)
+        return np.ones(len(self.empty)) if mass is None else mass
 
     def average(self, values: np.ndarray, mass: np.ndarray) -> float:
         """Mean (or sum) of the values of weight above 0, as the metric says."""

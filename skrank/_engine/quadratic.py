@@ -113,6 +113,9 @@ class QuadraticTables(Tables):
             ideal = check.as_table(f"{name}.ideal", worth, 1), check.as_table(name, weights, 1)
             object.__setattr__(self, "ideal", ideal)
 
+    def _checked(self, array: np.ndarray) -> bool:
+        return self.pairs is not None and array is self.pairs.weights
+
     def fit(self, scale: Scale) -> None:
         """Refuse tables that have too few entries for the data, or classes that are none."""
         super().fit(scale)
@@ -212,40 +215,39 @@ class QuadraticTables(Tables):
         from skrank._kernels import quadratic
 
         out = np.empty(len(inverse))
-        form = self._form(*self._worth(), len(inverse))
+        form = self._value_form._replace(offset=self._starts(len(inverse)))
         if self._depth == len(self.u):
-            kept = ranked.kept(self._worthy(form), find=self.pairs is not None)
+            kept = ranked.kept(self._worthy, find=self.pairs is not None)
         else:
             kept = ranked.all_kept
         run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, form, inverse, out)
         return out
 
-    @staticmethod
-    def _worthy(form: Quadratic) -> np.ndarray:
+    @cached_property
+    def _value_form(self) -> Quadratic:
+        """The argument of kernels, but for the number of queries."""
+        return self._form(*self._worth(), 0)
+
+    @cached_property
+    def _worthy(self) -> np.ndarray:
         """Whether documents of each code count, by themselves or in pairs."""
+        form = self._value_form
         paired = form.kernel.any(axis=0) | form.kernel.any(axis=1)
         return (form.gain != 0) | paired[form.classes]
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""
-        from skrank._kernels import quadratic
-
         if self.ideal is None and (self.pairs is not None or self.offset is not None):
             raise ValueError(
                 "QuadraticTables with pairs or offsets are divided by the best list only if "
                 "`ideal` says its worth per code and weight per rank."
             )
         gain, weights = self.ideal or (self.gain, self.u)
-        if judgments.counts is None:
-            best = judgments.best_lists(gain)
-            return QuadraticTables(gain, weights).values(best, np.ones(len(best.retrieved)))
-        best_first = np.argsort(-gain, kind="stable")
-        before = np.concatenate(([0.0], np.cumsum(weights)))
-        out = np.empty(len(judgments.counts))
-        run_chunks(
-            quadratic.ideals, judgments.indptr, judgments.counts, best_first, gain, before, out
-        )
-        return out
+        sums = judgments.best_sums(gain, weights)
+        if sums is not None:
+            return sums
+        best = judgments.best_lists(gain)
+        return QuadraticTables(gain, weights).values(best, np.ones(len(best.retrieved)))
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
         """Change of the sum for every swap of ranks a < b of one list of codes."""

@@ -94,6 +94,11 @@ class Queries:
         """Number of rows of each query."""
         return self.indptr[1:] - self.indptr[:-1]
 
+    @cached_property
+    def longest(self) -> int:
+        """Number of rows of the longest query."""
+        return int(self.sizes.max())
+
     def gather(self, values: np.ndarray) -> np.ndarray:
         """Values per row in contiguous order."""
         return values if self.order is None else values[self.order]

@@ -89,8 +89,7 @@ class Ranking:
             return None
         if self._head is None:
             ranks = max(depth, self._deepest or 0)
-            longest = int(judgments.queries.sizes.max())
-            if ranks <= _DEEPEST_HEAD and _LONG * ranks <= longest:
+            if ranks <= _DEEPEST_HEAD and _LONG * ranks <= judgments.queries.longest:
                 codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
                 self._head = ranks, codes
         if self._head is None or self._head[0] < depth:
@@ -124,11 +123,13 @@ class Ranking:
         """Documents of each query, as floats, but those that were neither judged nor retrieved."""
         if condensed:
             return np.diff(self.judgments.condensed_indptr).astype(np.float64)
-        return self._known.copy()
+        return self._known
 
     @cached_property
     def _known(self) -> np.ndarray:
-        return (self.judgments.queries.sizes - self._unknown()).astype(np.float64)
+        known = (self.judgments.queries.sizes - self._unknown()).astype(np.float64)
+        known.flags.writeable = False  # many metrics share it
+        return known
 
     def _unknown(self) -> np.ndarray:
         from skrank._kernels import labels

@@ -113,7 +113,8 @@ class Line(NamedTuple):
 
     def at(self, sums: np.ndarray) -> np.ndarray:
         """Values for normalised sums, one per query."""
-        return self._divided(self.slope * sums + self.shift)
+        plain = isinstance(self.slope, float) and self.slope == 1.0
+        return self._divided((sums if plain else self.slope * sums) + self.shift)
 
     @property
     def steepness(self) -> np.ndarray | float:
@@ -122,7 +123,7 @@ class Line(NamedTuple):
 
     def _divided(self, part: np.ndarray) -> np.ndarray:
         if isinstance(self.divisor, float):
-            return part / self.divisor
+            return part if self.divisor == 1.0 else part / self.divisor
         whole = np.broadcast_to(self.divisor, np.broadcast_shapes(part.shape, self.divisor.shape))
         return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
 
@@ -178,8 +179,14 @@ class Tables(ABC):
 
     def __post_init__(self) -> None:
         for name, axes in self.axes.items():
-            array = check.as_table(f"{type(self).__name__}.{name}", getattr(self, name), len(axes))
-            object.__setattr__(self, name, array)
+            given = getattr(self, name)
+            if not self._checked(given):
+                array = check.as_table(f"{type(self).__name__}.{name}", given, len(axes))
+                object.__setattr__(self, name, array)
+
+    def _checked(self, array: np.ndarray) -> bool:
+        """Whether an array was checked elsewhere; it may be as long as the data."""
+        return False
 
     def fit(self, scale: Scale) -> None:
         """Refuse tables that have too few entries for the data."""

@@ -14,7 +14,7 @@ def value_bounds(form: MetricForm, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value of each ranker on each query: two arrays (n_rankers, n_queries)."""
     low = high = np.zeros((len(pool.scores), len(pool.queries)))
     for weight, term in form.metric.terms:
-        part = form_of(term, form.grades, int(pool.queries.sizes.max()))
+        part = form_of(term, form.grades, pool.queries.longest)
         if part.local:  # sums over ranks and cascades grow with the worth of the labels
             least, most = (
                 _of_one_grade(part, pool, part.grades[place])

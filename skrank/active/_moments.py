@@ -148,7 +148,7 @@ def prepare(
     """The form of the metric, the pool of documents that need labels, their probabilities."""
     pool = make_pool(scores, groups, seed, who)
     known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
-    form = form_of(metric(name), known, int(pool.queries.sizes.max()))
+    form = form_of(metric(name), known, pool.queries.longest)
     needed = needs_label(pool, form)
     if not needed.all():
         pool = pool.keep(needed, seed)

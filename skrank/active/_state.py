@@ -114,7 +114,7 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
     form = form_of(
         metric(str(facts["metric"])),
         check_scale(_take(arrays, "grades", "f", (None,))),
-        int(queries.sizes.max()),
+        queries.longest,
     )
     given = _take(arrays, "given", "f", (queries.n_rows,))
     _require(np.isin(given[~np.isnan(given)], form.grades).all(), "given labels are not all grades")

@@ -193,14 +193,15 @@ def measure(
     """All metrics of some queries."""
     plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
     ranking.expect([plan.depth for plan in plans])
-    values = [plan.values(ranking) for plan in plans]
-    mass = [plan.mass(ranking) for plan in plans]
+    values, mass = np.empty((2, len(plans), len(judgments.queries)))
+    for i, plan in enumerate(plans):
+        values[i], mass[i] = plan.values(ranking), plan.mass(ranking)
     if weights is not None:
-        mass = [one * weights for one in mass]
+        mass *= weights
     return MeasuredQueries(
         judgments.queries.ids,
-        np.stack(values),
-        np.stack(mass),
+        values,
+        mass,
         np.array([plan.empty.sum() for plan in plans]),
         judgments.queries.n_rows,
         judgments.n_unjudged,

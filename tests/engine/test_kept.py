@@ -6,6 +6,7 @@ import pytest
 import skrank
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
+from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.metrics import registered
@@ -81,3 +82,44 @@ def test_best_lists_of_one_order_are_arranged_once():
         assert worth.tolist() == sorted(worth, reverse=True)
         assert judgments.labels[other.codes[rows]].tolist() == sorted(worth)
         assert sorted(best.codes[rows]) == sorted(judgments.codes[rows])
+
+
+def test_best_sums_are_found_once(monkeypatch):
+    judgments = Judgments([2, 0, 1, 1, 0, 3], Queries.from_sizes(np.array([3, 1, 2])))
+    found = []
+    find = Judgments._new_best_sums
+    monkeypatch.setattr(
+        Judgments, "_new_best_sums", lambda *given: found.append(given) or find(*given)
+    )
+    worth, ones, cut = judgments.labels, np.ones(3), np.array([1.0, 0.5, 0])
+    for _ in range(2):
+        assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
+        assert judgments.best_sums(worth, cut).tolist() == [2.5, 1, 3]
+        assert judgments.best_sums(worth**2, ones).tolist() == [5, 1, 9]
+    assert len(found) == 3
+    judgments.best_sums(worth, ones)[:] = 0  # is the caller's own
+    assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
+    for _ in range(2):  # not worth a look: there are more ranks than queries
+        assert judgments.best_sums(worth, np.ones(9)).tolist() == [3, 1, 3]
+    assert len(found) == 5
+
+
+def test_metrics_share_the_sizes_of_lists():
+    judgments, one = ranking(ties=False)
+    first, second = (skrank.metric(name).bind(judgments).lists(one) for name in ("ap@3", "rr@3"))
+    assert first.shown is second.shown
+    assert first.total is second.total
+    assert first.shown.tolist() == np.minimum(one.retrieved, 3).tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        first.shown[:] = 0
+
+
+def test_weights_of_ranks_and_pairs_are_both_looked_at():
+    """One array may be both, and as long as the data: then it is looked at once."""
+    found, bad = np.array([0.0, 1]), np.array([1.0, np.nan])
+    with pytest.raises(ValueError, match=r"PairWorth\.weights holds NaN"):
+        PairWorth(bad, found, found, np.multiply)
+    pairs = PairWorth(np.ones(2), found, found, np.multiply)
+    with pytest.raises(ValueError, match=r"QuadraticTables\.u holds NaN"):
+        QuadraticTables(found, bad, pairs)
+    assert QuadraticTables(found, pairs.weights, pairs).u is pairs.weights

@@ -87,6 +87,7 @@ def test_a_class_that_is_defined_again_takes_the_place():
     assert type(skrank.metric("toy")) is first
     skrank.register("toy")(second)
     assert type(skrank.metric("toy@2")) is second
+    assert type(skrank.metric("toy")) is second
     with pytest.raises(ValueError, match="unknown metric 'toys'"):
         skrank.metric("toys")
     assert "is taken by" in refused(other, "toy")
@@ -97,10 +98,13 @@ def test_a_class_that_is_defined_again_takes_the_place():
 
 def test_taking_away():
     skrank.register("toy", "plaything")(made())
+    skrank.metric("toy")
     skrank.unregister("plaything")
     for name in ("toy", "plaything"):
         with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
             skrank.unregister(name)
+        with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
+            skrank.metric(name)
     with pytest.raises(ValueError, match="'gap' is a metric of skrank itself"):
         skrank.unregister("gap")
 
