@@ -109,7 +109,8 @@ class Judgments:
                 self._numbers[key] = self.totals(some)
             else:
                 self._numbers[key] = self.counts[:, some].sum(1, dtype=np.float64)
-        return self._numbers[key].copy()
+            self._numbers[key].flags.writeable = False  # many metrics share it
+        return self._numbers[key]
 
     @cached_property
     def _numbers(self) -> dict[bytes, np.ndarray]:

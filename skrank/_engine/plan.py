@@ -118,7 +118,7 @@ class Plan:
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
         """One over the best sum of each query at a cut-off (1 if `cutoff` is 0); 0 if empty."""
         if cutoff == 0:
-            return np.where(self.empty, 0.0, 1.0)
+            return self._filled()
         same = cutoff == self.metric.k
         tables = self.tables if same else tables_of(self.metric, self.scale, cutoff)
         ideal = tables.ideals(self.judgments)
@@ -170,9 +170,13 @@ class Plan:
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean; 0 for those that `empty` leaves out."""
         mass = self.metric.mass(self.lists(ranking))
-        if self.metric.empty == "skip":
-            return np.where(self.empty, 0.0, 1.0 if mass is None else mass)
-        return np.ones(len(self.empty)) if mass is None else mass
+        if self.metric.empty != "skip":
+            return np.ones(len(self.empty)) if mass is None else mass
+        return self._filled() if mass is None else np.where(self.empty, 0.0, mass)
+
+    def _filled(self) -> np.ndarray:
+        """1 for queries that are not empty, else 0."""
+        return (~self.empty).astype(np.float64)
 
     def average(self, values: np.ndarray, mass: np.ndarray) -> float:
         """Mean (or sum) of the values of weight above 0, as the metric says."""

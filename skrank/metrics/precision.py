@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from skrank._engine.names import register
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
@@ -41,4 +39,4 @@ class Precision(RelevantSet):
 
     def line(self, lists: Lists) -> Line:
         """Relevant documents shown, of k or of the documents retrieved."""
-        return Line(divisor=lists.shown if self.k is None else np.full_like(lists.shown, self.k))
+        return Line(divisor=lists.shown if self.k is None else float(self.k))

@@ -56,7 +56,8 @@ class RPrecision(Metric):
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Ones, then zeros: each query enters so that as many ones are left as ranks count."""
         found = scale.labels >= self.rel
-        ranks = np.minimum(self._cutoff(scale.totals(found)), scale.longest).astype(np.int64)
+        cutoff = self._cutoff(scale.judgments.number_of(found))
+        ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
         worth = found.astype(np.float64)
         ideal = (worth, np.ones(scale.longest))
