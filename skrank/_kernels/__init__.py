@@ -35,6 +35,5 @@ something else are left out. Without the counting of references a kernel is a th
 Clipping is ``zero if x < zero else x``: what is no number stays so, and is refused later.
 
 A file may call compiled functions of another file. numba keys what it keeps by the file of the
-caller alone, so that after an edit of a callee the old machine code would run: whoever edits
-kernels empties the cache, as the tests do by a folder of its own for every state of these files.
+caller alone; `cache` keys it by all files of this room, so that no edit runs old machine code.
 """

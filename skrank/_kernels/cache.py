@@ -6,8 +6,10 @@ is damaged. Here neither stops anything: what is not found whole is compiled.
 """
 
 import hashlib
+import os
 import pickle
 import warnings
+from functools import lru_cache
 
 import numba
 import numpy as np
@@ -20,8 +22,28 @@ from skrank._kernels import compiling as compiling  # it follows what is compile
 _LAST_KNOWN_INSIDE = (0, 68)  # version of numba
 
 
+@lru_cache(maxsize=1)
+def _state_of_kernels():
+    """Names, times and sizes of all source files of this room."""
+    try:
+        with os.scandir(os.path.dirname(__file__)) as found:
+            files = [(one.name, one.stat()) for one in found if one.name.endswith(".py")]
+    except OSError:  # in an archive, which is one file
+        return ()
+    return tuple(sorted((name, stat.st_mtime, stat.st_size) for name, stat in files))
+
+
 class _Sealed(CompileResultCacheImpl):
-    """Machine code with its checksum: a damaged file must not run."""
+    """Machine code with its checksum: a damaged file must not run.
+
+    numba takes it for new as long as the file of the function itself is. But a kernel takes in its
+    parts from other files, and room that Python makes as they ask for.
+    """
+
+    def __init__(self, function):
+        super().__init__(function)
+        stamp = self.locator.get_source_stamp()
+        self.locator.get_source_stamp = lambda: (stamp, _state_of_kernels())
 
     def reduce(self, compiled):
         data = dumps(super().reduce(compiled))

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
+
+from skrank._kernels import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,3 +99,28 @@ def test_a_second_process_compiles_nothing(tmp_path, names):
     assert not compiler  # values need it no more
     assert misses == 0
     assert 0 < hits <= compiled
+
+
+def twice(x):
+    return 2 * x
+
+
+def loads():
+    """Whether a fresh dispatcher finds machine code."""
+    dispatcher = cache.compiled(twice)
+    assert dispatcher(3) == 6
+    return sum(dispatcher.stats.cache_hits.values()) == 1
+
+
+def test_machine_code_is_as_old_as_any_file_of_kernels(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert [loads(), loads()] == [False, True]
+    files = {name: (time, size) for name, time, size in cache._state_of_kernels()}
+    own = Path(cache.__file__).stat()
+    assert files["cache.py"] == (own.st_mtime, own.st_size)
+    assert {"buckets.py", "quadratic_lambdas.py", "tiles.py"} <= set(files)
+    time, size = files["buckets.py"]
+    for changed in ((time + 1, size), (time, size + 1)):
+        after = tuple((name, *(files | {"buckets.py": changed})[name]) for name in sorted(files))
+        monkeypatch.setattr(cache, "_state_of_kernels", lambda after=after: after)
+        assert [loads(), loads()] == [False, True]
