@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Hashable
 from typing import Protocol
@@ -46,7 +45,6 @@ class Definition(Protocol):
 
 
 _kept: dict[Hashable, Tables] = {}  # of the last metrics and scales, the oldest first
-_keeping = threading.Lock()
 
 
 def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
@@ -62,10 +60,9 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
     if found is None:
         found = _fitted(metric, scale, k)
         if scale.alone and scale.longest <= _LONGEST_KEPT:
-            with _keeping:
-                _kept[key] = found
-                if len(_kept) > _MOST_KEPT:
-                    del _kept[next(iter(_kept))]
+            _kept[key] = found
+            for old in list(_kept)[:-_MOST_KEPT]:
+                _kept.pop(old, None)  # other threads may do the same
     return found
 
 

@@ -6,7 +6,7 @@ from skrank._kernels.forms import njit
 from skrank._kernels.tiles import options
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
     """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
 
@@ -55,7 +55,7 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """The codes of each query in the order `best_first`."""
     for q in range(first, last):
@@ -67,7 +67,7 @@ def arrange(first, last, indptr, counts, best_first, ranked):
             row += len(same)
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def blend(first, last, indptr, best, form, weights):
     """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
     gain, beta = form.gain, form.beta

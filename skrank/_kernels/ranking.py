@@ -253,7 +253,7 @@ def add_noise(first, last, indptr, scores, temperature, seed, before, noisy):
         noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def gather(first, last, indptr, codes, order, ranked):
     """Codes in rank order."""
     for q in range(first, last):
@@ -263,7 +263,7 @@ def gather(first, last, indptr, codes, order, ranked):
             target[r] = mine[chosen[r]]
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def first_ties(first, last, indptr, tied, retrieved, tie):
     """The first rank of each query that is tied with the one above, or `NO_TIE`."""
     for q in range(first, last):
@@ -279,7 +279,7 @@ def first_ties(first, last, indptr, tied, retrieved, tie):
             tie[q] = rank
 
 
-@njit(**options, exact=True, _nrt=False)
+@njit(**options, exact=True)
 def keep(first, last, indptr, lists, worthy, kept):
     """The ranks of the retrieved documents of worthy codes.
 
