@@ -92,7 +92,7 @@ class CascadeTables(Tables):
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""
-        best = judgments.best_lists(self.stop)
+        best = judgments.best_lists(self.stop, self.depth)
         return self.values(best, np.ones(len(best.retrieved)))
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:

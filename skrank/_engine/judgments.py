@@ -148,28 +148,23 @@ class Judgments:
         other.labels, other.unjudged = self.labels, self.unjudged
         return other
 
-    def best_lists(self, worth: np.ndarray) -> RankedCodes:
-        """The codes of each query, those of the highest worth first."""
+    def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
+        """The codes of each query, those of the highest worth first, down to rank k or further."""
         from skrank._kernels import labels, ranking
 
-        codes, sizes = np.empty_like(self.codes), self.queries.sizes
-        best = RankedCodes.untied(self.indptr, codes, sizes)
+        sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
+            codes = np.empty_like(self.codes)
             order, tied = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint8)
             rank_scores(self.queries, worth[self.codes], order, tied, np.empty_like(sizes))
-            run_chunks(ranking.gather, self.indptr, self.codes, order, codes)
-            return best
-        best_first = np.argsort(-worth, kind="stable")
-        key = best_first.tobytes()
-        if key not in self._best_lists:
-            run_chunks(labels.arrange, self.indptr, self.counts, best_first, codes)
-            self._best_lists[key] = best
-        return self._best_lists[key]
-
-    @cached_property
-    def _best_lists(self) -> dict[bytes, RankedCodes]:
-        """Best lists by the order of the codes, which most metrics of a collection share."""
-        return {}
+            run_chunks(ranking.gather, indptr, self.codes, order, codes)
+            return RankedCodes.untied(indptr, codes, sizes)
+        if k is not None and k < self.queries.longest:
+            sizes = np.minimum(sizes, k)
+            indptr = np.concatenate(([0], np.cumsum(sizes)))
+        codes = np.empty(int(indptr[-1]), self.codes.dtype)
+        run_chunks(labels.arrange, indptr, self.counts, best_first(worth), codes)
+        return RankedCodes.untied(indptr, codes, sizes)
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
         """Worth per code times weight per rank, summed over best lists; None without `counts`."""
@@ -187,20 +182,16 @@ class Judgments:
     ) -> np.ndarray:
         from skrank._kernels import quadratic
 
-        best_first = np.argsort(-worth, kind="stable")
         before = np.concatenate(([0.0], np.cumsum(weights)))
         sums = np.empty(len(counts))
-        run_chunks(quadratic.ideals, self.indptr, counts, best_first, worth, before, sums)
+        order = best_first(worth)
+        run_chunks(quadratic.ideals, self.indptr, counts, order, worth, before, sums)
         return sums
 
     @cached_property
     def _best_sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
         """Sums by worth and weights: cut-offs and averages share what they are divided by."""
         return {}
-
-    def forget(self) -> None:
-        """Free the room of what is kept for further metrics: there will be none."""
-        self._best_lists.clear()
 
     @property
     def n_labels(self) -> int:
@@ -230,6 +221,11 @@ class Judgments:
             return self.indptr
         judged = self.totals(np.arange(len(self.labels)) < self.unjudged)
         return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
+
+
+def best_first(worth: np.ndarray) -> np.ndarray:
+    """Codes from the highest worth on."""
+    return np.argsort(-worth, kind="stable")
 
 
 def _encode_grades(

@@ -57,28 +57,47 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
 
 @njit(**options, exact=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
-    """The codes of each query in the order `best_first`."""
+    """The codes of each query in the order `best_first`, as many as there is room for."""
     for q in range(first, last):
-        row = indptr[q]
+        row, stop = indptr[q], indptr[q + 1]
         for code in best_first:
-            same = ranked[row : row + counts[q, code]]
+            same = ranked[row : min(row + counts[q, code], stop)]
             for i in range(len(same)):
                 same[i] = code
             row += len(same)
+            if row == stop:
+                break
 
 
 @njit(**options, exact=True)
-def blend(first, last, indptr, best, form, weights):
-    """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks."""
+def blend(first, last, indptr, counts, best, form, weights):
+    """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks.
+
+    `best` holds the codes from the highest gain on; where there are no `counts`, the best lists.
+    """
     gain, beta = form.gain, form.beta
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        codes, mine = best[start:stop], weights[start:stop]
+        mine = weights[start:stop]
         shown = min(stop - start, form.depth)
-        cumulated = 0.0
-        for r in range(shown):
-            cumulated += gain[codes[r]]
-            mine[r] = r + 1 + beta * cumulated
-        for r in range(shown):
-            mine[r] = 1.0 / mine[r]
+        above, rank = 0.0, 0
+        if counts is None:
+            while rank < shown:
+                code = best[start + rank]
+                step = 1.0 + beta * gain[code]
+                same = 0
+                while rank < shown and best[start + rank] == code:
+                    same += 1
+                    mine[rank] = 1.0 / (above + step * same)
+                    rank += 1
+                above += step * same
+        else:
+            for code in best:
+                run = mine[rank : min(rank + counts[q, code], shown)]
+                if len(run) > 0:
+                    step = 1.0 + beta * gain[code]
+                    for i in range(len(run)):
+                        run[i] = 1.0 / (above + step * (i + 1))
+                    above += step * len(run)
+                    rank += len(run)
         mine[shown:] = 0.0

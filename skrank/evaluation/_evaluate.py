@@ -202,7 +202,7 @@ def measure(
         judgments.queries.ids,
         values,
         mass,
-        np.array([plan.empty.sum() for plan in plans]),
+        np.array([np.count_nonzero(plan.empty) for plan in plans]),
         judgments.queries.n_rows,
         judgments.n_unjudged,
         ranking.n_retrieved,

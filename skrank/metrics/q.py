@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.judgments import best_first
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
@@ -14,6 +15,13 @@ from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Blend
+
+
+class _Pairs(PairWorth):
+    """Their weights, as many as the data has rows, are numbers as they were made."""
+
+    def __post_init__(self) -> None:
+        """Nothing to check."""
 
 
 @register("q", function="q_measure_score")
@@ -68,7 +76,7 @@ class QMeasure(Metric):
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
         weights = self._weights(gain, scale, k)
-        pairs = PairWorth(weights, blend, found, np.multiply)
+        pairs = _Pairs(weights, blend, found, np.multiply)
         best = (found, discounts(np.ones_like, scale.longest, k))
         return QuadraticTables(
             blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best
@@ -78,9 +86,9 @@ class QMeasure(Metric):
         """Weight of each rank of each query: one over the denominator of the definition."""
         from skrank._kernels import labels
 
-        best = scale.judgments.best_lists(gain)
-        weights = np.empty(len(best.codes))
-        depth = scale.longest if k is None else k
-        form = Blend(gain, self.beta, depth)
-        run_chunks(labels.blend, best.indptr, best.codes, form, weights)
+        judgments = scale.judgments
+        weights = np.empty(len(judgments.codes))
+        form = Blend(gain, self.beta, scale.longest if k is None else k)
+        best = judgments.best_lists(gain).codes if judgments.counts is None else best_first(gain)
+        run_chunks(labels.blend, judgments.indptr, judgments.counts, best, form, weights)
         return weights

@@ -52,7 +52,6 @@ class BoundBlocks(SharedRounds):
         for queries, rows, block in blocks(judgments) if objective.by_query else [everything]:
             some = None if weights is None else weights[queries]
             self.parts.append((rows, objective.bind(block, some, max_grade=max_grade)))
-            block.forget()
         self.bounds = [bound for _, bound in self.parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:

@@ -78,7 +78,7 @@ def test_interrupts_at_random_moments_leave_later_values_as_they_were():
         capture_output=True, text=True, cwd=ROOT, check=False, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == 2 * INTERRUPTS
+    assert int(done.stdout) == 2 * INTERRUPTS, done.stderr
 
 
 TRAIN = """
@@ -133,7 +133,7 @@ def test_a_training_that_is_interrupted_and_begun_anew_gives_the_same_model():
         capture_output=True, text=True, cwd=ROOT, check=False, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == trainings
+    assert int(done.stdout) == trainings, done.stderr
 
 
 WAIT = """

@@ -71,17 +71,28 @@ def test_one_gain_for_all_labels():
     assert q([0, 1, 1], [3, 2, 1]) == q([0, 1, 1], [1, 1, 1]) == 1
 
 
-def test_best_lists_of_one_order_are_arranged_once():
+def test_best_lists_go_down_to_a_rank():
     judgments, _ = ranking(ties=False)
-    best = judgments.best_lists(judgments.labels)
-    assert judgments.best_lists(np.exp2(judgments.labels)) is best
-    other = judgments.best_lists(-judgments.labels)
-    for q, start in enumerate(judgments.indptr[:-1]):
-        rows = slice(start, judgments.indptr[q + 1])
-        worth = judgments.labels[best.codes[rows]]
-        assert worth.tolist() == sorted(worth, reverse=True)
-        assert judgments.labels[other.codes[rows]].tolist() == sorted(worth)
-        assert sorted(best.codes[rows]) == sorted(judgments.codes[rows])
+    for worth in (judgments.labels, -judgments.labels):
+        best, head = judgments.best_lists(worth), judgments.best_lists(worth, 3)
+        for q, start in enumerate(judgments.indptr[:-1]):
+            codes = best.codes[start : judgments.indptr[q + 1]]
+            assert worth[codes].tolist() == sorted(worth[codes], reverse=True)
+            assert sorted(codes) == sorted(judgments.codes[start : judgments.indptr[q + 1]])
+            first = head.codes[head.indptr[q] : head.indptr[q + 1]]
+            assert first.tolist() == codes[:3].tolist()
+            assert head.retrieved[q] == len(first)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("beta", [0, 0.3])
+def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch, beta, k):
+    """Documents are counted where labels are few; else the best lists are read."""
+    metric = skrank.metric("q", beta=beta, k=k)
+    weights = metric.bind(ranking(ties=False)[0]).tables.u
+    monkeypatch.setattr(Judgments, "counts", None)
+    assert (metric.bind(ranking(ties=False)[0]).tables.u == weights).all()
+    assert (weights == 0).any() == (k is not None)
 
 
 def test_best_sums_are_found_once(monkeypatch):
