@@ -90,7 +90,7 @@ class RankingLoss(nn.Module):
     ValueError
         If the objective cannot be trained on batches, or has no such path. In a call: if shapes or
         offsets do not fit, a score is NaN or infinite, or a label is negative or above the scale.
-        (On a device, and when compiled, values are checked by assertions there.)
+        (On a device values are checked by assertions there.)
 
     Notes
     -----
@@ -168,6 +168,8 @@ class RankingLoss(nn.Module):
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
+        if torch.compiler.is_compiling() and _leaves_graph(scores.device):
+            return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
         with torch.no_grad(), _full_precision(scores.device):
             batch = Batch(scores, labels, offsets, mask)
             losses, gradient = self._losses(batch)
@@ -289,6 +291,19 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
         if needy and max_grade is None:
             raise check.needs_max_grade(getattr(one, "metric", type(one).__name__))
     return objective if max_grade is None else objective.on_scale(max_grade)
+
+
+def _leaves_graph(device: torch.device) -> bool:
+    """Whether a loss is quicker outside of what is compiled: on the host, where it looks at data.
+
+    There it sorts, and meets pairs that count, by what the batch is like, which no graph does.
+    """
+    return device.type == "cpu"
+
+
+@torch.compiler.disable
+def _outside_of_graph(loss: RankingLoss, *arguments: Any, **others: Any) -> torch.Tensor:
+    return loss.forward(*arguments, **others)
 
 
 @torch.compiler.disable

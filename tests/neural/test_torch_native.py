@@ -176,7 +176,14 @@ def test_gains_need_no_more_labels_than_there_are(path):
 # ------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def in_graph(monkeypatch):
+    """On the host, losses stay in the graph, as they do on a device."""
+    monkeypatch.setattr("skrank.torch._loss._leaves_graph", lambda device: False)
+
+
 @pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("in_graph")
 @pytest.mark.parametrize(
     "objective",
     [skrank.LambdaRank("gap"), skrank.SoftRank("gap"), skrank.Softmax()],
@@ -201,6 +208,36 @@ def test_compiled_and_eager_agree(objective):
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("path", ["native", "kernels"])
+def test_on_the_host_a_compiled_model_has_the_eager_loss(path):
+    """Bit for bit, in either layout, with messages that name the place."""
+    torch.manual_seed(0)
+    scores, labels, offsets = make(torch.float32, 9, 24)
+    X, flat = torch.randn(len(scores), 3), torch.nn.Linear(3, 1)
+    eager = RankingLoss("gap", max_grade=4, path=path)
+
+    def run(X, labels, offsets):
+        return eager(flat(X).squeeze(-1), labels, offsets)
+
+    compiled, found = torch.compile(run, backend="aot_eager", dynamic=True), []
+    lines = pad(X[:, 0], offsets, 24).nan_to_num(0.0)[..., None].expand(-1, -1, 3)
+    for batch in ((X, labels, offsets), (lines, pad(labels, offsets, 24), None)):
+        for one in (run, compiled):
+            flat.weight.grad = None
+            value = one(*batch)
+            value.backward()
+            found.append((value.item(), flat.weight.grad.clone()))
+    for (value, grad), (other, slope) in (found[:2], found[2:]):
+        assert value == other
+        torch.testing.assert_close(slope, grad, atol=0, rtol=1e-6)
+    X[5] = float("nan")
+    with pytest.raises(ValueError, match="row 5"):
+        compiled(X, labels, offsets)
+    torch._dynamo.reset()
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("in_graph")
 @pytest.mark.skipif(
     not (shutil.which("g++") or shutil.which("clang++")), reason="no compiler of C++"
 )
