@@ -108,7 +108,7 @@ class Judgments:
             if self.counts is None:
                 self._numbers[key] = self.totals(some)
             else:
-                self._numbers[key] = self.counts[:, some].sum(1, dtype=np.float64)
+                self._numbers[key] = (self.counts @ some).astype(np.float64)
             self._numbers[key].flags.writeable = False  # many metrics share it
         return self._numbers[key]
 
@@ -182,7 +182,8 @@ class Judgments:
     ) -> np.ndarray:
         from skrank._kernels import quadratic
 
-        before = np.concatenate(([0.0], np.cumsum(weights)))
+        before = np.zeros(len(weights) + 1)
+        np.add.accumulate(weights, out=before[1:])
         sums = np.empty(len(counts))
         order = best_first(worth)
         run_chunks(quadratic.ideals, self.indptr, counts, order, worth, before, sums)
@@ -225,7 +226,7 @@ class Judgments:
 
 def best_first(worth: np.ndarray) -> np.ndarray:
     """Codes from the highest worth on."""
-    return np.argsort(-worth, kind="stable")
+    return (-worth).argsort(kind="stable")
 
 
 def _encode_grades(

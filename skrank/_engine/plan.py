@@ -119,7 +119,7 @@ class Plan:
         same = cutoff == self.metric.k
         tables = self.tables if same else tables_of(self.metric, self.scale, cutoff)
         ideal = tables.ideals(self.judgments)
-        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=~self.empty & (ideal > 0))
+        return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=~self.empty & (ideal > 0))
 
     @property
     def depth(self) -> int | None:
@@ -140,7 +140,9 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self.metric.line(Lists(shown, self.relevant, sizes))
-        return np.broadcast_to(line.steepness, sizes.shape)
+        slope = np.empty(len(sizes))
+        slope[:] = line.steepness
+        return slope
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query; what `empty` says for queries without a relevant document."""

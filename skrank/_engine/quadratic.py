@@ -261,10 +261,18 @@ class QuadraticTables(Tables):
         """What LambdaRank takes from here."""
         from skrank._kernels import quadratic, quadratic_lambdas
 
+        classes, form = self._swap_form
+        rows = judgments.codes if classes is None else classes[judgments.codes]
+        form = form._replace(offset=self._starts(len(judgments.queries)))
+        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, form)
+
+    @cached_property
+    def _swap_form(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
+        """Class of each code, None where they are the same; argument of kernels for no queries."""
         classes, worth = self._all_classes()
         first, _ = self._classes
-        ordered = np.array_equal(classes, np.arange(len(classes)))  # then codes say the class
-        rows = judgments.codes if ordered else classes.astype(np.uint8)[judgments.codes]
-        offset = self._starts(len(judgments.queries))
-        form = QuadraticSwaps(self.gain[first], worth, self.u, self._pair_weights, offset)
-        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, form)
+        ordered = np.array_equal(classes, np.arange(len(classes)))
+        form = QuadraticSwaps(
+            self.gain[first], worth, self.u, self._pair_weights, self._starts(0)
+        )
+        return None if ordered else classes.astype(np.uint8), form

@@ -61,7 +61,8 @@ class Queries:
     @classmethod
     def from_sizes(cls, sizes: np.ndarray) -> Queries:
         """Queries of consecutive rows, numbered from 0."""
-        indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        indptr = np.zeros(len(sizes) + 1, np.int64)
+        np.add.accumulate(sizes, out=indptr[1:])
         return cls(np.arange(len(sizes)), indptr)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ LEVEL = "qid"  # name of the index level (or column) that carries the groups
 
 def highest_grade(labels: np.ndarray) -> int:
     """Highest label, rounded up, at least 1; NaN does not count."""
-    return max(1, int(np.ceil(np.fmax.reduce(labels, initial=0))))
+    return max(1, math.ceil(np.fmax.reduce(labels, initial=0)))
 
 
 class Extent(NamedTuple):

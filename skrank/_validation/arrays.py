@@ -79,6 +79,8 @@ def _unmasked(
 
 def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.ndarray:
     """The values in double precision."""
+    if given.dtype == np.float64:
+        return given
     if given.dtype.kind in "cMmV":
         kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
         raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")

@@ -46,7 +46,7 @@ def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
         )
     offsets = offsets.astype(np.int64, copy=False)
     sizes: np.ndarray = offsets[1:] - offsets[:-1]
-    if sizes.min(initial=0) < 0:
+    if len(sizes) and sizes.min() < 0:
         raise ValueError(
             f"offsets fall after query {np.argmax(sizes < 0)}: they are the first row of each "
             "query in turn."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -353,7 +354,7 @@ def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """What gradients are multiplied by, one over the best value of each query: numbers."""
     with np.errstate(all="ignore"):
-        if np.isfinite(inverse.sum()):  # one pass; of numbers it may overflow
+        if math.isfinite(inverse.sum()):  # one pass; of numbers it may overflow
             return
     bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
     if len(bad):

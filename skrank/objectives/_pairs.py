@@ -158,9 +158,8 @@ class PairRounds:
 
         check_scores(self.queries, scores)
         rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
-        lost = np.flatnonzero(self.retrieved != self.queries.sizes)
-        if len(lost):
-            query = self.queries.name(int(lost[0]))
+        if self.retrieved.sum() < len(scores):
+            query = self.queries.name(int(np.argmax(self.retrieved < self.queries.sizes)))
             raise ValueError(
                 f"a score of query {query} is -inf: gradients need finite scores. "
                 "Lower the learning rate, or drop the documents that were not retrieved."

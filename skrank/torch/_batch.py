@@ -42,9 +42,9 @@ class Batch:
         check.check_layout(
             tuple(scores.shape), tuple(np.shape(labels)), offsets is not None, _shape_of(mask)
         )
-        self.scores = scores
         self.device = scores.device
-        self.labels = torch.as_tensor(labels, device=self.device).to(_real(scores))
+        self.scores = scores.detach().to(_real(scores))
+        self.labels = torch.as_tensor(labels, dtype=self.scores.dtype, device=self.device)
         self.flat = scores.ndim == 1
         if mask is not None:
             mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
@@ -63,15 +63,15 @@ class Batch:
         """Whether all documents are known to be kept, with good scores and labels: a quick look."""
         if not can_look(self.device) or self.labels.numel() == 0:
             return False
-        low, high = self.extremes
-        good = low >= 0 and math.isfinite(high) and math.isfinite(self.scores.sum())
+        if not (self.extremes[0] >= 0 and all(map(math.isfinite, self.extremes))):
+            return False
+        good = all(map(math.isfinite, _extremes(self.scores)))
         return good and (self._mask is None or bool(self._mask.all()))
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
-        """Least and highest label; NaN if one is."""
-        low, high = torch.aminmax(self.labels)
-        return float(low), float(high)
+        """Least and highest label on the host; NaN if one is."""
+        return _extremes(self.labels)
 
     @cached_property
     def kept(self) -> torch.Tensor:
@@ -121,6 +121,11 @@ class Batch:
         return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
             0, self.row_query, self.kept.to(torch.int64)
         )
+
+    @cached_property
+    def filled(self) -> np.ndarray:
+        """Numbers of the queries that have documents, on the host."""
+        return self.sizes.cpu().numpy().nonzero()[0]
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query in the layout of the scores."""
@@ -215,6 +220,12 @@ def query_offsets(groups: Any) -> torch.Tensor:
     tensor([0, 2, 3])
     """
     return torch.from_numpy(check.check_contiguous(np.asarray(groups)))
+
+
+def _extremes(values: torch.Tensor) -> tuple[float, float]:
+    """Least and highest of some values on the host; NaN if one is."""
+    array = values.numpy()
+    return array.min(), array.max()
 
 
 def _shape_of(mask: Any) -> tuple[int, ...] | None:

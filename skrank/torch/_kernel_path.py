@@ -31,7 +31,7 @@ def kernel_losses(
     """
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
     sizes = batch.sizes.cpu().numpy()
-    some: Any = slice(None) if sizes.all() else np.flatnonzero(sizes)
+    some: Any = slice(None) if len(batch.filled) == len(batch) else batch.filled
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     losses: np.ndarray = np.zeros(len(batch), real)
     gradient: np.ndarray = np.zeros(0, real)
@@ -41,7 +41,7 @@ def kernel_losses(
         scores = _rows(batch.scores, kept)
         parts = []
         for weight, one in objective.terms:
-            grad, hess = np.empty((2, len(scores)), real)
+            grad, hess = np.empty(len(scores), real), np.empty(len(scores), real)
             bound: Any = one.bind(judgments, max_grade=max_grade)
             bound.round = int(round_)
             losses[some] += weight * _losses(one, bound, scores, grad, hess)
@@ -52,14 +52,14 @@ def kernel_losses(
         slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
         gradient[kept] = slopes
     return (
-        torch.from_numpy(losses).to(batch.device),
-        torch.from_numpy(gradient).to(batch.device).view(batch.labels.shape),
+        torch.as_tensor(losses, device=batch.device),
+        torch.as_tensor(gradient.reshape(batch.labels.shape), device=batch.device),
     )
 
 
 def _rows(values: torch.Tensor, kept: Any) -> np.ndarray:
     """Values of the documents that are kept, in double precision."""
-    return values.detach().to("cpu", torch.float64).reshape(-1).numpy()[kept]
+    return values.cpu().numpy().reshape(-1)[kept].astype(np.float64)
 
 
 def _losses(

@@ -189,7 +189,7 @@ class RankingLoss(nn.Module):
         """What each query counts for, or all alike, where the others are known to have no rows."""
         mean, dtype = self.reduction == "mean", batch.labels.dtype
         if weights is None and batch.whole:
-            return self._share(torch.count_nonzero(batch.sizes).to(dtype)) if mean else 1.0
+            return self._share(len(batch.filled)) if mean else 1.0
         weight = (batch.sizes > 0).to(dtype)
         if weights is not None:
             weights = torch.as_tensor(weights, device=batch.device)
@@ -238,12 +238,12 @@ class RankingLoss(nn.Module):
         elif above.any():
             raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
 
-    def _share(self, total: torch.Tensor) -> torch.Tensor | float:
+    def _share(self, total: torch.Tensor | float) -> torch.Tensor | float:
         """What a query of weight 1 counts for in the mean."""
         ranks = n_ranks(self.process_group) if self.training else 1
         if ranks > 1:
-            total = total_over(total, self.process_group)
-        if not can_look(total.device):
+            total = total_over(torch.as_tensor(total), self.process_group)
+        if isinstance(total, torch.Tensor) and not can_look(total.device):
             return torch.where(total > 0, ranks / total, torch.zeros_like(total))
         total = float(total)
         return ranks / total if total > 0 else 0.0
