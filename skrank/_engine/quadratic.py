@@ -272,7 +272,5 @@ class QuadraticTables(Tables):
         classes, worth = self._all_classes()
         first, _ = self._classes
         ordered = np.array_equal(classes, np.arange(len(classes)))
-        form = QuadraticSwaps(
-            self.gain[first], worth, self.u, self._pair_weights, self._starts(0)
-        )
+        form = QuadraticSwaps(self.gain[first], worth, self.u, self._pair_weights, self._starts(0))
         return None if ordered else classes.astype(np.uint8), form

@@ -39,19 +39,19 @@ class Batch:
         *,
         unjudged: bool = False,
     ) -> None:
-        check.check_layout(
-            tuple(scores.shape), tuple(np.shape(labels)), offsets is not None, _shape_of(mask)
-        )
         self.device = scores.device
         self.scores = scores.detach().to(_real(scores))
         self.labels = torch.as_tensor(labels, dtype=self.scores.dtype, device=self.device)
+        check.check_layout(
+            tuple(scores.shape), tuple(self.labels.shape), offsets is not None, _shape_of(mask)
+        )
         self.flat = scores.ndim == 1
         if mask is not None:
             mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
         self._mask, self._unjudged = mask, unjudged
         if self.flat:
             offsets = torch.as_tensor(offsets)
-            self.lengths = _sizes(offsets, len(scores)).to(torch.int64)
+            self.lengths = _sizes(offsets, len(scores))
             self.offsets = offsets.to(torch.int64)
         self._check_values()
 
@@ -122,10 +122,10 @@ class Batch:
             0, self.row_query, self.kept.to(torch.int64)
         )
 
-    @cached_property
-    def filled(self) -> np.ndarray:
-        """Numbers of the queries that have documents, on the host."""
-        return self.sizes.cpu().numpy().nonzero()[0]
+    @property
+    def n_filled(self) -> int:
+        """Number of queries that have documents, read on the host."""
+        return int(np.count_nonzero(self.sizes.cpu().numpy()))
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query in the layout of the scores."""
@@ -224,7 +224,7 @@ def query_offsets(groups: Any) -> torch.Tensor:
 
 def _extremes(values: torch.Tensor) -> tuple[float, float]:
     """Least and highest of some values on the host; NaN if one is."""
-    array = values.numpy()
+    array = values.numpy(force=True)
     return array.min(), array.max()
 
 
@@ -246,7 +246,7 @@ def _sizes(offsets: torch.Tensor, n_rows: int) -> torch.Tensor:
     """Sizes of the queries of flat rows."""
     if can_look(offsets.device):
         return torch.from_numpy(check.check_offsets(offsets.numpy(), n_rows))
-    sizes = torch.diff(offsets)
+    sizes = torch.diff(offsets.to(torch.int64))
     torch._assert_async(
         (offsets[0] == 0) & (offsets[-1] == n_rows) & (sizes >= 0).all(),
         "offsets do not cover the rows",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -30,21 +30,19 @@ def kernel_losses(
         Number of the round, for what is drawn anew each round.
     """
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
-    sizes = batch.sizes.cpu().numpy()
-    some: Any = slice(None) if len(batch.filled) == len(batch) else batch.filled
+    some, queries = _queries_of(batch.sizes.cpu().numpy().tobytes())
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     losses: np.ndarray = np.zeros(len(batch), real)
     gradient: np.ndarray = np.zeros(0, real)
-    sizes = sizes[some]
-    if len(sizes):
-        judgments = Judgments(_rows(batch.labels, kept), Queries.from_sizes(sizes))
+    if len(queries):
+        judgments = Judgments(_rows(batch.labels, kept), queries)
         scores = _rows(batch.scores, kept)
         parts = []
         for weight, one in objective.terms:
-            grad, hess = np.empty(len(scores), real), np.empty(len(scores), real)
+            grad: np.ndarray = np.empty(len(scores), real)
             bound: Any = one.bind(judgments, max_grade=max_grade)
             bound.round = int(round_)
-            losses[some] += weight * _losses(one, bound, scores, grad, hess)
+            losses[some] += weight * _losses(one, bound, scores, grad)
             grad *= weight
             parts.append(grad)
         gradient = reduce(np.add, parts)
@@ -57,15 +55,23 @@ def kernel_losses(
     )
 
 
+@lru_cache(maxsize=8)
+def _queries_of(sizes: bytes) -> tuple[Any, Queries]:
+    """Which queries have documents, and these: lists of the next batch are often as long."""
+    every = np.frombuffer(sizes, np.int64)
+    some: Any = every.nonzero()[0]
+    some = slice(None) if len(some) == len(every) else some
+    return some, Queries.from_sizes(every[some])
+
+
 def _rows(values: torch.Tensor, kept: Any) -> np.ndarray:
-    """Values of the documents that are kept, in double precision."""
-    return values.cpu().numpy().reshape(-1)[kept].astype(np.float64)
+    """Values of the documents that are kept, in double precision on the host."""
+    return values.numpy(force=True).reshape(-1)[kept].astype(np.float64)
 
 
-def _losses(
-    objective: Objective, bound: Any, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray
-) -> np.ndarray:
+def _losses(objective: Objective, bound: Any, scores: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """Loss of each query; fills `grad`."""
+    hess = np.empty_like(grad)
     if hasattr(bound, "losses"):
         return bound.losses(scores, grad, hess)
     bound.gradient(scores, grad, hess)

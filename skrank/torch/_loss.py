@@ -189,7 +189,7 @@ class RankingLoss(nn.Module):
         """What each query counts for, or all alike, where the others are known to have no rows."""
         mean, dtype = self.reduction == "mean", batch.labels.dtype
         if weights is None and batch.whole:
-            return self._share(len(batch.filled)) if mean else 1.0
+            return self._share(batch.n_filled) if mean else 1.0
         weight = (batch.sizes > 0).to(dtype)
         if weights is not None:
             weights = torch.as_tensor(weights, device=batch.device)
