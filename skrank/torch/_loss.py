@@ -189,13 +189,13 @@ class RankingLoss(nn.Module):
         """What each query counts for, or all alike, where the others are known to have no rows."""
         mean, dtype = self.reduction == "mean", batch.labels.dtype
         if weights is None and batch.whole:
-            return self._share(batch.n_filled) if mean else 1.0
+            return self._share(batch.n_filled, dtype) if mean else 1.0
         weight = (batch.sizes > 0).to(dtype)
         if weights is not None:
             weights = torch.as_tensor(weights, device=batch.device)
             check.check_query_weights(weights, len(batch))
             weight = weight * weights.to(dtype)
-        return weight * self._share(weight.sum()) if mean else weight
+        return weight * self._share(weight.sum(), dtype) if mean else weight
 
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
@@ -238,11 +238,11 @@ class RankingLoss(nn.Module):
         elif above.any():
             raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
 
-    def _share(self, total: torch.Tensor | float) -> torch.Tensor | float:
+    def _share(self, total: torch.Tensor | int, dtype: torch.dtype) -> torch.Tensor | float:
         """What a query of weight 1 counts for in the mean."""
         ranks = n_ranks(self.process_group) if self.training else 1
         if ranks > 1:
-            total = total_over(torch.as_tensor(total), self.process_group)
+            total = total_over(torch.as_tensor(total, dtype=dtype), self.process_group)
         if isinstance(total, torch.Tensor) and not can_look(total.device):
             return torch.where(total > 0, ranks / total, torch.zeros_like(total))
         total = float(total)
