@@ -261,13 +261,13 @@ class QuadraticTables(Tables):
         """What LambdaRank takes from here."""
         from skrank._kernels import quadratic, quadratic_lambdas
 
-        classes, form = self._swap_form
+        classes, form = self._swaps
         rows = judgments.codes if classes is None else classes[judgments.codes]
-        form = form._replace(offset=self._starts(len(judgments.queries)))
-        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, form)
+        swaps = QuadraticSwaps(*form[:-1], self._starts(len(judgments.queries)))
+        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, swaps)
 
     @cached_property
-    def _swap_form(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
+    def _swaps(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
         """Class of each code, None where they are the same; argument of kernels for no queries."""
         classes, worth = self._all_classes()
         first, _ = self._classes

@@ -148,9 +148,8 @@ class PairRounds:
 
     def _surely_fit(self) -> bool:
         """Whether totals, above which no gradient or curvature of a query is far, are small."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            highest = (self.totals * self.weight).max() * max(1.0, self.objective.sigmoid)
-        return bool(highest < _SURELY_FITS)
+        highest = float(self.totals.max()) * float(self.weight.max())
+        return highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""

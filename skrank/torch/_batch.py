@@ -11,6 +11,8 @@ import torch
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
 
+_REALS = torch.float32, torch.float64  # precisions to reckon in
+
 
 class Batch:
     """Documents of whole queries, in either layout.
@@ -40,7 +42,7 @@ class Batch:
         unjudged: bool = False,
     ) -> None:
         self.device = scores.device
-        self.scores = scores.detach().to(_real(scores))
+        self.scores = scores.detach() if scores.dtype in _REALS else scores.detach().float()
         self.labels = torch.as_tensor(labels, dtype=self.scores.dtype, device=self.device)
         check.check_layout(
             tuple(scores.shape), tuple(self.labels.shape), offsets is not None, _shape_of(mask)
@@ -52,7 +54,7 @@ class Batch:
         if self.flat:
             offsets = torch.as_tensor(offsets)
             self.lengths = _sizes(offsets, len(scores))
-            self.offsets = offsets.to(torch.int64)
+            self.offsets = offsets if offsets.dtype == torch.int64 else offsets.to(torch.int64)
         self._check_values()
 
     def __len__(self) -> int:
@@ -115,7 +117,7 @@ class Batch:
     def sizes(self) -> torch.Tensor:
         """Documents of each query."""
         if self.whole:
-            return self.lengths.to(self.device)
+            return self.lengths.cpu()
         if not self.flat:
             return self.kept.sum(1)
         return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
@@ -125,7 +127,7 @@ class Batch:
     @property
     def n_filled(self) -> int:
         """Number of queries that have documents, read on the host."""
-        return int(np.count_nonzero(self.sizes.cpu().numpy()))
+        return int(np.count_nonzero(self.sizes.numpy(force=True)))
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query in the layout of the scores."""
@@ -230,11 +232,6 @@ def _extremes(values: torch.Tensor) -> tuple[float, float]:
 
 def _shape_of(mask: Any) -> tuple[int, ...] | None:
     return None if mask is None else tuple(np.shape(mask))
-
-
-def _real(scores: torch.Tensor) -> torch.dtype:
-    """The precision to reckon in: that of the scores, single at least."""
-    return torch.float64 if scores.dtype == torch.float64 else torch.float32
 
 
 def can_look(device: torch.device) -> bool:

@@ -30,7 +30,7 @@ def kernel_losses(
         Number of the round, for what is drawn anew each round.
     """
     real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
-    some, queries = _queries_of(batch.sizes.cpu().numpy().tobytes())
+    some, queries = _queries_of(batch.sizes.numpy(force=True).tobytes())
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     losses: np.ndarray = np.zeros(len(batch), real)
     gradient: np.ndarray = np.zeros(0, real)
@@ -49,10 +49,10 @@ def kernel_losses(
     if not batch.whole:
         slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
         gradient[kept] = slopes
-    return (
-        torch.as_tensor(losses, device=batch.device),
-        torch.as_tensor(gradient.reshape(batch.labels.shape), device=batch.device),
-    )
+    found = losses, gradient.reshape(batch.labels.shape)
+    if batch.device.type == "cpu":
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+    return tuple(torch.from_numpy(one).to(batch.device) for one in found)
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -217,6 +218,22 @@ def test_gradients_accumulate(path):
         near = offsets[part.start : part.stop + 1] - start
         loss(model(X[start:stop]).squeeze(1), labels[start:stop], near).backward()
     torch.testing.assert_close(model.weight.grad, whole)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+def test_a_batch_leaves_nothing_to_the_next(path):
+    """Other labels for lists of the same lengths, and offsets that change in place."""
+    scores, labels, offsets = make(torch.float64)
+    loss = RankingLoss("gap", max_grade=4, reduction="none", path=path)
+    for turn in range(4):
+        found = loss(scores, labels, offsets)
+        for q, (start, stop) in enumerate(pairwise(offsets.tolist())):
+            rows = slice(start, stop)
+            alone = loss(scores[rows], labels[rows], torch.tensor([0, stop - start]))
+            torch.testing.assert_close(found[q : q + 1], alone)
+        if turn == 1:
+            offsets[3] = offsets[4]  # the fourth query has no documents
+        labels = labels.roll(5)
 
 
 @pytest.mark.parametrize("path", ["kernels", "native"])
