@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,7 +11,7 @@ from skrank._engine.groups import resolve_groups
 from skrank._engine.order import RankedCodes, rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank._engine.whole import Extent, WholeLevel, whole_of
+from skrank._engine.whole import Extent, WholeLevel, highest_grade, whole_of
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
 _MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
@@ -80,7 +78,7 @@ class Judgments:
 
         At least 1; a label that is no whole number is rounded up.
         """
-        return self.whole_grade or max(1, math.ceil(self.labels[self.n_labels - 1]))
+        return self.whole_grade or highest_grade(self.labels)
 
     @cached_property
     def whole_grade(self) -> int | None:
@@ -185,7 +183,7 @@ class Judgments:
         from skrank._kernels import quadratic
 
         before = np.zeros(len(weights) + 1)
-        np.add.accumulate(weights, out=before[1:])
+        np.cumsum(weights, out=before[1:])
         sums = np.empty(len(counts))
         order = best_first(worth)
         run_chunks(quadratic.ideals, self.indptr, counts, order, worth, before, sums)

@@ -263,7 +263,7 @@ class QuadraticTables(Tables):
 
         classes, form = self._swaps
         rows = judgments.codes if classes is None else classes[judgments.codes]
-        swaps = QuadraticSwaps(*form[:-1], self._starts(len(judgments.queries)))
+        swaps = form._replace(offset=self._starts(len(judgments.queries)))
         return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, swaps)
 
     @cached_property

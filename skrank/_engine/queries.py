@@ -62,7 +62,7 @@ class Queries:
     def from_sizes(cls, sizes: np.ndarray) -> Queries:
         """Queries of consecutive rows, numbered from 0."""
         indptr = np.zeros(len(sizes) + 1, np.int64)
-        np.add.accumulate(sizes, out=indptr[1:])
+        np.cumsum(sizes, out=indptr[1:])
         return cls(np.arange(len(sizes)), indptr)
 
     @classmethod

@@ -54,7 +54,7 @@ class Batch:
         if self.flat:
             offsets = torch.as_tensor(offsets)
             self.lengths = _sizes(offsets, len(scores))
-            self.offsets = offsets if offsets.dtype == torch.int64 else offsets.to(torch.int64)
+            self.offsets = offsets.to(torch.int64)
         self._check_values()
 
     def __len__(self) -> int:

@@ -49,10 +49,10 @@ def kernel_losses(
     if not batch.whole:
         slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
         gradient[kept] = slopes
-    found = losses, gradient.reshape(batch.labels.shape)
-    if batch.device.type == "cpu":
-        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
-    return tuple(torch.from_numpy(one).to(batch.device) for one in found)
+    return (
+        torch.from_numpy(losses).to(batch.device),
+        torch.from_numpy(gradient).to(batch.device).view(batch.labels.shape),
+    )
 
 
 @lru_cache(maxsize=8)

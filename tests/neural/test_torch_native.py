@@ -210,7 +210,7 @@ def test_compiled_and_eager_agree(objective):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("path", ["native", "kernels"])
 def test_on_the_host_a_compiled_model_has_the_eager_loss(path):
-    """Bit for bit, in either layout, with messages that name the place."""
+    """In either layout, with messages that name the place."""
     torch.manual_seed(0)
     scores, labels, offsets = make(torch.float32, 9, 24)
     X, flat = torch.randn(len(scores), 3), torch.nn.Linear(3, 1)
