@@ -1,9 +1,11 @@
-"""What must be set before the first import of numba or a booster."""
+"""What must be set before the first import of numba or a booster, and what many tests use."""
 
 import hashlib
 import os
 from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,3 +33,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # Looking for doctests in them would import them under a second name.
 collect_ignore = ["helpers"]
+
+
+@pytest.fixture
+def every_thread(monkeypatch):
+    """As many threads as may be share the work of each kernel, however little there is."""
+    monkeypatch.setattr("skrank._engine.threads._WORTH_A_THREAD", 1e-15)

@@ -1,10 +1,10 @@
 """Run compiled loops over chunks of queries in our own threads.
 
 numba's ``prange`` kills a forked child (GNU OpenMP) or aborts on concurrent callers (workqueue), so
-the kernels are serial, release the interpreter lock, and are spread over threads that are started
-on first use, and anew in a child process. A call that is interrupted comes back when no thread
-works for it any more: what it was given may be used again. A kernel at work is not interrupted
-itself, so that Ctrl-C takes effect once the chunks at hand have ended.
+the kernels are serial, release the interpreter lock, and are spread over the caller and threads of
+ours, which are started on first use, and anew in a child process. A call that is interrupted comes
+back when no thread works for it any more: what it was given may be used again. A kernel at work is
+not interrupted itself, so that Ctrl-C takes effect once the chunks at hand have ended.
 
 Only the main thread is interrupted, at any of its steps. What it shares with the others are
 therefore queues and lists, whose single operations are atomic, and no lock that it could leave
@@ -29,10 +29,14 @@ import numpy as np
 from skrank._kernels.forms import Kernel
 
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
-# Starting a thread takes some 20 microseconds, and a kernel at least some nanoseconds per row: with
-# fewer rows than this a further thread would cost more than it saves.
-_ROWS_WORTH_A_THREAD = 20_000
+# A thread that waits takes some 50 microseconds to begin, and holds up the others: with less work
+# than this, in seconds, a further one would cost more than it saves.
+_WORTH_A_THREAD = 150e-6
+_USUAL_COST = 7.5e-9  # seconds a row, of kernels that were not measured yet
+_ROWS_TO_MEASURE = 4_000  # with fewer, time goes into the call rather than into rows
 _PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
+
+_costs: dict[Any, float] = {}  # seconds a row of each kernel, as of late
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
@@ -61,8 +65,8 @@ class _Pool:
         self.jobs: SimpleQueue[_Job] = SimpleQueue()
         self.n_threads = 0
 
-    def run(self, job: _Job, n_threads: int) -> bool:
-        """Let some threads work on a job; whether there is any, which at exit there may not be."""
+    def run(self, job: _Job, n_threads: int) -> None:
+        """Let some threads help with a job, if there are any, which at exit there may not be."""
         while self.n_threads < n_threads:
             # daemons: the process may end while they wait, and functions of atexit still find them
             thread = threading.Thread(target=self._serve, name="skrank", daemon=True)
@@ -73,11 +77,10 @@ class _Pool:
             self.n_threads += 1
         for _ in range(n_threads):
             self.jobs.put(job)
-        return self.n_threads > 0
 
     def _serve(self) -> None:
         while True:
-            self.jobs.get().work()
+            self.jobs.get().help()
 
 
 _pool = _Pool()
@@ -104,30 +107,39 @@ class _Job:
         self.stopped = False
         self.working: deque[None] = deque()  # an entry for each thread in `work`
 
-    def work(self) -> None:
-        """Take chunks until none is left."""
+    def help(self) -> None:
+        """Work in a thread of the pool."""
         self.working.append(None)  # before the look at `stopped`: see `stop`
         try:
-            while not self.stopped:
-                number, (first, last) = self.waiting.popleft()
-                try:
-                    self.done.put((number, self.call(first, last), None))
-                except BaseException as error:
-                    self.done.put((number, None, error))
-        except IndexError:
-            pass
+            self.work()
         finally:
             self.working.pop()
 
-    def results(self) -> list[Any]:
-        """What the calls return, in their order; the first error is raised."""
+    def work(self) -> None:
+        """Take chunks until none is left."""
+        try:
+            while not self.stopped:
+                number, (first, last) = self.waiting.popleft()
+                start = time.perf_counter()
+                try:
+                    result = self.call(first, last)
+                    self.done.put((number, (result, time.perf_counter() - start), None))
+                except BaseException as error:
+                    self.stopped = True
+                    self.done.put((number, None, error))
+        except IndexError:
+            pass
+
+    def results(self) -> tuple[list[Any], float]:
+        """What the calls return, in their order, and their seconds; the first error is raised."""
         found: dict[int, Any] = {}
         while len(found) < self.size:
             number, result, error = self.done.get()
             if error is not None:
                 raise error
             found[number] = result
-        return [found[number] for number in range(self.size)]
+        results, seconds = zip(*(found[number] for number in range(self.size)), strict=True)
+        return list(results), sum(seconds)
 
     def stop(self) -> None:
         """Start nothing more, and wait for what runs, however often one is interrupted meanwhile.
@@ -159,19 +171,29 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
     list of what the calls returned, in the order of the queries
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    if isinstance(kernel, Kernel):
-        kernel = kernel.form(n_rows)
-    n_threads = min(1 + n_rows // _ROWS_WORTH_A_THREAD, n_queries)
+    form = kernel.form(n_rows) if isinstance(kernel, Kernel) else kernel
+    n_threads = min(1 + int(n_rows * _costs.get(kernel, _USUAL_COST) / _WORTH_A_THREAD), n_queries)
     if n_threads > 1:
         n_threads = min(thread_count(), n_threads)
-    if n_threads <= 1:
-        return [kernel(0, n_queries, indptr, *arguments)]
-    targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
-    bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-    job = _Job(lambda first, last: kernel(first, last, indptr, *arguments), bounds)
+    if n_threads > 1:
+        targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
+        bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
+        job = _Job(lambda first, last: form(first, last, indptr, *arguments), bounds)
+        found, seconds = _share(job, n_threads)
+    else:
+        start = time.perf_counter()
+        found = [form(0, n_queries, indptr, *arguments)]
+        seconds = time.perf_counter() - start
+    if n_rows >= _ROWS_TO_MEASURE and isinstance(kernel, Kernel) and form is not kernel.plain:
+        _costs[kernel] = seconds / n_rows
+    return found
+
+
+def _share(job: _Job, n_threads: int) -> tuple[list[Any], float]:
+    """Results of a job that the caller and other threads work on, and the seconds of all."""
     try:
-        if not _pool.run(job, n_threads):
-            job.work()
+        _pool.run(job, n_threads - 1)
+        job.work()
         return job.results()
     except BaseException:
         job.stop()

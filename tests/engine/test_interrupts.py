@@ -151,8 +151,10 @@ def kernel(first, last, indptr):
     running.append(first)
     ran.append(first)
     began.set()
-    time.sleep(1)
-    running.remove(first)
+    try:
+        time.sleep(1)
+    finally:  # where the interrupt comes, if the caller runs it
+        running.remove(first)
 
 def interrupt(*_):
     raise KeyboardInterrupt

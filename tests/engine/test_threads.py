@@ -17,6 +17,7 @@ import skrank
 from skrank._engine import threads
 from skrank._engine.cached import cached_property
 from skrank._engine.judgments import judge
+from skrank._kernels.forms import Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -172,6 +173,39 @@ def test_errors_stop_what_has_not_begun():
     with threads.limit_threads(2), pytest.raises(ValueError, match="query"):
         threads.run_chunks(kernel, indptr)
     assert len(seen) < 8
+
+
+class Waiting(Kernel):
+    """A kernel whose rows take some seconds each, and which remembers who ran it."""
+
+    def __init__(self, row_seconds):
+        super().__init__(lambda: None, {}, exact=False)
+        self.row_seconds, self.callers = row_seconds, set()
+
+    def form(self, n_rows):
+        def run(first, last, indptr):
+            self.callers.add(threading.get_ident())
+            if self.row_seconds:
+                time.sleep(self.row_seconds * (indptr[last] - indptr[first]))
+
+        return run
+
+    def callers_on(self, n_rows):
+        """How many threads run it on so many rows."""
+        self.callers.clear()
+        with threads.limit_threads(3):
+            threads.run_chunks(self, np.arange(0, n_rows + 1, 10))
+        return len(self.callers)
+
+
+def test_threads_share_what_takes_long(monkeypatch):
+    """However many rows there are: only the first call goes by their number."""
+    kernel = Waiting(1e-5)
+    assert [kernel.callers_on(10_000), kernel.callers_on(10_000)] == [1, 3]
+    kernel.row_seconds = 0.0
+    kernel.callers_on(1_000_000)
+    monkeypatch.setattr(threads, "_share", None)
+    assert kernel.callers_on(60_000) == 1
 
 
 def test_two_threads_on_one_objective_of_a_booster():

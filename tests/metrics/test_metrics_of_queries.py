@@ -267,6 +267,7 @@ def test_inputs_are_not_changed():
 # ---------------------------------------------------------------------- threads, long lists
 
 
+@pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("name", ["gap", "gap(condensed=True)@5", "ndcg@10", "err", "ap", "rr"])
 def test_number_of_threads_changes_no_bit(name):
     data = big()
@@ -278,14 +279,13 @@ def test_number_of_threads_changes_no_bit(name):
                 values.append(per_query(metric, data))
         assert_array_equal(values[1], values[0])
         assert_array_equal(values[2], values[0])
-    assert _parallel._pool.n_threads >= 5  # they were used
+    assert _parallel._pool.n_threads >= 4  # they were used, and the caller
 
 
 def big(n_queries=1200, seed=0):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 200, n_queries)
     n = int(sizes.sum())
-    assert n > 5 * _parallel._ROWS_WORTH_A_THREAD
     relevance = rng.choice([0.0, 0, 0, 1, 2, 3, np.nan], n)
     return Lists(relevance, rng.normal(size=n).round(1), np.repeat(np.arange(n_queries), sizes))
 
@@ -299,6 +299,7 @@ def test_threads_reset_and_nest():
     assert _parallel.thread_count() == before
 
 
+@pytest.mark.usefixtures("every_thread")
 def test_errors_in_threads_are_raised():
     data = big()
     data.scores[70_000] = np.nan

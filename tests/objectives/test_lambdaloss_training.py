@@ -98,9 +98,10 @@ def test_lengths_around_a_tile(n):
         assert_allclose(part, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max() + 1e-35)
 
 
+@pytest.mark.usefixtures("every_thread")
 def test_number_of_threads_changes_no_bit():
     rng = np.random.default_rng(0)
-    n = 5 * _parallel._ROWS_WORTH_A_THREAD + 7
+    n = 100_007
     groups = np.sort(rng.integers(0, 2000, n))
     judgments = judge(rng.choice([0.0, 0, 0, 1, 2, 3], n), groups)
     scores = rng.normal(size=n).round(1)

@@ -190,10 +190,11 @@ def test_queries_longer_than_a_tile():
             assert_allclose(found, expected, atol=1e-11)
 
 
+@pytest.mark.usefixtures("every_thread")
 @both
 def test_number_of_threads_changes_no_bit(objective):
     rng = np.random.default_rng(0)
-    n = 5 * _parallel._ROWS_WORTH_A_THREAD + 7
+    n = 100_007
     groups = np.sort(rng.integers(0, 5000, n))
     judgments = judge(rng.random(n) < 0.2, groups)
     results = []

@@ -223,11 +223,11 @@ def test_long_queries():
             assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
 
 
+@pytest.mark.usefixtures("every_thread")
 @every_form
 def test_any_number_of_threads_gives_the_same_bits(name, form):
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(6000), 20)
-    assert len(groups) > 5 * _parallel._ROWS_WORTH_A_THREAD
     labels, scores = rng.choice([0.0, 0, 1, 3], len(groups)), rng.normal(size=len(groups))
     objective = SoftRank(name, form=form)
     results = []
