@@ -13,6 +13,7 @@ locked.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -29,10 +30,12 @@ import numpy as np
 from skrank._kernels.forms import Kernel
 
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
-# A thread that waits takes some 50 microseconds to begin, and holds up the others: with less work
-# than this, in seconds, a further one would cost more than it saves.
-_WORTH_A_THREAD = 150e-6
-_USUAL_COST = 7.5e-9  # seconds a row, of kernels that were not measured yet
+# A thread that waits takes some 50 microseconds to begin, and what seems a free processor may be held
+# for milliseconds by a thread of OpenMP, which looks for work after a round of a booster or a
+# network. So a further thread is for more work than this, in seconds.
+_WORTH_A_THREAD = 0.5e-3
+_USUAL_COST = 20e-9  # seconds a row, of kernels that were not measured yet
+_DOUBT = 1.1  # how much more than before a row may cost: what was held up seems to take longer
 _ROWS_TO_MEASURE = 4_000  # with fewer, time goes into the call rather than into rows
 _PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
 
@@ -172,7 +175,8 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
     form = kernel.form(n_rows) if isinstance(kernel, Kernel) else kernel
-    n_threads = min(1 + int(n_rows * _costs.get(kernel, _USUAL_COST) / _WORTH_A_THREAD), n_queries)
+    cost = _costs.get(kernel, _USUAL_COST)
+    n_threads = min(1 + int(n_rows * cost / _WORTH_A_THREAD), n_queries)
     if n_threads > 1:
         n_threads = min(thread_count(), n_threads)
     if n_threads > 1:
@@ -185,7 +189,7 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
         found = [form(0, n_queries, indptr, *arguments)]
         seconds = time.perf_counter() - start
     if n_rows >= _ROWS_TO_MEASURE and isinstance(kernel, Kernel) and form is not kernel.plain:
-        _costs[kernel] = seconds / n_rows
+        _costs[kernel] = min(_DOUBT * _costs.get(kernel, math.inf), seconds / n_rows)
     return found
 
 
