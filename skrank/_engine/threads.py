@@ -30,8 +30,8 @@ import numpy as np
 from skrank._kernels.forms import Kernel
 
 _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
-# A thread that waits takes some 50 microseconds to begin, and what seems a free processor may be held
-# for milliseconds by a thread of OpenMP, which looks for work after a round of a booster or a
+# A thread that waits takes some 50 microseconds to begin, and what seems a free processor may be
+# held for milliseconds by a thread of OpenMP, which looks for work after a round of a booster or a
 # network. So a further thread is for more work than this, in seconds.
 _WORTH_A_THREAD = 0.5e-3
 _USUAL_COST = 20e-9  # seconds a row, of kernels that were not measured yet
