@@ -24,6 +24,7 @@ from contextvars import ContextVar
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _DOUBT = 1.1  # how much more than before a row may cost: what was held up seems
 _ROWS_TO_MEASURE = 4_000  # with fewer, time goes into the call rather than into rows
 _PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
 
-_costs: dict[Any, float] = {}  # seconds a row of each kernel, as of late
+_costs: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # seconds a row, as of late
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
@@ -188,7 +189,7 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
         start = time.perf_counter()
         found = [form(0, n_queries, indptr, *arguments)]
         seconds = time.perf_counter() - start
-    if n_rows >= _ROWS_TO_MEASURE and isinstance(kernel, Kernel) and form is not kernel.plain:
+    if n_rows >= _ROWS_TO_MEASURE and form is not getattr(kernel, "plain", None):
         _costs[kernel] = min(_DOUBT * _costs.get(kernel, math.inf), seconds / n_rows)
     return found
 

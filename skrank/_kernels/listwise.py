@@ -15,9 +15,32 @@ import math
 
 import numpy as np
 
-from skrank._kernels.forms import njit
+from skrank._kernels.forms import njit, part
+from skrank._kernels.powers import LONGEST_DOUBLE, power
 from skrank._kernels.ranking import GOLDEN, mix
 from skrank._kernels.tiles import longest_of, options
+
+_BITS = math.log2(math.e)  # of a chance, per unit of a score
+_MOST = LONGEST_DOUBLE - 1.0  # of bits: less is no chance
+_in_any_order = options | {"fastmath": {"reassoc"}}  # SIMD, and what is no number stays none
+
+
+@part(**_in_any_order)
+def _sum(values, n):
+    """Of the first ones."""
+    total = 0.0
+    for i in range(n):
+        total += values[i]
+    return total
+
+
+@part(**_in_any_order)
+def _weighted_gaps(weights, scores, start, n, highest):
+    """Sum of what scores lack of the highest one, times weights."""
+    total = 0.0
+    for i in range(n):
+        total += weights[i] * (highest - scores[start + i])
+    return total
 
 
 @njit(**options)
@@ -42,6 +65,15 @@ def squared_error(
         losses[q] = 0.5 * weight[q] * squares
 
 
+@part(**options, fastmath={"contract"})
+def _chances(scores, start, n, highest, chance):
+    """Fill in how likely documents are beside the one of the highest score."""
+    for i in range(n):
+        bits = (highest - scores[start + i]) * _BITS
+        some = power(_MOST if bits > _MOST else bits)
+        chance[i] = 0.0 if bits > _MOST else some
+
+
 @njit(**options)
 def _softmax(
     first, last, indptr, codes, scores, gain, weight, noisy, seed, before, worth, chance, grad,
@@ -51,30 +83,30 @@ def _softmax(
     origin = mix(np.uint64(seed))
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
-        gains, highest = 0.0, -math.inf
         for i in range(n):
             worth[i] = gain[codes[start + i]]
-            gains += worth[i]
-            score = scores[start + i]
-            highest = score if score > highest else highest
-        losses[q] = 0.0
+        gains, losses[q] = _sum(worth, n), 0.0
         if gains == 0 or weight[q] == 0:
             for row in range(start, start + n):
                 grad[row], hess[row] = 0, 0
             continue
-        mass = 0.0
-        for i in range(n):
-            chance[i] = math.exp(scores[start + i] - highest)
-            mass += chance[i]
-            if noisy:
-                number = np.uint64(before + start + i + 1)
-                draw = mix(origin + GOLDEN * number) >> np.uint64(11)
+        if noisy:
+            for i in range(n):
+                draw = mix(origin + GOLDEN * np.uint64(before + start + i + 1)) >> np.uint64(11)
                 worth[i] += np.float64(draw) * 2.0**-53
-                gains += np.float64(draw) * 2.0**-53
-        level = highest + math.log(mass)
+            gains = _sum(worth, n)
+        if n == 1:
+            worth[0] = gains = 1.0  # whose share is exactly 1
+        highest = -math.inf
+        for row in range(start, start + n):
+            highest = scores[row] if scores[row] > highest else highest
+        _chances(scores, start, n, highest, chance)
+        mass = _sum(chance, n)
+        behind = _weighted_gaps(worth, scores, start, n, highest)
+        losses[q] = weight[q] * (math.log(mass) + behind / gains)
+        unit_gain, unit_mass = 1.0 / gains, 1.0 / mass
         for i in range(n):
-            share, one = worth[i] / gains, chance[i] / mass
-            losses[q] += weight[q] * share * (level - scores[start + i])
+            share, one = worth[i] * unit_gain, chance[i] * unit_mass
             grad[start + i] = weight[q] * (one - share)
             hess[start + i] = weight[q] * one * (1.0 - one)
 

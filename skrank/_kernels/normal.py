@@ -1,9 +1,9 @@
 """The normal distribution, so that loops over it become SIMD: no calls, no branches.
 
-Distances y are in units in which the density, but for its peak, is 2^-(y^2): a power of two is made
-of its bits and a polynomial in what is left. Phi(-y) is the density times a ratio that falls slowly
-from 1/2 on. In single precision it is a polynomial in root - y, root = sqrt(y^2 + 4 UNIT^2) being
-what bounds of Mills' ratio are made of as well; in double precision one in (y - c) / (y + c).
+Distances y are in units in which the density, but for its peak, is 2^-(y^2). Phi(-y) is the density
+times a ratio that falls slowly from 1/2 on. In single precision it is a polynomial in root - y,
+root = sqrt(y^2 + 4 UNIT^2) being what bounds of Mills' ratio are made of as well; in double
+precision one in (y - c) / (y + c).
 
 Errors, beside scipy's ndtr (a test holds them):
 
@@ -17,25 +17,14 @@ import math
 import numpy as np
 from numba.extending import overload
 
+from skrank._kernels.powers import LONGEST, LONGEST_DOUBLE, power
+
 PEAK = 1 / math.sqrt(2 * math.pi)  # of the density
 UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation
 
-# Polynomials, highest powers first. The power of two by Chebyshev interpolation; the ratio in
-# single precision by Remez' algorithm, with the error weighed by the density, but by 1/1000 where
-# that is less; in double precision by Chebyshev interpolation, even and odd powers apart, since
-# LLVM unrolls short loops only.
-_POWER = tuple(
-    np.float32(c)
-    for c in (
-        0.0001546144469856913, -0.0013400428177615838, 0.009618056678524637, -0.05550327226670302,
-        0.24022650922288757, -0.6931472067028326, 1.0,
-    )
-)  # fmt: skip
-_POWER_DOUBLE = (
-    -4.4558179083360645e-10, 7.074194297288521e-09, -1.0178057087733941e-07, 1.3215432535912375e-06,
-    -1.5252733841556773e-05, 0.00015403530463724353, -0.001333355814640647, 0.009618129107587256,
-    -0.055504108664821625, 0.24022650695910158, -0.6931471805599453, 1.0,
-)  # fmt: skip
+# Polynomials of the ratio, highest powers first. In single precision by Remez' algorithm, with the
+# error weighed by the density, but by 1/1000 where that is less; in double precision by Chebyshev
+# interpolation, even and odd powers apart, since LLVM unrolls short loops only.
 _RATIO = tuple(
     np.float32(c / (2 * UNIT) ** (8 - k))
     for k, c in enumerate((
@@ -54,9 +43,9 @@ _RATIO_ODD = (
     9.6117230140699998e-7, 0.00013427686444866711, -0.002378844358675725, -0.023413900487589691,
     -0.080883877264129788, -0.14345755526401196,
 )  # fmt: skip
-_NOUGHT, _HALF, _FOUR = np.float32(0), np.float32(0.5), np.float32(4 * UNIT**2)
-_REACH = np.float32(math.sqrt(127))  # from whose square on 2^-x has no bits
-_REACH_DOUBLE = math.sqrt(1023)
+_NOUGHT, _FOUR = np.float32(0), np.float32(4 * UNIT**2)
+_REACH = np.float32(math.sqrt(LONGEST))  # from whose square on 2^-x has no bits
+_REACH_DOUBLE = math.sqrt(LONGEST_DOUBLE)
 
 
 def reach(array):
@@ -82,12 +71,7 @@ def _compile_normal(y):
 
 def _single(y):
     square = y * y
-    whole = np.int32(square + _HALF)
-    rest = square - np.float32(whole)
-    density = _NOUGHT
-    for c in _POWER:
-        density = density * rest + c
-    density *= np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole
+    density = power(square)
     root = np.float32(math.sqrt(square + _FOUR))
     ratio = _NOUGHT
     for c in _RATIO:
@@ -97,12 +81,7 @@ def _single(y):
 
 def _double(y):
     square = y * y
-    whole = np.int32(square + 0.5)
-    rest = square - np.float64(whole)
-    density = 0.0
-    for c in _POWER_DOUBLE:
-        density = density * rest + c
-    density *= np.int64((1023 - np.int64(whole)) << 52).view(np.float64)
+    density = power(square)
     t = 1.0 - (10.0 * UNIT) / (y + 5.0 * UNIT)
     even, odd = 0.0, 0.0
     for c in _RATIO_EVEN:

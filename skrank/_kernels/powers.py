@@ -1,0 +1,52 @@
+"""Powers of two, so that loops over them become SIMD: no calls, no branches.
+
+2^-x is made of its bits, for the whole number next to x, and a polynomial in what is left.
+"""
+
+import numpy as np
+from numba.extending import overload
+
+LONGEST, LONGEST_DOUBLE = 127, 1023  # from which x on 2^-x has no bits
+
+# Polynomials by Chebyshev interpolation, highest powers first.
+_SINGLE = tuple(
+    np.float32(c)
+    for c in (
+        0.0001546144469856913, -0.0013400428177615838, 0.009618056678524637, -0.05550327226670302,
+        0.24022650922288757, -0.6931472067028326, 1.0,
+    )
+)  # fmt: skip
+_DOUBLE = (
+    -4.4558179083360645e-10, 7.074194297288521e-09, -1.0178057087733941e-07, 1.3215432535912375e-06,
+    -1.5252733841556773e-05, 0.00015403530463724353, -0.001333355814640647, 0.009618129107587256,
+    -0.055504108664821625, 0.24022650695910158, -0.6931471805599453, 1.0,
+)  # fmt: skip
+_NOUGHT, _HALF = np.float32(0), np.float32(0.5)
+
+
+def power(x):
+    """2^-x for 0 <= x < `LONGEST`, in the precision of x; NaN of NaN."""
+    return (_single if isinstance(x, np.float32) else _double)(x)
+
+
+@overload(power)
+def _compile_power(x):
+    return _double if x.bitwidth == 64 else _single
+
+
+def _single(x):
+    whole = np.int32(x + _HALF)
+    rest = x - np.float32(whole)
+    found = _NOUGHT
+    for c in _SINGLE:
+        found = found * rest + c
+    return found * np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole
+
+
+def _double(x):
+    whole = np.int32(x + 0.5)
+    rest = x - np.float64(whole)
+    found = 0.0
+    for c in _DOUBLE:
+        found = found * rest + c
+    return found * np.int64((1023 - np.int64(whole)) << 52).view(np.float64)
