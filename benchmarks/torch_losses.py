@@ -37,6 +37,7 @@ def parse() -> argparse.Namespace:
 
 options = parse()
 os.environ["NUMBA_NUM_THREADS"] = str(options.threads)
+os.environ["SKRANK_COMPILE"] = "1"  # however few rows there are at first
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
