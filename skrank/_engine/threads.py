@@ -107,43 +107,44 @@ class _Job:
         self.call = call
         self.waiting = deque(enumerate(pairwise(bounds)))
         self.size = len(self.waiting)
-        self.done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        self.done: SimpleQueue[tuple[int, Any, float] | BaseException] = SimpleQueue()
         self.stopped = False
-        self.working: deque[None] = deque()  # an entry for each thread in `work`
+        self.working: deque[None] = deque()  # an entry for each thread in `help`
 
     def help(self) -> None:
-        """Work in a thread of the pool."""
+        """Work in a thread of the pool; an error is one of the results."""
         self.working.append(None)  # before the look at `stopped`: see `stop`
         try:
             self.work()
+        except BaseException as error:
+            self.stopped = True
+            self.done.put(error)
         finally:
             self.working.pop()
 
     def work(self) -> None:
         """Take chunks until none is left."""
-        try:
-            while not self.stopped:
+        while not self.stopped:
+            try:
                 number, (first, last) = self.waiting.popleft()
-                start = time.perf_counter()
-                try:
-                    result = self.call(first, last)
-                    self.done.put((number, (result, time.perf_counter() - start), None))
-                except BaseException as error:
-                    self.stopped = True
-                    self.done.put((number, None, error))
-        except IndexError:
-            pass
+            except IndexError:
+                return
+            start = time.perf_counter()
+            result = self.call(first, last)
+            self.done.put((number, result, time.perf_counter() - start))
 
     def results(self) -> tuple[list[Any], float]:
         """What the calls return, in their order, and their seconds; the first error is raised."""
         found: dict[int, Any] = {}
+        seconds = 0.0
         while len(found) < self.size:
-            number, result, error = self.done.get()
-            if error is not None:
-                raise error
+            one = self.done.get()
+            if isinstance(one, BaseException):
+                raise one
+            number, result, taken = one
             found[number] = result
-        results, seconds = zip(*(found[number] for number in range(self.size)), strict=True)
-        return list(results), sum(seconds)
+            seconds += taken
+        return [found[number] for number in range(self.size)], seconds
 
     def stop(self) -> None:
         """Start nothing more, and wait for what runs, however often one is interrupted meanwhile.
