@@ -37,5 +37,17 @@ collect_ignore = ["helpers"]
 
 @pytest.fixture
 def every_thread(monkeypatch):
-    """As many threads as may be share the work of each kernel, however little there is."""
-    monkeypatch.setattr("skrank._engine.threads._WORTH_A_THREAD", 1e-15)
+    """As many threads as may be share the work of each kernel, however little; which they did."""
+    from skrank._engine import threads
+
+    share, used = threads._share, set()
+
+    def count(job, n_threads):
+        used.add(n_threads)
+        assert n_threads == threads.thread_count()
+        return share(job, n_threads)
+
+    monkeypatch.setattr(threads, "_share", count)
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1e-15)
+    yield
+    assert max(used) >= 4

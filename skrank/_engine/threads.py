@@ -36,7 +36,8 @@ _CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the th
 # network. So a further thread is for more work than this, in seconds.
 _WORTH_A_THREAD = 0.5e-3
 _USUAL_COST = 20e-9  # seconds a row, of kernels that were not measured yet
-_DOUBT = 1.1  # how much more than before a row may cost: what was held up seems to take longer
+# What was held up seems to take longer: by so many seconds, or else by so much of what a row cost.
+_HELD_UP, _DOUBT = 5e-3, 1.1
 _ROWS_TO_MEASURE = 4_000  # with fewer, time goes into the call rather than into rows
 _PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
 
@@ -191,7 +192,8 @@ def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) 
         found = [form(0, n_queries, indptr, *arguments)]
         seconds = time.perf_counter() - start
     if n_rows >= _ROWS_TO_MEASURE and form is not getattr(kernel, "plain", None):
-        _costs[kernel] = min(_DOUBT * _costs.get(kernel, math.inf), seconds / n_rows)
+        most = _DOUBT * _costs.get(kernel, math.inf)
+        _costs[kernel] = max(min(most, seconds / n_rows), (seconds - _HELD_UP) / n_rows)
     return found
 
 

@@ -204,8 +204,11 @@ def test_threads_share_what_takes_long(monkeypatch):
     assert [kernel.callers_on(10_000), kernel.callers_on(10_000)] == [1, 3]
     kernel.row_seconds = 0.0
     kernel.callers_on(1_000_000)
-    monkeypatch.setattr(threads, "_share", None)
-    assert kernel.callers_on(60_000) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "_share", None)
+        assert kernel.callers_on(60_000) == 1
+    kernel.row_seconds = 1e-5  # lists have become longer, say
+    assert [kernel.callers_on(10_000), kernel.callers_on(10_000)] == [1, 3]
 
 
 def test_two_threads_on_one_objective_of_a_booster():

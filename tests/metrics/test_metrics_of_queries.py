@@ -274,12 +274,12 @@ def test_number_of_threads_changes_no_bit(name):
     for ties in ("average", "stable", "worst"):
         metric = skrank.metric(name, ties=ties)
         values = []
-        for n_threads in (1, 2, 5):
+        for n_threads in (1, 2, 6):
             with _parallel.limit_threads(n_threads):
                 values.append(per_query(metric, data))
         assert_array_equal(values[1], values[0])
         assert_array_equal(values[2], values[0])
-    assert _parallel._pool.n_threads >= 4  # they were used, and the caller
+    assert _parallel._pool.n_threads >= 5  # they were used, beside the caller
 
 
 def big(n_queries=1200, seed=0):
