@@ -321,6 +321,7 @@ class LinearRanker(Ranker):
         given = None if rows.weights is None else rows.weights[kept]
         weights = check.query_weights(given, queries)
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
+        weights /= weights.max() or 1.0  # only ratios count; gradients are in single precision
         judgments = Judgments(rows.y[kept], queries)
         features = ScaledFeatures(rows.X[kept], queries, weights)
         return LinearTraining(
@@ -336,7 +337,8 @@ class LinearRanker(Ranker):
             raise ValueError(
                 f"warm_start: X has {len(scale)} features, and the last fit had {len(before)}."
             )
-        return np.where(np.isfinite(scale), before * scale, 0.0)
+        varies = np.isfinite(scale)
+        return np.where(varies, before, 0.0) * np.where(varies, scale, 0.0)
 
     def _choose(self, path: Any, features: ScaledFeatures, valid: Part) -> Any:
         """The entry of a path that is best on held-out rows."""

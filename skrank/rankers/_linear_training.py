@@ -24,6 +24,7 @@ SIGMAS = (1.0, 0.5)  # of the spread of the scores, chosen on validation parts o
 _RIDGE = 0.005  # penalty of the start per row, whose features have variance 1
 _LEAST_CURVATURE = 1e-6  # where no document has any, and there is no penalty
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in Newton's
+_SMALL_LOSS = 1e-3  # of scores of 0; scipy takes tolerances as absolute where losses are below 1
 
 # The loss is the mean over queries and smooth: gradients need no more than single precision, in
 # which a kernel is many times as fast, and their sums over rows are taken in double.
@@ -179,12 +180,16 @@ class LinearTraining:
 
     def _minimise(self, bound: Any, mass: float, alpha: float, weights: np.ndarray) -> Any:
         """Weights that minimise the losses over `mass`, plus alpha times their squares."""
-        grad, hess = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
+        n_rows = self.judgments.queries.n_rows
+        grad, hess = np.empty((2, n_rows), _PRECISION)
+        # squared errors of labels such as click rates are far below 1: in units of themselves
+        unit = bound.losses(np.zeros(n_rows), grad, hess).sum() / mass
+        unit = unit if 0 < unit < _SMALL_LOSS else 1.0
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
             found = bound.losses(self.features.scores(weights), grad, hess)
             slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
-            return found.sum() / mass + alpha * weights @ weights, slopes
+            return (found.sum() / mass + alpha * weights @ weights) / unit, slopes / unit
 
         return minimize(
             loss,

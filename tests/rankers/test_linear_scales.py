@@ -1,0 +1,163 @@
+"""LinearRanker: units of features, weights and labels change nothing, however large or small."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csc_matrix, csr_matrix
+
+import skrank
+from skrank import LinearRanker
+from skrank.datasets import make_ranking
+from skrank.rankers._linear_features import _moments
+
+DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
+LABELS, QID = DATA.relevance, DATA.qid
+X = np.rint(DATA.X * 100)  # whole numbers: they can be scaled and shifted without rounding
+GAP = skrank.metric("gap")
+layouts = pytest.mark.parametrize("layout", [np.asarray, csr_matrix, csc_matrix])
+
+
+def fit(X, labels=LABELS, qid=QID, sample_weight=None, objective="gap", **parameters):
+    model = LinearRanker(objective, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        return model.fit(X, labels, groups=qid, sample_weight=sample_weight)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return fit(X)
+
+
+@layouts
+@pytest.mark.parametrize(
+    ("dtype", "power"),
+    [(np.float32, 70), (np.float32, -100)]
+    + [(np.float64, power) for power in (1010, 600, 500, 310, -310, -540, -990)],
+)
+def test_features_may_have_any_magnitude(layout, dtype, power, plain):
+    factor = 2.0**power
+    model = fit(layout((X * factor).astype(dtype)))
+    assert_allclose(model.coef_ * factor, plain.coef_, rtol=1e-3, atol=1e-6)
+    assert_allclose(model.predict(layout(X * factor)), plain.predict(X), rtol=1e-3, atol=1e-3)
+
+
+@layouts
+def test_features_may_differ_in_magnitude(layout, plain):
+    factors = 2.0 ** np.array([-900, 1010, 0, 400, -400, 3])
+    model = fit(layout(X * factors))
+    assert_allclose(model.coef_ * factors, plain.coef_, rtol=1e-3, atol=1e-6)
+
+
+@layouts
+@pytest.mark.parametrize(
+    ("dtype", "shift"), [(np.float32, 2**20), (np.float64, 2**30), (np.float64, 2**36)]
+)
+def test_features_may_be_far_from_0(layout, dtype, shift, plain):
+    """As times in seconds are, or identifiers."""
+    table = layout((X + shift).astype(dtype))
+    model = fit(table)
+    assert_allclose(model.coef_, plain.coef_, rtol=0.02, atol=1e-4)
+    assert GAP(LABELS, model.predict(table), groups=QID) == pytest.approx(
+        GAP(LABELS, plain.predict(X), groups=QID), abs=0.005
+    )
+
+
+@layouts
+@pytest.mark.parametrize("value", [1e9, 0.1, 1e300, 1e-300])
+def test_a_large_constant_has_no_weight(layout, value, plain):
+    model = fit(layout(np.column_stack([X, np.full(len(X), value)])))
+    assert model.coef_[6] == 0
+    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+
+
+def test_a_feature_whose_weight_would_be_no_double_has_none(plain):
+    model = fit(np.column_stack([X, X[:, :1] * 5e-324]))
+    assert model.coef_[6] == 0
+    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("shift", [0, 2.0**40])
+def test_moments(layout, shift):
+    """Exact sums as the other way, rows of weight 0 with any values, entries that are missing."""
+    rng = np.random.default_rng(0)
+    table = np.rint(rng.normal(size=(500, 4)) * 100) * (rng.random((500, 4)) < [0.1, 0.5, 0.9, 1])
+    table[:, 3] += shift
+    weights = rng.integers(0, 4, 500) / 4
+    table[weights == 0] = 1e30
+    mean, deviation = _moments(layout(table), weights)
+    kept = table[weights > 0].astype(np.longdouble)
+    exact = np.average(kept, axis=0, weights=weights[weights > 0])
+    squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])
+    assert_allclose(mean, exact.astype(float), rtol=1e-13)
+    assert_allclose(deviation, np.sqrt(squares).astype(float), rtol=1e-12)
+
+
+def test_entries_that_are_given_twice_add_up(plain):
+    twice = csr_matrix((len(X), 6))
+    twice.indptr = 12 * np.arange(len(X) + 1)
+    twice.indices = np.tile(np.repeat(np.arange(6), 2), len(X))
+    twice.data = np.column_stack([X - 1000, np.full_like(X, 1000)]).reshape(-1, 2, 6)
+    twice.data = twice.data.swapaxes(1, 2).ravel()
+    assert_array_equal(twice.toarray(), X)
+    model = fit(twice)
+    assert_allclose(model.coef_, plain.coef_, rtol=1e-3, atol=1e-6)
+    assert twice.nnz == 12 * len(X)  # the caller's matrix stays as it is
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e20, 1e-20, 1e-45, 1e-300, 5e-324])
+@pytest.mark.parametrize("objective", ["gap", "err@5"])
+def test_only_ratios_of_weights_count(weight, objective):
+    first = fit(X, objective=objective)
+    model = fit(X, objective=objective, sample_weight=np.full(len(X), weight))
+    assert_array_equal(model.coef_, first.coef_)
+    weights = np.exp2(QID % 3) / 4
+    first = fit(X, objective=objective, sample_weight=weights)
+    if weight > 5e-324:
+        model = fit(X, objective=objective, sample_weight=weights * weight)
+        assert_allclose(model.coef_, first.coef_, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e300, 5e-324])
+def test_weights_of_any_size_choose_the_same_alpha(weight):
+    chosen = [
+        fit(X, sample_weight=one, alphas=[1e-3, 10.0, 0.1], random_state=0)
+        for one in (None, np.full(len(X), weight))
+    ]
+    assert chosen[0].alpha_ == chosen[1].alpha_
+    assert_allclose(*(list(one.evals_result_["validation"]["gap"]) for one in chosen))
+
+
+def test_rows_without_weight_change_nothing(plain):
+    """Whatever their features are."""
+    away = np.vstack([X, np.full((5, 6), 1e200) * np.arange(5)[:, None]])
+    weights = np.append(np.ones(len(X)), np.zeros(5))
+    model = fit(
+        away, np.append(LABELS, np.arange(5)), np.append(QID, np.full(5, 99)), sample_weight=weights
+    )
+    assert_allclose(model.coef_, plain.coef_, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [-30, -20, -6])
+@pytest.mark.parametrize("centered", [False, True])
+def test_squared_errors_of_labels_in_any_unit(power, centered):
+    """Labels such as rates of clicks are far below 1."""
+    objective = skrank.SquaredError("linear", centered=centered)
+    once, again = (
+        fit(X, LABELS / 4 * factor, objective=objective, tol=1e-10) for factor in (1, 2.0**power)
+    )
+    assert_allclose(again.coef_ / 2.0**power, once.coef_, rtol=0.01, atol=1e-5)
+
+
+def test_a_warm_start_takes_no_weight_from_what_is_constant():
+    table = np.column_stack([X, np.ones(len(X))])
+    model = LinearRanker(warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model.fit(table, LABELS, groups=QID).fit(table, LABELS, groups=QID)
+    assert model.coef_[6] == 0
