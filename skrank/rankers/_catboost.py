@@ -9,9 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
-from skrank._typing import Options, Reduced
+from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Options, Reduced, Table
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, Log, started
+from skrank.rankers._training import (
+    VALIDATION,
+    Backend,
+    Fitted,
+    Fitting,
+    HeldOut,
+    InverseLink,
+    Log,
+    identity,
+    started,
+)
 
 _NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
 
@@ -115,9 +126,21 @@ def _named_metric(name: str) -> _FollowedMetric:
     return type(name, (_FollowedMetric,), {})()
 
 
+def _margins(estimator: Estimator, X: Table) -> np.ndarray:
+    return estimator.predict(X, prediction_type="RawFormulaVal")
+
+
+def _inverse_link(estimator: Estimator) -> InverseLink:
+    """That of a fitted model."""
+    loss = str(estimator.get_all_params()["loss_function"])
+    return np.exp if loss.partition(":")[0] in ("Poisson", "Tweedie") else identity
+
+
 RANKER = Backend(
     partial(fit_catboost, ranks=True), "iterations", ranks=True, takes_metrics=True,
-    takes_start=True,
+    margins=predicted_scores,
 )  # fmt: skip
-REGRESSOR = Backend(fit_catboost, "iterations", takes_metrics=True, takes_start=True)
+REGRESSOR = Backend(
+    fit_catboost, "iterations", takes_metrics=True, margins=_margins, inverse_link=_inverse_link
+)
 CLASSIFIER = Backend(fit_catboost, "iterations")

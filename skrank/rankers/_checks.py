@@ -87,7 +87,7 @@ def check_start(ranker: Estimator, backend: Backend) -> None:
         return
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
-    elif not hasattr(ranker.init, "fit"):
+    elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
         raise ValueError(f'init={ranker.init!r} is no estimator: give one, "linear" or None.')
     for one in (ranker.estimator, ranker.init):
         if type(one).__module__.startswith(MODULES):
@@ -96,18 +96,28 @@ def check_start(ranker: Estimator, backend: Backend) -> None:
                 "as init_score (LightGBM) or base_margin (XGBoost), X @ coef_ of a "
                 "skrank.LinearRanker."
             )
-    if not backend.takes_start:
+    if backend.margins is None:
         raise ValueError(
             f"{type(ranker.estimator).__name__} cannot start from the scores of init="
             f"{ranker.init!r}: rankers and regressors of LightGBM, XGBoost and CatBoost can."
+        )
+    if any(name in ("rf", "random_forest") for name in _boosting(ranker.estimator)):
+        raise ValueError(
+            "the random forest of LightGBM averages trees, and starts from no scores of init: "
+            'choose another boosting_type, such as "gbdt", or leave init unset.'
         )
 
 
 def _check_not_dart(estimator: Estimator) -> None:
     """No early stopping where later rounds change the trees of earlier ones."""
-    params = estimator.get_params(deep=False)
-    if "dart" in (params.get("booster"), params.get("boosting_type"), params.get("boosting")):
+    if "dart" in _boosting(estimator):
         raise check.dart_cannot_stop(type(estimator).__name__)
+
+
+def _boosting(estimator: Estimator) -> list[object]:
+    """How an estimator boosts, by any of the names of LightGBM and XGBoost."""
+    params = estimator.get_params(deep=False)
+    return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
 def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:

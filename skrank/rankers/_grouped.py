@@ -18,7 +18,6 @@ from skrank import _validation as check
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
 from skrank._engine.whole import collection_grade
-from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -26,7 +25,7 @@ from skrank.rankers import _checks, _dask
 from skrank.rankers._backends import backend_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._rows import Rows, features
-from skrank.rankers._start import Boosting, scores_of
+from skrank.rankers._start import Boosting, is_trained_on_queries, predictions
 from skrank.rankers._task import task_of
 from skrank.rankers._training import VALIDATION, Backend, Fitted
 
@@ -65,8 +64,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     init : estimator or "linear", optional
         A ranker or regressor whose scores boosting starts from, trained on the same rows. "linear":
         a `skrank.LinearRanker` on the metric of `objective`, or on GAP if that has none. For
-        rankers and regressors of LightGBM, XGBoost and CatBoost. Default: boosting starts from
-        equal scores.
+        rankers and regressors of LightGBM, XGBoost and CatBoost, which get the scores as
+        `init_score`, `base_margin` or `baseline`: in place of an intercept, before the link of the
+        objective. Default: boosting starts from equal scores.
     init_scale : float or None, default=1.0
         Standard deviation inside queries to which the scores of `init` are brought; the larger, the
         more trees it takes to correct them. None: scores as they are.
@@ -246,8 +246,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ids = self._groups(backend, X, y, groups if qid is None else qid)
         graded = backend.ranks or self.eval_metric is not None
         rows = Rows(
-            X, y, sample_weight, fit_params,
-            groups=ids, positions=position, unjudged=self.unjudged, graded=graded,
+            X, y, sample_weight, fit_params, groups=ids, positions=position,
+            unjudged=self.unjudged, graded=graded or is_trained_on_queries(self.init),
         )  # fmt: skip
         _checks.check_shown(task.objective, rows)
         trained_on = None
@@ -296,15 +296,16 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         -------
         ndarray of shape (n_rows,)
             In the order of the rows. The expected grade, if the estimator is a classifier. With
-            `init`, the sum of what it scores and what the rounds add.
+            `init`, what the estimator predicts where its rounds add to those scores: their sum, or
+            of a regressor with a link, as for counts, the inverse link of the sum.
         """
         if _dask.is_collection(X):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
-        if self.init_ is None:
-            return predicted_scores(self.estimator_, X)
-        start = scores_of(self.init_, self.init_factor_, X)
-        return start if self.best_iteration_ == 0 else start + predicted_scores(self.estimator_, X)
+        fitted = Fitted(
+            self.estimator_, self.best_iteration_, init=self.init_, init_factor=self.init_factor_
+        )
+        return predictions(fitted, X)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
@@ -371,7 +372,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """Query of each row, if it matters."""
         self._split_seen = False
         cuts = self.validation_fraction is not None or self.max_queries is not None
-        if not backend.ranks and not cuts:
+        if not backend.ranks and not cuts and not is_trained_on_queries(self.init):
             return None
         ids = require_groups(groups, y, X, who="GroupedRanker.fit")
         self._split_seen = warn_of_split(ids)

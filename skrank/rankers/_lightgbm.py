@@ -5,12 +5,24 @@ from __future__ import annotations
 from functools import partial
 from inspect import signature
 
+import numpy as np
+from scipy.special import expit
+
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
-from skrank._typing import Options
+from skrank._typing import Estimator, Options, Table
 from skrank.rankers._rows import Part
-from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, started
+from skrank.rankers._training import (
+    VALIDATION,
+    Backend,
+    Fitted,
+    Fitting,
+    HeldOut,
+    InverseLink,
+    identity,
+    started,
+)
 
 
 def fit_lightgbm(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
@@ -61,6 +73,37 @@ def _validation(fitting: Fitting[Part], valid: Part, ranks: bool) -> Options:
     return added
 
 
-RANKER = Backend(partial(fit_lightgbm, ranks=True), "n_estimators", True, True, True, True)
-REGRESSOR = Backend(fit_lightgbm, "n_estimators", takes_metrics=True, takes_start=True)
+def _margins(estimator: Estimator, X: Table) -> np.ndarray:
+    return estimator.predict(X, raw_score=True)
+
+
+def _inverse_link(estimator: Estimator) -> InverseLink:
+    """That of a fitted model, whose text names the objective, as in "binary sigmoid:1".
+
+    LightGBM itself cannot predict from given scores.
+    """
+    model = estimator.booster_.dump_model(num_iteration=1)
+    name, *parameters = model.get("objective", "none").split()
+    if "sqrt" in parameters:  # it was trained on square roots
+        return lambda margins: np.copysign(margins**2, margins)
+    if name == "binary":
+        sigmoid = float(parameters[0].removeprefix("sigmoid:"))
+        return lambda margins: expit(sigmoid * margins)
+    return _INVERSE_LINKS.get(name, identity)
+
+
+_INVERSE_LINKS: dict[str, InverseLink] = {
+    "poisson": np.exp,
+    "gamma": np.exp,
+    "tweedie": np.exp,
+    "cross_entropy": expit,
+    "cross_entropy_lambda": partial(np.logaddexp, 0),
+}
+RANKER = Backend(
+    partial(fit_lightgbm, ranks=True), "n_estimators", ranks=True, trains_objective=True,
+    takes_metrics=True, margins=_margins,
+)  # fmt: skip
+REGRESSOR = Backend(
+    fit_lightgbm, "n_estimators", takes_metrics=True, margins=_margins, inverse_link=_inverse_link
+)
 CLASSIFIER = Backend(fit_lightgbm, "n_estimators")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
-from skrank._typing import Estimator, Options
+from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
@@ -19,7 +19,13 @@ from skrank.rankers._task import Task
 VALIDATION = "validation"  # the name of the validation part in logs
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
+InverseLink = Callable[[np.ndarray], np.ndarray]  # from margins to predictions
 P = TypeVar("P")
+
+
+def identity(margins: np.ndarray) -> np.ndarray:
+    """The inverse link of objectives whose predictions are their margins."""
+    return margins
 
 
 class Fitting(NamedTuple, Generic[P]):
@@ -72,8 +78,10 @@ class Backend:
         It can train on an Objective.
     takes_metrics : bool
         Its early stopping can follow a Metric.
-    takes_start : bool
-        It can start from given scores.
+    margins : function of a fitted estimator and features, or None
+        What its rounds add to scores that they started from; None if it cannot start from scores.
+    inverse_link : function of an estimator
+        The function by which it makes predictions of margins, such as exp for counts.
     validates : bool
         It can be validated on held-out queries while it trains.
     """
@@ -83,7 +91,8 @@ class Backend:
     ranks: bool = False
     trains_objective: bool = False
     takes_metrics: bool = False
-    takes_start: bool = False
+    margins: Callable[[Estimator, Table], np.ndarray] | None = None
+    inverse_link: Callable[[Estimator], InverseLink] = lambda _: identity
     validates: bool = True
 
 

@@ -6,15 +6,27 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.whole import LEVEL
-from skrank._typing import Estimator, Options
+from skrank._typing import Estimator, Options, Table
 from skrank.rankers._rows import Part
 from skrank.rankers._task import Task
-from skrank.rankers._training import VALIDATION, Backend, Fitted, Fitting, HeldOut, Log, started
+from skrank.rankers._training import (
+    VALIDATION,
+    Backend,
+    Fitted,
+    Fitting,
+    HeldOut,
+    InverseLink,
+    Log,
+    identity,
+    started,
+)
 
 if TYPE_CHECKING:
     import xgboost
@@ -30,7 +42,8 @@ def fit_xgboost(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
         )
     fitting.params.setdefault("verbose", False)
     if fitting.train.start is not None:
-        estimator.set_params(base_score=0.0)  # predictions are what the rounds add to the start
+        # a margin of 0, so that margins are what the rounds add to the start
+        estimator.set_params(base_score=float(_inverse_link(estimator)(np.zeros(1))[0]))
     fitting = started(fitting, "base_margin")
     if fitting.task.objective is None and (fitting.valid is None or not fitting.task.metrics):
         evals = _fit_itself(fitting, ranks)
@@ -169,6 +182,29 @@ def _dmatrix(
     return xgboost.DMatrix(**fields)
 
 
-RANKER = Backend(partial(fit_xgboost, ranks=True), "n_estimators", True, True, True, True)
-REGRESSOR = Backend(fit_xgboost, "n_estimators", takes_metrics=True, takes_start=True)
+def _margins(estimator: Estimator, X: Table) -> np.ndarray:
+    return estimator.predict(X, output_margin=True)
+
+
+def _inverse_link(estimator: Estimator) -> InverseLink:
+    name = estimator.objective
+    return _INVERSE_LINKS.get(name, identity) if isinstance(name, str) else identity
+
+
+_INVERSE_LINKS: dict[str, InverseLink] = {
+    "count:poisson": np.exp,
+    "reg:gamma": np.exp,
+    "reg:tweedie": np.exp,
+    "survival:cox": np.exp,
+    "reg:logistic": expit,
+    "binary:logistic": expit,
+    "binary:hinge": lambda margins: np.heaviside(margins, 0.0),
+}
+RANKER = Backend(
+    partial(fit_xgboost, ranks=True), "n_estimators", ranks=True, trains_objective=True,
+    takes_metrics=True, margins=_margins,
+)  # fmt: skip
+REGRESSOR = Backend(
+    fit_xgboost, "n_estimators", takes_metrics=True, margins=_margins, inverse_link=_inverse_link
+)
 CLASSIFIER = Backend(fit_xgboost, "n_estimators")

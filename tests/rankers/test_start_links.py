@@ -1,0 +1,343 @@
+"""GroupedRanker(init=...) around estimators whose objective has a link: the start is a margin."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import catboost
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+import skrank
+from skrank import GroupedRanker
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+NDCG = skrank.metric("ndcg@5")
+COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
+BINARY = (LABELS > 1).astype(float)
+
+
+class First(BaseEstimator):
+    """Scores rows by a feature."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, self.column] / 2
+
+
+START = First().predict(X)
+
+
+def xgb(**parameters):
+    defaults = {"n_estimators": 10, "max_depth": 3, "n_jobs": 1}
+    return xgboost.XGBRegressor(**defaults | parameters)
+
+
+def lgbm(**parameters):
+    defaults = {"n_estimators": 10, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
+    return lightgbm.LGBMRegressor(**defaults | parameters)
+
+
+def cat(**parameters):
+    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    return catboost.CatBoostRegressor(**{"iterations": 10, "depth": 3} | quiet | parameters)
+
+
+# What a library itself predicts from a margin, by its public interface.
+
+
+def by_xgboost(estimator, y):
+    model = clone(estimator).fit(X, y, base_margin=START)
+    return model.predict(X, base_margin=START)
+
+
+def by_lightgbm(estimator, y):
+    """LightGBM predicts from no scores, but shows metrics what it would predict."""
+    seen = {}
+
+    def note(predictions, _):
+        seen["last"] = np.array(predictions)
+        return "none", 0.0, True
+
+    params = clone(estimator).get_params()
+    rounds = params.pop("n_estimators")
+    params = {name: value for name, value in params.items() if value is not None}
+    params |= {"objective": params.get("objective", "regression"), "metric": "None"}
+    data = lightgbm.Dataset(X, y, init_score=START, params={"verbosity": -1})
+    held_out = lightgbm.Dataset(X, y, init_score=START, reference=data)
+    lightgbm.train(params, data, rounds, [held_out], feval=note)
+    return seen["last"]
+
+
+def by_catboost(estimator, y):
+    model = clone(estimator).fit(X, y, baseline=START)
+    return model.predict(catboost.Pool(X, baseline=START))
+
+
+XGB_OBJECTIVES = {
+    "reg:squarederror": COUNTS,
+    "reg:squaredlogerror": COUNTS,
+    "reg:pseudohubererror": COUNTS,
+    "reg:absoluteerror": COUNTS,
+    "count:poisson": COUNTS,
+    "reg:gamma": POSITIVE,
+    "reg:tweedie": COUNTS,
+    "survival:cox": POSITIVE,
+    "reg:logistic": SHARES,
+    "binary:logistic": BINARY,
+    "binary:logitraw": BINARY,
+    "binary:hinge": BINARY,
+}
+LGBM_OBJECTIVES = {
+    "regression": COUNTS,
+    "regression_l1": COUNTS,
+    "huber": COUNTS,
+    "fair": COUNTS,
+    "mape": POSITIVE,
+    "quantile": COUNTS,
+    "poisson": COUNTS,
+    "gamma": POSITIVE,
+    "tweedie": COUNTS,
+    "cross_entropy": SHARES,
+    "xentropy": SHARES,
+    "cross_entropy_lambda": SHARES,
+    "binary": BINARY,
+}
+CAT_LOSSES = {
+    "RMSE": COUNTS,
+    "MAE": COUNTS,
+    "Poisson": COUNTS,
+    "Tweedie:variance_power=1.5": COUNTS,
+    "LogLinQuantile": POSITIVE,
+    "LogCosh": COUNTS,
+    "Cox": POSITIVE,
+}
+CASES: list[tuple[Callable[..., np.ndarray], BaseEstimator, np.ndarray]] = (
+    [(by_xgboost, xgb(objective=name), y) for name, y in XGB_OBJECTIVES.items()]
+    + [
+        (by_xgboost, xgb(objective=name, base_score=0.3), XGB_OBJECTIVES[name])
+        for name in ("reg:squarederror", "count:poisson", "reg:logistic")
+    ]
+    + [(by_xgboost, xgb(objective="count:poisson", booster="gblinear", max_depth=None), COUNTS)]
+    + [(by_xgboost, xgb(objective="reg:quantileerror", quantile_alpha=0.5), COUNTS)]
+    + [(by_lightgbm, lgbm(objective=name), y) for name, y in LGBM_OBJECTIVES.items()]
+    + [
+        (by_lightgbm, lgbm(objective=name, reg_sqrt=True), LGBM_OBJECTIVES[name])
+        for name in ("regression", "fair", "huber", "poisson")
+    ]
+    + [(by_lightgbm, lgbm(objective="binary", sigmoid=2.5), BINARY)]
+    + [(by_lightgbm, lgbm(objective="poisson", linear_tree=True), COUNTS)]
+    + [(by_catboost, cat(loss_function=name), y) for name, y in CAT_LOSSES.items()]
+)
+
+
+@pytest.mark.parametrize(("by_library", "estimator", "y"), CASES, ids=range(len(CASES)))
+def test_predictions_are_those_of_the_library_from_this_margin(by_library, estimator, y):
+    model = GroupedRanker(estimator, init=First(), init_scale=None).fit(X, y)
+    expected = by_library(estimator, y)
+    assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.estimator_.get_params().keys() == estimator.get_params().keys()
+
+
+def test_every_objective_of_xgboost_is_known():
+    """XGBoost lists its own where it does not know one."""
+    with pytest.raises(xgboost.core.XGBoostError) as told:
+        xgb(objective="none").fit(X, COUNTS)
+    names = {line.split()[-1] for line in str(told.value).splitlines() if "candidate" in line}
+    several = {name for name in names if name.startswith(("multi:", "rank:"))}
+    # margins of a row, queries, bounds of labels, or one quantile that is not given
+    other = {"survival:aft", "reg:quantileerror", "reg:expectileerror"}
+    other |= {"reg:linear"}  # the old name of reg:squarederror
+    assert names - several - other <= set(XGB_OBJECTIVES)
+
+
+ESTIMATORS = {
+    "xgboost poisson": xgb(objective="count:poisson"),
+    "xgboost tweedie": xgb(objective="reg:tweedie"),
+    "lightgbm poisson": lgbm(objective="poisson"),
+    "lightgbm sqrt": lgbm(reg_sqrt=True),
+    "catboost poisson": cat(loss_function="Poisson"),
+}
+every = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+STOP = {
+    "validation_fraction": 0.3, "eval_metric": "ndcg@5", "early_stopping_rounds": 5,
+    "random_state": 0,
+}  # fmt: skip
+
+
+@every
+def test_early_stopping_measures_what_is_served(estimator):
+    train, held_out = QID < 40, QID >= 40
+    many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
+    ranker = GroupedRanker(
+        clone(estimator).set_params(**{many: 60}), init=Ridge(), eval_metric="ndcg@5",
+        early_stopping_rounds=5,
+    )  # fmt: skip
+    ranker.fit(X[train], Y[train], X_val=X[held_out], y_val=Y[held_out])
+    values = ranker.evals_result_["validation"]["ndcg@5"]
+    served = NDCG(LABELS[held_out], ranker.predict(X[held_out]), groups=QID[held_out])
+    assert served == pytest.approx(max(values), abs=1e-6)
+    assert ranker.best_iteration_ == int(np.argmax(values))
+
+
+@every
+def test_rounds_after_a_start_rank_better_than_it(estimator):
+    """They have learned on top of it."""
+    many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
+    estimator = clone(estimator).set_params(**{many: 100, "learning_rate": 0.3})
+    model = GroupedRanker(estimator, init="linear").fit(X, Y)
+    values = [
+        NDCG(LABELS, scores, groups=QID) for scores in (model.init_.predict(X), model.predict(X))
+    ]
+    assert values[1] > values[0] + 0.02
+
+
+@every
+@pytest.mark.parametrize("refit", [False, True])
+def test_a_start_that_no_round_improves_is_served_through_the_link(estimator, refit):
+    known = np.column_stack([X, LABELS])
+    model = GroupedRanker(estimator, init=First(column=6), refit=refit, **STOP).fit(known, Y)
+    assert model.best_iteration_ == 0
+    assert model.evals_result_["validation"]["ndcg@5"][0] == 1
+    start = model.init_factor_ * LABELS / 2
+    link = np.square if "reg_sqrt" in estimator.get_params() else np.exp
+    assert_allclose(model.predict(known), link(start))
+
+
+@every
+def test_a_start_that_ranks_nothing_leaves_the_intercept(estimator):
+    """The margin starts where it does without one."""
+    alone = GroupedRanker(estimator).fit(X, Y)
+    beside = GroupedRanker(estimator, init=First(column=6)).fit(np.column_stack([X, 0 * QID]), Y)
+    assert beside.init_factor_ == 0
+    assert_allclose(beside.predict(np.column_stack([X, 0 * QID])), alone.predict(X), rtol=1e-6)
+
+
+@every
+def test_in_scikit_learn(estimator):
+    ranker = GroupedRanker(estimator, init="linear", **STOP)
+    model = clone(ranker).fit(X, Y)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert_array_equal(other.predict(X), model.predict(X))
+    assert_array_equal(clone(model).fit(X, Y).predict(X), model.predict(X))
+    cv, scoring = skrank.QueryKFold(3), skrank.scorer("ndcg@5")
+    scores = cross_validate(
+        ranker, X, Y, cv=cv, scoring=scoring, return_estimator=True, return_indices=True
+    )
+    for number, fitted in enumerate(scores["estimator"]):
+        rows = scores["indices"]["test"][number]
+        value = NDCG(LABELS[rows], fitted.predict(X[rows]), groups=QID[rows])
+        assert value == scores["test_score"][number]
+    found = GridSearchCV(ranker, {"init_scale": [0.5, 2.0]}, cv=cv, scoring=scoring).fit(X, Y)
+    assert found.best_score_ == max(found.cv_results_["mean_test_score"])
+
+
+@pytest.mark.filterwarnings("ignore:Found .* in params")
+def test_a_link_that_is_given_by_another_name():
+    """LightGBM has aliases for its parameters, and their values."""
+    expected = GroupedRanker(lgbm(objective="poisson"), init=First()).fit(X, COUNTS).predict(X)
+    for parameters in ({"application": "poisson"}, {"loss": "poisson"}):
+        model = GroupedRanker(lgbm(**parameters), init=First()).fit(X, COUNTS)
+        assert_array_equal(model.predict(X), expected)
+
+
+def test_an_objective_of_the_user_has_no_link():
+    def squares(y, predictions):
+        return predictions - y, np.ones_like(y)
+
+    for estimator, margins in (
+        (xgb(objective=squares), {"output_margin": True}),
+        (lgbm(objective=squares), {"raw_score": True}),
+    ):
+        model = GroupedRanker(estimator, init=First(), init_scale=None).fit(X, COUNTS)
+        rounds = model.estimator_.predict(X, **margins)
+        assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
+
+
+def test_a_link_that_is_not_known_is_refused():
+    """A class of the user, or an objective of a later version."""
+
+    class Clipped(xgboost.XGBRegressor):
+        def predict(self, X, **options):
+            return np.maximum(super().predict(X, **options), 0.7 if not options else -np.inf)
+
+    estimator = Clipped(n_estimators=3, n_jobs=1)
+    with pytest.raises(ValueError, match="init cannot start Clipped, for skrank does not know how"):
+        GroupedRanker(estimator, init=First()).fit(X, COUNTS)
+    GroupedRanker(estimator).fit(X, COUNTS)
+
+
+def test_what_has_no_scores_to_start_from_says_so():
+    for loss in ("poisson", "gamma"):
+        estimator = HistGradientBoostingRegressor(loss=loss)
+        with pytest.raises(ValueError, match="Regressor cannot start from the scores of init"):
+            GroupedRanker(estimator, init="linear").fit(X, skrank.with_groups(POSITIVE, QID))
+
+
+@pytest.mark.parametrize("parameters", [{"boosting_type": "rf"}, {"boosting": "random_forest"}])
+def test_a_forest_has_no_start(parameters):
+    estimator = lightgbm.LGBMRanker(subsample=0.5, subsample_freq=1, verbosity=-1, **parameters)
+    with pytest.raises(ValueError, match="random forest of LightGBM averages trees, and starts"):
+        GroupedRanker(estimator, init="linear").fit(X, Y)
+
+
+# what a start may be ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda one: type(one).__name__)
+def test_a_regressor_may_start_from_a_ranker(estimator, init):
+    """Whose queries it takes, without need of its own."""
+    rows = np.random.default_rng(0).permutation(len(X))
+    model = GroupedRanker(estimator, init=init).fit(X[rows], Y.iloc[rows])
+    same = clone(model.init_).fit(X, Y)
+    assert_allclose(model.init_.predict(X), same.predict(X), rtol=1e-3, atol=1e-3)
+    assert_array_equal(
+        model.predict(X), clone(model).fit(X[rows], LABELS[rows], groups=QID[rows]).predict(X)
+    )
+    with pytest.raises(ValueError, match="group"):
+        GroupedRanker(estimator, init=init).fit(X, LABELS)
+    with pytest.raises(ValueError, match="label"):
+        GroupedRanker(estimator, init=init).fit(X, skrank.with_groups(LABELS - 1.0, QID))
+
+
+def test_a_class_is_no_start():
+    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is no estimator: give one"):
+        GroupedRanker(lgbm(), init=Ridge).fit(X, Y)
+
+
+def test_a_start_has_any_unit():
+    plain = GroupedRanker(lgbm(), init=First()).fit(X, COUNTS).predict(X)
+    for factor in (2.0**-600, 2.0**600, 2.0**1000):
+        table = np.column_stack([X, X[:, 0] * factor])
+        model = GroupedRanker(lgbm(), init=First(column=6)).fit(table, COUNTS)
+        assert_allclose(model.predict(table), plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("scale", [None, 1.0])
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda one: type(one).__name__)
+def test_a_start_is_finite(value, scale, estimator):
+    table = X.copy()
+    table[3, 0] = value
+    with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):
+        GroupedRanker(estimator, init=First(), init_scale=scale).fit(table, COUNTS)
