@@ -1,8 +1,9 @@
-"""What is read of fitted models: the scores that they give, and what they were trained on."""
+"""Fitted models: the scores that they give, what they were trained on, and failed trainings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -85,3 +86,18 @@ def _all_in(estimator: Estimator) -> Iterator[Estimator]:
         for name in _MEMBERS:
             for member in np.ravel(np.array(getattr(model, name, ()), dtype=object)):
                 yield from _all_in(member)
+
+
+@contextmanager
+def restored_on_failure(estimator: Estimator) -> Iterator[None]:
+    """Give an estimator its attributes back if its `fit` raises: all belong to one model.
+
+    `fit` must replace attributes, not change the objects that they hold.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
+from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState
 
 
@@ -142,6 +143,10 @@ class GradeClassifier(_OrderedClassifier):
         -------
         self
         """
+        with restored_on_failure(self):
+            return self._fit(X, y)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> GradeClassifier:
         features, grades = validate_data(self, X, y, ensure_all_finite=False)
         check_classification_targets(grades)
         self.classes_, codes = np.unique(grades, return_inverse=True)
@@ -218,6 +223,10 @@ class OrderedLogit(_OrderedClassifier):
         self
         """
         check.check_number("C", self.C, 0, np.inf, open_low=True)
+        with restored_on_failure(self):
+            return self._fit(X, y)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> OrderedLogit:
         features, grades = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(grades)
         self.classes_, codes = np.unique(grades, return_inverse=True)

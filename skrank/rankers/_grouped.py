@@ -18,6 +18,7 @@ from skrank import _validation as check
 from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
 from skrank._engine.groups import require_groups
 from skrank._engine.whole import collection_grade
+from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -234,46 +235,48 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if _dask.is_collection(X):
             given = X, y, groups if qid is None else qid, sample_weight
             external = X_val, y_val, groups_val
-            found = _dask.fit_collections(self, backend, given, external, position, fit_params)
-            return self._keep(*found)
+            with restored_on_failure(self):
+                found = _dask.fit_collections(self, backend, given, external, position, fit_params)
+                return self._keep(*found)
         task = task_of(self, trains_objective=backend.trains_objective)
         validates = X_val is not None or self.validation_fraction is not None
         _checks.check_fit_params(fit_params, backend, validates or task.objective is not None)
         _checks.warn_of_no_validation(self, validates)
-        X = self._table(X, reset=True)
-        warn_of_feature([self])
-        check_consistent_length(X, y)
-        ids = self._groups(backend, X, y, groups if qid is None else qid)
-        graded = backend.ranks or self.eval_metric is not None
-        rows = Rows(
-            X, y, sample_weight, fit_params, groups=ids, positions=position,
-            unjudged=self.unjudged, graded=graded or is_trained_on_queries(self.init),
-        )  # fmt: skip
-        _checks.check_shown(task.objective, rows)
-        trained_on = None
-        if backend.ranks:
-            _checks.check_lists(rows)
-        if rows.codes is not None:
-            trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-        train = held_out = None
-        if self.validation_fraction is not None or self.max_queries is not None:
-            rng = check_random_state(self.random_state)
-            train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-        valid = None if self.validation_fraction is None else rows.part(held_out)
-        if X_val is not None and y_val is not None:
-            valid = self._external(X_val, y_val, groups_val, grouped=graded)
-            if trained_on is not None and valid.known is not None:
-                trained_on.warn_of(y_val, valid.queries, "validated on")
-        labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        max_grade = collection_grade(y, labels)
-        task = task.on_scale(max_grade)
-        setting = Boosting(self, backend, task)
-        fitted = setting.train(rows.part(train), valid)
-        if self.refit and train is not None and held_out is not None and len(held_out):
-            whole = rows.part(np.append(train, held_out))
-            again = setting.train(whole, None, fitted.best_iteration)
-            fitted = replace(again, evals=fitted.evals)
-        return self._keep(fitted, max_grade, trained_on)
+        with restored_on_failure(self):
+            X = self._table(X, reset=True)
+            warn_of_feature([self])
+            check_consistent_length(X, y)
+            ids = self._groups(backend, X, y, groups if qid is None else qid)
+            graded = backend.ranks or self.eval_metric is not None
+            rows = Rows(
+                X, y, sample_weight, fit_params, groups=ids, positions=position,
+                unjudged=self.unjudged, graded=graded or is_trained_on_queries(self.init),
+            )  # fmt: skip
+            _checks.check_shown(task.objective, rows)
+            trained_on = None
+            if backend.ranks:
+                _checks.check_lists(rows)
+            if rows.codes is not None:
+                trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+            train = held_out = None
+            if self.validation_fraction is not None or self.max_queries is not None:
+                rng = check_random_state(self.random_state)
+                train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+            valid = None if self.validation_fraction is None else rows.part(held_out)
+            if X_val is not None and y_val is not None:
+                valid = self._external(X_val, y_val, groups_val, grouped=graded)
+                if trained_on is not None and valid.known is not None:
+                    trained_on.warn_of(y_val, valid.queries, "validated on")
+            labels = rows.y if valid is None else np.append(rows.y, valid.y)
+            max_grade = collection_grade(y, labels)
+            task = task.on_scale(max_grade)
+            setting = Boosting(self, backend, task)
+            fitted = setting.train(rows.part(train), valid)
+            if self.refit and train is not None and held_out is not None and len(held_out):
+                whole = rows.part(np.append(train, held_out))
+                again = setting.train(whole, None, fitted.best_iteration)
+                fitted = replace(again, evals=fitted.evals)
+            return self._keep(fitted, max_grade, trained_on)
 
     def _keep(self, fitted: Fitted, max_grade: int, seen: Any = None) -> GroupedRanker:
         self.max_grade_ = max_grade

@@ -16,6 +16,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.whole import collection_grade
+from skrank._fitted import restored_on_failure
 from skrank._typing import RandomState, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
@@ -220,39 +221,42 @@ class LinearRanker(Ranker):
         self._check_validation(X_val, y_val)
         ids = require_groups(groups if qid is None else qid, y, X, who="LinearRanker.fit")
         before = getattr(self, "coef_", None) if self.warm_start else None
-        table = self._table(X, reset=True)
-        warn_of_feature([self])
-        check_consistent_length(table, y)
-        self._split_seen = warn_of_split(ids)
-        rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-        check_lists(rows)
-        assert rows.codes is not None
-        trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-        valid = None if X_val is None or y_val is None else self._external(X_val, y_val, groups_val)
-        share = None if self.alphas is None or valid is not None else self.validation_fraction
-        rng = check_random_state(self.random_state)
-        train, chosen = rows.choose(self.max_queries, share, rng)
-        if share is not None:
-            valid = rows.part(chosen)
-        labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = collection_grade(y, labels)
-        stages = stages.on_scale(self.max_grade_)
-        training = self._training(rows, ids, train, stages)
-        if share is None:
-            del rows  # whose copies of vectors are no longer needed
-        start = training.start(self._given(before, training))
-        path = training.path(alphas, start)
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        if valid is None:
-            ((self.alpha_, weights, self.n_iter_),) = path
-        else:
-            self.alpha_, weights, self.n_iter_ = self._choose(path, training.features, valid)
-        if share is not None:
-            training = self._training(rows, ids, np.append(train, chosen), stages)
-            start = training.start(weights)
-            ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-        self.coef_ = weights / training.features.scale
-        self._trained_on = trained_on
+        with restored_on_failure(self):
+            table = self._table(X, reset=True)
+            warn_of_feature([self])
+            check_consistent_length(table, y)
+            self._split_seen = warn_of_split(ids)
+            rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
+            check_lists(rows)
+            assert rows.codes is not None
+            trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+            valid = None
+            if X_val is not None and y_val is not None:
+                valid = self._external(X_val, y_val, groups_val)
+            share = None if self.alphas is None or valid is not None else self.validation_fraction
+            rng = check_random_state(self.random_state)
+            train, chosen = rows.choose(self.max_queries, share, rng)
+            if share is not None:
+                valid = rows.part(chosen)
+            labels = rows.y if valid is None else np.append(rows.y, valid.y)
+            self.max_grade_ = collection_grade(y, labels)
+            stages = stages.on_scale(self.max_grade_)
+            training = self._training(rows, ids, train, stages)
+            if share is None:
+                del rows  # whose copies of vectors are no longer needed
+            start = training.start(self._given(before, training))
+            path = training.path(alphas, start)
+            self.evals_result_: dict[str, dict[str, list[float]]] = {}
+            if valid is None:
+                ((self.alpha_, weights, self.n_iter_),) = path
+            else:
+                self.alpha_, weights, self.n_iter_ = self._choose(path, training.features, valid)
+            if share is not None:
+                training = self._training(rows, ids, np.append(train, chosen), stages)
+                start = training.start(weights)
+                ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
+            self.coef_ = weights / training.features.scale
+            self._trained_on = trained_on
         return self
 
     def predict(self, X: Table) -> np.ndarray:

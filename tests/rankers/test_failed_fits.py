@@ -1,0 +1,164 @@
+"""A `fit` that fails leaves a ranker as it was: its attributes describe one model."""
+
+from __future__ import annotations
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils.validation import check_is_fitted
+
+import skrank
+from skrank import GroupedRanker, LinearRanker
+from skrank.active.models import GradeClassifier, OrderedLogit
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(40, n_docs=(5, 12), n_features=6, n_informative=4, random_state=0)
+LABELS, QID = DATA.relevance, DATA.qid
+OLD = pd.DataFrame(DATA.X[:, :5], columns=list("abcde"))
+NEW = pd.DataFrame(DATA.X, columns=list("uvwxyz"))
+VARYING = np.arange(len(LABELS)) + 1.0
+FRACTION = {"validation_fraction": 0.3, "random_state": 0}
+
+
+def trees(**parameters):
+    return lightgbm.LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1, **parameters)
+
+
+class Interrupted(Ridge):
+    """Is stopped by the user in a training on six features."""
+
+    def fit(self, X, y, sample_weight=None):
+        if X.shape[1] == 6:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+RANKERS = {
+    "lightgbm": GroupedRanker(trees()),
+    "stopping": GroupedRanker(trees(), objective="gap", **FRACTION),
+    "xgboost": GroupedRanker(xgboost.XGBRanker(n_estimators=5, n_jobs=1), objective="gap"),
+    "start": GroupedRanker(trees(), init="linear"),
+    "linear": LinearRanker(),
+    "alphas": LinearRanker(alphas=[0.1, 1.0], random_state=0),
+}
+every = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
+
+
+def state(model):
+    return {
+        name: value for name, value in vars(model).items() if name[-1:] == "_" or name[0] == "_"
+    }
+
+
+FAILURES = {
+    "weights": {"y": LABELS, "groups": QID, "sample_weight": VARYING},
+    "labels": {"y": LABELS - 1, "groups": QID},
+    "length": {"y": LABELS[1:], "groups": QID[1:]},
+    "validation": {"y": LABELS, "groups": QID, "X_val": OLD, "y_val": LABELS, "groups_val": QID},
+}
+
+
+@every
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failed_fit_changes_nothing(ranker, failure):
+    model = clone(ranker).fit(OLD, LABELS, groups=QID)
+    before, scores = state(model), model.predict(OLD)
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+        model.fit(NEW, **FAILURES[failure])
+    after = state(model)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    assert_array_equal(model.predict(OLD), scores)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(NEW)
+    assert model.fit(NEW, LABELS, groups=QID).n_features_in_ == 6
+
+
+@every
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_first_fit_that_fails_leaves_it_unfitted(ranker, failure):
+    model = clone(ranker)
+    before = dict(vars(model))
+    with pytest.raises(ValueError):  # noqa: PT011
+        model.fit(NEW, **FAILURES[failure])
+    assert vars(model) == before
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError):
+        model.predict(NEW)
+
+
+def test_a_training_that_is_interrupted_changes_nothing():
+    model = GroupedRanker(Interrupted()).fit(OLD, LABELS)
+    scores = model.predict(OLD)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(NEW, LABELS)
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict(OLD), scores)
+
+
+def test_a_training_that_fails_in_the_library_changes_nothing():
+    model = GroupedRanker(trees()).fit(OLD, LABELS, groups=QID)
+    scores = model.predict(OLD)
+    text = NEW.assign(word="text")
+    with pytest.raises(ValueError, match="word"):
+        model.fit(text, LABELS, groups=QID)
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict(OLD), scores)
+
+
+def test_labels_from_which_nothing_is_learned_change_nothing():
+    """Which a LinearRanker says when it has begun to train."""
+    model = LinearRanker().fit(OLD, LABELS, groups=QID)
+    before = state(model)
+    with pytest.raises(ValueError, match="no training query has a relevant document"):
+        model.fit(NEW, 0 * LABELS, groups=QID)
+    assert all(state(model)[name] is before[name] for name in before)
+    warm = clone(model).set_params(warm_start=True).fit(OLD, LABELS, groups=QID)
+    with pytest.raises(ValueError, match="X has 6 features, and the last fit had 5"):
+        warm.fit(NEW, LABELS, groups=QID)
+    assert warm.n_features_in_ == 5
+
+
+@pytest.mark.parametrize("failing", [{"y": 0 * LABELS}, {"y": LABELS + 0.5}])
+@pytest.mark.parametrize("model", [GradeClassifier(LogisticRegression()), OrderedLogit()], ids=str)
+def test_classifiers_of_grades_alike(model, failing):
+    model = model.fit(OLD, LABELS)
+    classes = model.classes_
+    probabilities = model.predict_proba(OLD)
+    try:
+        model.fit(NEW, **failing)
+    except ValueError:
+        assert model.classes_ is classes
+        assert model.n_features_in_ == 5
+        assert_array_equal(model.predict_proba(OLD), probabilities)
+    else:
+        assert model.n_features_in_ == 6
+
+
+def test_dask_collections_alike():
+    dask_array = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+    from lightgbm import DaskLGBMRanker
+
+    model = GroupedRanker(trees()).fit(OLD, LABELS, groups=QID)
+    scores = model.predict(OLD)
+    model.set_params(estimator=DaskLGBMRanker(), unjudged="raise")
+    X, y, groups = (dask_array.from_array(one) for one in (NEW.to_numpy(), LABELS, QID))
+    with pytest.raises(ValueError):  # noqa: PT011 - no client, whatever distributed says
+        model.fit(X, y, groups=groups)
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict(OLD), scores)
+
+
+def test_names_go_with_a_fit_that_succeeds():
+    model = GroupedRanker(trees()).fit(OLD, LABELS, groups=QID)
+    model.fit(DATA.X, skrank.with_groups(LABELS, QID))
+    assert not hasattr(model, "feature_names_in_")
