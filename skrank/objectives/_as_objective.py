@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import Any
 
 from skrank import _validation as check
-from skrank.metrics import Metric
+from skrank._engine.names import known, read
+from skrank._typing import Options
+from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
 from skrank.objectives.lambdarank import LambdaRank
 
@@ -27,7 +30,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     Raises
     ------
     ValueError
-        If an option is unknown, or given together with an Objective.
+        If there is no such metric; if an option is unknown, or given together with an Objective.
 
     Examples
     --------
@@ -46,4 +49,39 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     for name in options:
         if name not in known:
             raise check.unknown_name("option of LambdaRank", name, known)
-    return LambdaRank(objective, **options)  # type: ignore[arg-type]
+    return LambdaRank(metric_to_train_on(objective), **options)
+
+
+def metric_to_train_on(name: str | Metric) -> Metric:
+    """The metric of a name, where an objective may be given as well.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric: the message tells how objectives are written.
+    """
+    if not isinstance(name, (str, Metric)):
+        raise check.not_an_objective(name)
+    try:
+        return metric(name)
+    except ValueError:
+        text = str(name)
+        if check.is_name_of_objective(text):
+            raise check.unknown_objective(text, known()) from None
+        unknown = [one for one in _names_in(text) if one.lower() not in known()]
+        if unknown:
+            raise check.unknown_objective(unknown[0], known()) from None
+        raise
+
+
+def _names_in(text: str) -> list[str]:
+    """What stands for the name of a metric in a text, as far as it can be read."""
+    names = []
+
+    def note(name: str, _: Options) -> Metric:
+        names.append(name)
+        return metric("gap")
+
+    with suppress(ValueError):
+        read(text, note)
+    return names

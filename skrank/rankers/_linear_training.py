@@ -16,6 +16,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
+from skrank.objectives._as_objective import metric_to_train_on
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
 from skrank.rankers._task import metric_of
@@ -56,7 +57,7 @@ class Stages:
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
         """The stages of an objective; `sigmas` None: the default, or those of the objective."""
         if not isinstance(objective, Objective):
-            one = metric(objective)
+            one = metric_to_train_on(objective)
             smooth = _smooth(one)
             if smooth is not None:
                 return cls(smooth, sigmas or SIGMAS)
