@@ -162,6 +162,19 @@ def check_weights(weights: np.ndarray, queries: RowsByQuery, *, part: bool = Fal
     return weights
 
 
+def check_row_weights(weights: np.ndarray) -> None:
+    """Weights per row: finite, not negative, not all zero."""
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: it must be finite and not "
+            "negative."
+        )
+    if not weights.any():
+        # as scikit-learn says it, whose checks of estimators read the message
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+
+
 def check_some_weight(weights: np.ndarray) -> None:
     """Weights that are not all zero."""
     if not weights.any():

@@ -209,7 +209,8 @@ def predict_collection(ranker: Any, X: Any) -> Any:
 
 
 def _scores(X: Any, ranker: Any) -> np.ndarray:
-    return ranker.predict(X) if len(X) else np.empty(0)
+    """Scores of a partition, in the double precision that the collection announces."""
+    return np.asarray(ranker.predict(X) if len(X) else (), dtype=np.float64)
 
 
 def _series(X: Any, ranker: Any) -> Any:

@@ -256,6 +256,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             trained_on = None
             if backend.ranks:
                 _checks.check_lists(rows)
+            elif rows.weights is not None:
+                check.check_row_weights(rows.weights)
             if rows.codes is not None:
                 trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
             train = held_out = None

@@ -188,3 +188,16 @@ def test_what_is_refused(client, train, valid):
     clicks = skrank.AdditivePositionBias("gap")
     with pytest.raises(ValueError, match="cannot learn about positions"):
         GroupedRanker(light, objective=clicks).fit(*arrays, position=np.zeros(len(train.y)))
+
+
+@pytest.mark.parametrize("init", [None, "linear"])
+@pytest.mark.parametrize("estimator", [xgb.XGBRanker(**XGB), lgb.LGBMRanker(**LIGHT)], ids=repr)
+def test_scores_on_dask_are_those_in_memory(estimator, init, train):
+    """To the last bit, in double precision as announced."""
+    model = GroupedRanker(estimator, init=init).fit(train.X, train.y, train.qid)
+    table = np.asarray(train.X)
+    scores = model.predict(table)
+    lazy = model.predict(da.from_array(table, chunks=(37, -1)))
+    found = lazy.compute(scheduler="synchronous")
+    assert lazy.dtype == found.dtype == np.float64
+    np.testing.assert_array_equal(found, scores)

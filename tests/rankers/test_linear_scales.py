@@ -110,6 +110,21 @@ def test_entries_that_are_given_twice_add_up(plain):
     assert twice.nnz == 12 * len(X)  # the caller's matrix stays as it is
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, csr_matrix])
+@pytest.mark.parametrize("n_features", [7, 136, 137])
+def test_a_score_depends_on_no_other_row(dtype, layout, n_features):
+    """Equal documents tie, wherever they stand."""
+    rng = np.random.default_rng(0)
+    table = np.repeat(rng.normal(size=(40, n_features)), 5, axis=0).astype(dtype)
+    model = LinearRanker().fit(table, np.arange(200) % 3, groups=np.arange(200) // 10)
+    scores = model.predict(layout(table))
+    assert_array_equal(scores.reshape(40, 5), np.repeat(scores[::5], 5).reshape(40, 5))
+    for size in (1, 3, 8, 50):
+        parts = [model.predict(layout(table[row : row + size])) for row in range(0, 200, size)]
+        assert_array_equal(np.concatenate(parts), scores)
+
+
 @pytest.mark.parametrize("weight", [1e300, 1e20, 1e-20, 1e-45, 1e-300, 5e-324])
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
 def test_only_ratios_of_weights_count(weight, objective):

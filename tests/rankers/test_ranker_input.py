@@ -234,3 +234,24 @@ EXPECTED = {
 )
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-1.0, "sample_weight of row 7 is -1.0: it must be finite and not negative"),
+        (np.nan, "sample_weight of row 7 is nan"),
+        (np.inf, "sample_weight of row 7 is inf"),
+        (None, "Sample weights must contain at least one non-zero number"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [Ridge(), hist(), cat(catboost.CatBoostRegressor)], ids=str)
+def test_weights_of_rows_are_weights(estimator, weight, message):
+    """Some estimators would train on others, and some raise errors of their own."""
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    weights = np.zeros(40)
+    if weight is not None:
+        weights = np.ones(40)
+        weights[7] = weight
+    with pytest.raises(ValueError, match=message):
+        GroupedRanker(estimator).fit(rows, np.arange(40) % 3, sample_weight=weights)
