@@ -101,9 +101,10 @@ class HeldOut:
 
     def __init__(self, part: Part, metrics: Mapping[str, Metric]) -> None:
         judgments = Judgments(part.y, part.queries)
-        weights = part.query_weights
-        # only ratios count: sums of the largest doubles and products of the smallest are none
-        self.weights = None if weights is None else weights / (weights.max() or 1.0)
+        self.weights = part.query_weights
+        if self.weights is not None and not 1e-100 < self.weights.max() < 1e100:
+            # ratios count: the largest doubles have no sum, the smallest no products
+            self.weights = self.weights / (self.weights.max() or 1.0)
         self.plans = {name: one.bind(judgments) for name, one in metrics.items()}
         for name, plan in self.plans.items():
             if plan.empty.all():

@@ -174,6 +174,18 @@ def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
             assert len(model.feature_importances_) == 7
 
 
+@every
+@pytest.mark.parametrize("factor", [-1.0, 1.0])
+def test_of_a_metric_where_lower_is_better_the_lowest_round_is_best(estimator, options, factor):
+    """A start that ranks upside down is the worst round, not the best one."""
+    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
+    ranker = GroupedRanker(estimator, init=First(factor, 6), init_scale=0.1, **options)
+    model = ranker.set_params(**STOP | {"eval_metric": "error@5"}).fit(known, Y)
+    values = model.evals_result_["validation"]["error@5"]
+    assert model.best_iteration_ == int(np.argmin(values))
+    assert (model.best_iteration_ == 0) == (factor > 0)
+
+
 # in scikit-learn ----------------------------------------------------------------------------------
 
 
