@@ -270,8 +270,21 @@ class LinearRanker(Ranker):
         -------
         ndarray of shape (n_rows,)
             ``X @ coef_``.
+
+        Raises
+        ------
+        ValueError
+            If a feature is not finite, or so large that a score is not.
         """
-        return products(self._checked(X), self.coef_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = products(self._checked(X), self.coef_)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if len(wrong):
+            raise ValueError(
+                f"the score of row {wrong[0]} is {scores[wrong[0]]}: its features are far beyond "
+                "those of the training rows. Give them in the same units."
+            )
+        return scores
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

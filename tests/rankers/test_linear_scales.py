@@ -110,6 +110,13 @@ def test_entries_that_are_given_twice_add_up(plain):
     assert twice.nnz == 12 * len(X)  # the caller's matrix stays as it is
 
 
+@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
+def test_scores_that_are_no_doubles_are_refused(layout):
+    model = fit(X * 1e-10)
+    with pytest.raises(ValueError, match=r"the score of row 3 is -?(inf|nan): its features are"):
+        model.predict(layout(np.where(np.arange(len(X))[:, None] == 3, X * 1e304, X)))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, csr_matrix])
 @pytest.mark.parametrize("n_features", [7, 136, 137])
