@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+
+from skrank._validation.data import HEAVIEST_QUERY
+from skrank._validation.parameters import MOST_GRADES
 
 
 def check_layout(
@@ -35,6 +39,24 @@ def check_layout(
         raise ValueError(
             f"mask has shape {mask} and scores {scores}: a mask has the shape of padded scores."
         )
+
+
+def as_new_array(name: str, values: Any) -> np.ndarray:
+    """A copy of `values` as an array."""
+    try:
+        return np.array(values)
+    except (TypeError, ValueError):  # such as rows of different lengths
+        raise ValueError(f"{name} must be whole numbers in one dimension.") from None
+
+
+def check_query_numbers(ids: np.ndarray, n_queries: int) -> np.ndarray:
+    """One whole number per query of a batch."""
+    if ids.shape != (n_queries,) or (ids.dtype.kind not in "iu" and n_queries):
+        raise ValueError(
+            f"ids have shape {ids.shape} and type {ids.dtype} for {n_queries} queries: give one "
+            "whole number per query, such as the ids of a QueryBatch."
+        )
+    return ids
 
 
 def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
@@ -68,15 +90,25 @@ def check_contiguous(groups: np.ndarray) -> np.ndarray:
         raise ValueError(f"groups have shape {groups.shape}: pass one query id per row.")
     changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
     starts = np.concatenate(([0], changes)) if len(groups) else np.empty(0, np.int64)
-    ids, first = np.unique(groups[starts], return_index=True)
-    if len(ids) < len(starts):
-        again = np.setdiff1d(np.arange(len(starts)), first)[0]
+    again = _second(groups[starts])
+    if again is not None:
         name = groups[starts[again] : starts[again] + 1].tolist()[0]
         raise ValueError(
             f"query {name!r} begins again in row {starts[again]}: sort the rows by query, and put "
             "whole queries into a batch."
         )
     return np.append(starts, len(groups)).astype(np.int64)
+
+
+def _second(ids: np.ndarray) -> int | None:
+    """Place of the first id that was there before, of any types; None if there is none."""
+    if ids.dtype != object and (ids[1:] > ids[:-1]).all():  # seen without importing pandas
+        return None
+
+    import pandas as pd
+
+    again = np.flatnonzero(pd.Series(ids).duplicated().to_numpy())
+    return int(again[0]) if len(again) else None
 
 
 def _where(place: list[int]) -> str:
@@ -113,6 +145,16 @@ def fractional_label(value: float) -> ValueError:
     )
 
 
+def check_table_size(highest: int) -> int:
+    """A highest label up to which there is a table of all labels."""
+    if highest > MOST_GRADES:
+        raise ValueError(
+            f'label {highest:g} is above {MOST_GRADES}, where the tables of path="native" end: use '
+            'path="kernels", or bin the labels into grades.'
+        )
+    return highest
+
+
 def needs_max_grade(what: object) -> ValueError:
     """The error for a scale that no batch can tell."""
     return ValueError(
@@ -121,13 +163,22 @@ def needs_max_grade(what: object) -> ValueError:
     )
 
 
-def check_query_weights(weights: Any, n_queries: int) -> None:
+def check_weight_shape(shape: tuple[int, ...], n_queries: int) -> None:
     """One weight per query of a batch."""
-    if tuple(weights.shape) != (n_queries,):
-        raise ValueError(
-            f"weights have shape {tuple(weights.shape)} for {n_queries} queries: give one per "
-            "query."
+    if shape != (n_queries,):
+        raise ValueError(f"weights have shape {shape} for {n_queries} queries: give one per query.")
+
+
+def bad_batch_weight(value: float, query: int) -> ValueError:
+    """The error for a weight that a query cannot have, or that gradients cannot bear."""
+    if 0 <= value < math.inf:
+        return ValueError(
+            f"weight of query {query} of the batch is {value:g}: gradients in single precision "
+            f"bear no more than {HEAVIEST_QUERY:g}. Scale the weights down."
         )
+    return ValueError(
+        f"weight of query {query} of the batch is {value:g}: it must be finite and not negative."
+    )
 
 
 def check_rank(rank: int, world_size: int) -> None:
