@@ -48,6 +48,11 @@ def as_column(name: str, values: ArrayLike) -> np.ndarray:
     return _column(name, _unmasked(name, values))
 
 
+def as_features(values: ArrayLike) -> np.ndarray:
+    """X as an array of any type and shape, with nothing masked."""
+    return _unmasked("X", values, "an array of shape (n_rows, n_features)")
+
+
 def _column(name: str, given: np.ndarray) -> np.ndarray:
     if given.ndim == 2 and given.shape[1] == 1:
         given = given.ravel()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skrank._validation.data import HEAVIEST_QUERY
-from skrank._validation.parameters import MOST_GRADES
+from skrank._validation.data import HEAVIEST_QUERY, RowsByQuery, are_no_labels, bad_label
+from skrank._validation.parameters import MOST_GRADES, check_count
 
 
 def check_layout(
@@ -181,10 +183,120 @@ def bad_batch_weight(value: float, query: int) -> ValueError:
     )
 
 
-def check_rank(rank: int, world_size: int) -> None:
-    """The number of a process among all."""
-    if not 0 <= rank < world_size:
+def check_sizes(sizes: Any) -> np.ndarray:
+    """Numbers of documents, one per query."""
+    array = as_new_array("data", sizes)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise ValueError(
+            f"data has shape {array.shape} and type {array.dtype}: pass a QueryDataset, or the "
+            "number of documents of each query."
+        )
+    if len(array) and array.min() < 0:
+        raise ValueError(
+            f"query {np.argmin(array)} of data has {array.min()} documents: pass the number of "
+            "documents of each query."
+        )
+    return array.astype(np.int64)
+
+
+def check_rank(rank: Any, world_size: Any) -> tuple[int, int]:
+    """The number of a process among all, and their number."""
+    world_size = check_count("world_size", world_size, "processes")
+    rank = check_count("rank", rank, "the number of this process, from 0 on", least=0)
+    if rank >= world_size:
         raise ValueError(
             f"rank={rank} is no process of world_size={world_size}: ranks go from 0 to "
             f"{world_size - 1}."
         )
+    return rank, world_size
+
+
+def check_paths(parameter: str, paths: Any) -> list[str]:
+    """The paths of one file or of several."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    try:
+        found = [os.fsdecode(one) for one in several]
+    except TypeError:
+        raise ValueError(
+            f"{parameter}={paths!r} must be the path of a file, or a sequence of paths."
+        ) from None
+    if not found:
+        raise ValueError(f"{parameter} is empty: give at least one file.")
+    return found
+
+
+def check_names(parameter: str, names: list[Any]) -> list[str]:
+    """Names of columns, at least one."""
+    if not names or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"{parameter}={names!r} must name columns of the files.")
+    return names
+
+
+def check_data_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
+    """Labels of a data set: NaN, 0 or between the least and the highest that there may be."""
+    bad = np.flatnonzero(are_no_labels(labels))
+    if len(bad):
+        raise bad_label(float(labels[bad[0]]), first_row + int(bad[0]))
+    return labels
+
+
+def check_narrowed(
+    narrow: np.ndarray, values: np.ndarray, names: Sequence[object], rows: np.ndarray, kind: object
+) -> None:
+    """Features that another type rounds, but does not make infinite.
+
+    Parameters
+    ----------
+    narrow, values : ndarrays of shape (n_rows, n_features)
+        In the other type, and as they were.
+    names : sequence
+        Of the features.
+    rows : ndarray of shape (n_rows,)
+        Their numbers.
+    kind : what the other type is called
+    """
+    if np.isfinite(narrow).all():
+        return
+    lost = np.argwhere(np.isinf(narrow) & np.isfinite(values))
+    if len(lost):
+        row, feature = lost[0]
+        raise ValueError(
+            f"feature {names[feature]!r} of row {rows[row]} is {values[row, feature]:g}, which is "
+            f"infinite in {kind}: scale the features, or choose dtype=torch.float64."
+        )
+
+
+def check_kept_grades(
+    narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
+) -> None:
+    """Labels whose whole numbers another type does not round, which would make grades equal."""
+    lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
+    if len(lost):
+        raise ValueError(
+            f"label of row {rows[lost[0]]} is {labels[lost[0]]:.17g}, which {kind} rounds to "
+            f"{narrow[lost[0]]:.17g}: choose dtype=torch.float64, or bin the labels into grades."
+        )
+
+
+def check_kept_weights(
+    narrow: np.ndarray, weights: np.ndarray, queries: RowsByQuery, kind: object
+) -> None:
+    """Weights that another type rounds, but makes neither infinite nor 0."""
+    lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (weights > 0)))
+    if len(lost):
+        raise ValueError(
+            f"weight of query {queries.name(int(lost[0]))} is {weights[lost[0]]:g}, which is "
+            f"{narrow[lost[0]]:g} in {kind}: scale the weights, or choose dtype=torch.float64."
+        )
+
+
+def check_chosen_queries(numbers: Any, n_queries: int) -> np.ndarray:
+    """Numbers of queries of a data set; negative ones count from its end."""
+    chosen = as_new_array("numbers of queries", numbers)
+    if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and len(chosen)):
+        raise TypeError(f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}.")
+    bad = np.flatnonzero((chosen < -n_queries) | (chosen >= n_queries))
+    if len(bad):
+        raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
+    chosen = chosen.astype(np.int64)
+    return np.where(chosen < 0, chosen + n_queries, chosen)
