@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -300,3 +300,65 @@ def check_chosen_queries(numbers: Any, n_queries: int) -> np.ndarray:
         raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
     chosen = chosen.astype(np.int64)
     return np.where(chosen < 0, chosen + n_queries, chosen)
+
+
+def check_feature_sizes(X: Any, highest: float) -> None:
+    """Features, dense or sparse, of which none is further from 0 than the `highest`."""
+    values = getattr(X, "data", X) if hasattr(X, "tocoo") else X
+    if not values.size or max(values.max(), -values.min()) <= highest:
+        return
+    if hasattr(X, "tocoo"):
+        entries = X.tocoo()
+        at = int(np.argmax(np.abs(entries.data) > highest))
+        row, feature, value = entries.row[at], entries.col[at], entries.data[at]
+    else:
+        row, feature = np.argwhere(np.abs(X) > highest)[0]
+        value = X[row, feature]
+    raise ValueError(
+        f"feature {feature} of row {row} of X is {value:g}, and networks take features up to "
+        f"{highest:g}: scale the features, or choose standardize=True."
+    )
+
+
+def check_single_precision(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
+    """Rows as a network takes them, where none of their `values` has become infinite."""
+    if np.isfinite(rows).all():
+        return
+    row, feature = np.argwhere(~np.isfinite(rows))[0]
+    raise ValueError(
+        f"feature {feature} of row {first_row + row} of X is {values[row, feature]:g}, too far "
+        "from the training rows for single precision: look for an error in the data, or train on "
+        "such rows."
+    )
+
+
+def check_predicted(scores: np.ndarray, first_row: int) -> None:
+    """Scores that are numbers."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise ValueError(
+            f"the network gives row {first_row + bad[0]} of X the score {scores[bad[0]]}: its "
+            "features are too far from those of the training rows, or its training has diverged. "
+            "Scale the features, or lower learning_rate."
+        )
+
+
+def check_hidden(hidden: Any) -> tuple[int, ...]:
+    """Widths of hidden layers, given as such or as that of the only one."""
+    if isinstance(hidden, (int, np.integer)):
+        hidden = (hidden,)
+    if not isinstance(hidden, (list, tuple, np.ndarray)) or np.ndim(hidden) != 1:
+        raise ValueError(
+            f"hidden={hidden!r} must be the width of the hidden layer, or a sequence of widths."
+        )
+    return tuple(check_count("each of hidden", width, "units of a layer") for width in hidden)
+
+
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Parameters that a training which is taken up cannot change."""
+    for name, value in before.items():
+        if value is not now[name] and value != now[name]:
+            raise ValueError(
+                f"{name}={now[name]!r} was {value!r} when the training began that warm_start=True "
+                f"takes up: set {name} back, or warm_start=False to train anew."
+            )
