@@ -179,12 +179,17 @@ def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
 
 
 @contextmanager
-def about(what: str) -> Iterator[None]:
-    """Say in errors what they speak of: of many systems, files or partitions the one at work."""
+def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
+    """Say in errors what they speak of: of many systems, files or partitions the one at work.
+
+    `also` is a kind of errors beside ValueError that is spoken of so.
+    """
     try:
         yield
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
+    except also as error:
+        raise also(f"{what}: {error}") from None
 
 
 def check_same_index(**named: object) -> None:

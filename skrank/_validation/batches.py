@@ -61,13 +61,17 @@ def check_query_numbers(ids: np.ndarray, n_queries: int) -> np.ndarray:
     return ids
 
 
+def bad_offsets(shape: tuple[int, ...], dtype: object) -> ValueError:
+    """The error for offsets that are no whole numbers in one dimension."""
+    return ValueError(
+        f"offsets have shape {shape} and type {dtype}: give whole numbers, one more than queries."
+    )
+
+
 def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
     """Sizes of queries whose offsets cover all rows."""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
-        raise ValueError(
-            f"offsets have shape {offsets.shape} and type {offsets.dtype}: give whole numbers, one "
-            "more than queries."
-        )
+        raise bad_offsets(offsets.shape, offsets.dtype)
     offsets = offsets.astype(np.int64, copy=False)
     sizes: np.ndarray = offsets[1:] - offsets[:-1]
     if len(sizes) and sizes.min() < 0:

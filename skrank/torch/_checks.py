@@ -31,7 +31,8 @@ def check_training_options(ranker: Any, X_val: Any, y_val: Any, groups_val: Any)
         check.check_count("max_queries", ranker.max_queries, "training queries to use")
     if ranker.early_stopping_rounds is not None:
         check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
-    metric(ranker.scoring)  # raises if it is none
+    with check.about("scoring"):
+        metric(ranker.scoring)  # raises if it is none
     usable(ranker.device)
     _check_validation(ranker.validation_fraction, X_val, y_val, groups_val)
 

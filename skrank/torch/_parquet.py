@@ -151,11 +151,13 @@ class ParquetRows:
         path, names = self.paths[number], [*self.features, self.relevance]
         with _reading(path):
             table = self._file(number).read_row_group(group, columns=names)
-            *columns, labels = (
-                # whole numbers that double precision would round: features may be rounded
-                table.column(name).cast("float64", safe=name == self.relevance).to_numpy()
-                for name in names
-            )
+        found = []
+        for name in names:
+            with _reading(f"column {name!r} of {path}"):
+                # refuses labels that double precision would round; features may be rounded
+                column = table.column(name).cast("float64", safe=name == self.relevance)
+                found.append(column.to_numpy())
+        *columns, labels = found
         X = np.empty((len(labels), len(columns)), self.real)
         rows = self.first[part] + np.arange(len(labels))
         for at, values in enumerate(columns):
@@ -177,14 +179,14 @@ class ParquetRows:
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Say in errors of pyarrow which file they speak of."""
+def _reading(what: str) -> Iterator[None]:
+    """Say in errors of pyarrow which file, or column, they speak of."""
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no file {path!r}.") from None
+        raise FileNotFoundError(f"there is no file {what!r}.") from None
     except (_arrow().lib.ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as parquet: {error}") from error
+        raise ValueError(f"{what} cannot be read: {error}") from error
 
 
 def _is_number(kind: Any) -> bool:

@@ -233,7 +233,8 @@ class NeuralRanker(Ranker):
         begun = copy.copy(self)  # takes the place of this one once nothing is refused any more
         table = begun._table(X, reset=not again)
         warn_of_feature([begun])
-        check_consistent_length(table, y)
+        with check.about("X and y", also=TypeError):
+            check_consistent_length(table, y)
         begun._split_seen = warn_of_split(ids)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
@@ -283,7 +284,8 @@ class NeuralRanker(Ranker):
         if again:
             self._state = replace(self._state)  # a copy, as of the network
         else:
-            rng = check_random_state(self.random_state)
+            with check.about("random_state"):
+                rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
         self._begun_with = fixed_parameters(self)
         assert rows.codes is not None
@@ -293,7 +295,8 @@ class NeuralRanker(Ranker):
         train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
         self.module_ = copy.deepcopy(self.module_) if again else self._network(train.X)
         if validation is not None:
-            valid = self._external(*validation)
+            with check.about("X_val and y_val", also=TypeError):
+                valid = self._external(*validation)
         labels = rows.y if valid is None else np.append(rows.y, valid.y)
         self.max_grade_ = collection_grade(y, labels)
         return self._training(train, valid)
@@ -310,7 +313,11 @@ class NeuralRanker(Ranker):
 
     def _table(self, X: Any, *, reset: bool) -> Any:
         """Features as an array or a CSR matrix of numbers that the network takes."""
-        table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+        with check.about("X", also=TypeError):
+            try:
+                table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+            except OverflowError as error:  # of whole numbers of Python
+                raise ValueError(error) from None
         if issparse(table) and not table.has_canonical_format:  # entries of one place are added
             table = table.copy()
             table.sum_duplicates()

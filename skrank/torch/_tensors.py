@@ -65,7 +65,10 @@ def mask_of(mask: Any, device: torch.device) -> torch.Tensor:
 def offsets_of(offsets: Any, n_rows: int) -> torch.Tensor:
     """Offsets of queries; what is no tensor is checked here."""
     if isinstance(offsets, torch.Tensor):
-        return _real("offsets", offsets.detach())
+        offsets = _real("offsets", offsets.detach())
+        if offsets.is_floating_point() or offsets.dtype == torch.bool:
+            raise check.bad_offsets(tuple(offsets.shape), offsets.dtype)
+        return offsets
     array = check.as_new_array("offsets", offsets)
     check.check_offsets(array, n_rows)
     return torch.from_numpy(array.astype(np.int64))

@@ -324,7 +324,10 @@ def test_bad_columns_are_named(write, tmp_path):
 def test_bad_labels_of_files_are_named(write):
     for labels, message in (
         ([0, 1, 0, 1, -1], "label of row 4 is -1"),
-        ([2**53 + 1, 0, 0, 0, 0], "rows.parquet cannot be read as parquet: .*9007199254740993"),
+        (
+            [2**53 + 1, 0, 0, 0, 0],
+            "column 'relevance' of .*rows.parquet cannot be read: .*9007199254740993",
+        ),
     ):
         path = write(qid=[0] * 5, relevance=labels, a=[0.5] * 5)
         with pytest.raises(ValueError, match=message):
@@ -337,9 +340,9 @@ def test_bad_files_are_refused(files, tmp_path, write):
     with pytest.raises(ValueError, match="paths=3 must be the path of a file"):
         QueryDataset.from_parquet(3)
     (tmp_path / "empty.parquet").touch()
-    with pytest.raises(ValueError, match=r"empty.parquet cannot be read as parquet: .* 0 bytes"):
+    with pytest.raises(ValueError, match=r"empty.parquet cannot be read: .* 0 bytes"):
         QueryDataset.from_parquet(tmp_path / "empty.parquet")
-    with pytest.raises(ValueError, match=r"cannot be read as parquet: .*directory"):
+    with pytest.raises(ValueError, match=r"cannot be read: .*directory"):
         QueryDataset.from_parquet(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none.parquet"):
         QueryDataset.from_parquet(tmp_path / "none.parquet")

@@ -439,7 +439,9 @@ def test_constant_features_are_left_out():
         ({"device": "gpu"}, "device='gpu' cannot be used: "),
         ({"device": "meta"}, 'device="meta" holds no numbers'),
         ({"device": None}, "device=None cannot be used"),
-        ({"scoring": "dcgn"}, "unknown metric 'dcgn'"),
+        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
+        ({"random_state": "a"}, "random_state: 'a' cannot be used to seed"),
+        ({"random_state": -1}, "random_state: Seed must be between 0 and"),
         ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3 must be"),
         ({"eval_metric": [], "validation_fraction": 0.2}, "eval_metric: metrics is empty"),
     ],
@@ -465,8 +467,16 @@ def test_bad_data_are_refused():
         ranker().fit(DATA.X, Y, sample_weight=np.where(DATA.qid == 3, 1e16, 1))
     with pytest.raises(ValueError, match="contains NaN"):
         ranker().fit(np.where(DATA.X > 2, np.nan, DATA.X), Y)
+    with pytest.raises(ValueError, match="X and y: Found input variables with inconsistent"):
+        ranker().fit(DATA.X, Y[:3])
+    with pytest.raises(ValueError, match="X_val and y_val: Found input variables with inconsist"):
+        ranker().fit(DATA.X, Y, X_val=DATA.X, y_val=Y[:3])
+    with pytest.raises(ValueError, match="X: int too large to convert"):
+        ranker().fit([[10**400]] * len(Y), Y)
+    with pytest.raises(TypeError, match=r"X: float\(\) argument must be"):
+        ranker().fit(np.full(DATA.X.shape, 1j, dtype=object), Y)
     found = ranker(epochs=1).fit(DATA.X, Y)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="X: X has 3 features"):
         found.predict(DATA.X[:, :3])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -18,6 +19,9 @@ from tests.helpers.drive import (  # noqa: F401
     statistics,
     training,
 )
+
+if find_spec("torch"):
+    from tests.helpers.drive import networks  # noqa: F401
 
 # a failure is told with what was drawn, and not made smaller: that would take minutes
 SETTINGS = settings(derandomize=True, deadline=None, database=None, phases=[Phase.generate])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,7 @@ from tests.helpers import odd
 
 ROOMS = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
          "metrics", "model_selection", "objectives", "plotting", "rankers", "scoring", "stats",
-         "trec", "xgboost", "dask", "")  # fmt: skip
-# `skrank.torch` has tests of its own, which run where torch is installed
+         "trec", "xgboost", "dask", *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
 # what calls return, or share: nobody calls these
 RESULTS = {
     "active": ("Campaign", "Decision", "Estimate", "Moments", "Request", "Simulation"),
@@ -34,6 +34,7 @@ RESULTS = {
               "Interval", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation", "TukeyHSD"),
     "trec": ("TrecReport",),
     "dask": ("DaskScorer", "Partitions"),
+    "torch": ("QueryBatch",),
 }  # fmt: skip
 # with a cluster, in tests of their own; abstract
 ELSEWHERE = ("dask.evaluate", "dask.partition_queries", "dask.scorer", "metrics.Metric")
@@ -90,6 +91,10 @@ class Draw:
     def pick(self, *choices: Any) -> Any:
         """What decides about the arguments, and is none."""
         return self._draw(st.sampled_from(choices))
+
+    def some(self, elements: st.SearchStrategy, size: int) -> list[Any]:
+        """What arguments are made of, as it should be."""
+        return self._draw(st.lists(elements, min_size=size, max_size=size))
 
     def replaced(self, given: dict[str, Any]) -> dict[str, Any]:
         """Keywords, of which some may be odd."""
