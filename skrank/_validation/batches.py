@@ -244,6 +244,12 @@ def check_data_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
     return labels
 
 
+def _are_finite(values: np.ndarray) -> bool:
+    """True if every value is finite."""
+    with np.errstate(all="ignore"):  # a finite sum proves it in one pass; large sums may overflow
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
+
+
 def check_narrowed(
     narrow: np.ndarray, values: np.ndarray, names: Sequence[object], rows: np.ndarray, kind: object
 ) -> None:
@@ -259,7 +265,7 @@ def check_narrowed(
         Their numbers.
     kind : what the other type is called
     """
-    if np.isfinite(narrow).all():
+    if _are_finite(narrow):
         return
     lost = np.argwhere(np.isinf(narrow) & np.isfinite(values))
     if len(lost):
@@ -326,7 +332,7 @@ def check_feature_sizes(X: Any, highest: float) -> None:
 
 def check_single_precision(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
     """Rows as a network takes them, where none of their `values` has become infinite."""
-    if np.isfinite(rows).all():
+    if _are_finite(rows):
         return
     row, feature = np.argwhere(~np.isfinite(rows))[0]
     raise ValueError(

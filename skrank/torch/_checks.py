@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from sklearn.utils import check_random_state
 from torch import nn
 
 from skrank import _validation as check
@@ -33,6 +34,8 @@ def check_training_options(ranker: Any, X_val: Any, y_val: Any, groups_val: Any)
         check.check_count("early_stopping_rounds", ranker.early_stopping_rounds, "see its docs")
     with check.about("scoring"):
         metric(ranker.scoring)  # raises if it is none
+    with check.about("random_state"):
+        check_random_state(ranker.random_state)
     usable(ranker.device)
     _check_validation(ranker.validation_fraction, X_val, y_val, groups_val)
 

@@ -284,8 +284,7 @@ class NeuralRanker(Ranker):
         if again:
             self._state = replace(self._state)  # a copy, as of the network
         else:
-            with check.about("random_state"):
-                rng = check_random_state(self.random_state)
+            rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
         self._begun_with = fixed_parameters(self)
         assert rows.codes is not None

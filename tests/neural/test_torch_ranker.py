@@ -185,6 +185,7 @@ def test_patience_that_has_ended_begins_anew():
         ({"dropout": 0.5}, "dropout=0.5 was 0.0 when the training began"),
         ({"standardize": False}, "standardize=False was True when the training began"),
         ({"random_state": 1}, "random_state=1 was 0 when the training began"),
+        ({"random_state": None}, "random_state=None was 0 when the training began"),
         ({"module": torch.nn.Linear(6, 1)}, "module=Linear.* was None when the training began"),
     ],
 )
@@ -442,6 +443,7 @@ def test_constant_features_are_left_out():
         ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
         ({"random_state": "a"}, "random_state: 'a' cannot be used to seed"),
         ({"random_state": -1}, "random_state: Seed must be between 0 and"),
+        ({"random_state": np.arange(2)}, "random_state: array.* cannot be used to seed"),
         ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3 must be"),
         ({"eval_metric": [], "validation_fraction": 0.2}, "eval_metric: metrics is empty"),
     ],
