@@ -243,11 +243,7 @@ class QuadraticTables(Tables):
                 "`ideal` says its worth per code and weight per rank."
             )
         gain, weights = self.ideal or (self.gain, self.u)
-        sums = judgments.best_sums(gain, weights)
-        if sums is not None:
-            return sums
-        best = judgments.best_lists(gain)
-        return QuadraticTables(gain, weights).values(best, np.ones(len(best.retrieved)))
+        return judgments.best_sums(gain, weights)
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
         """Change of the sum for every swap of ranks a < b of one list of codes."""

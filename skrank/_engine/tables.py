@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -240,6 +241,15 @@ class Tables(ABC):
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
         """What LambdaRank takes from here."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
+
+
+def sum_in_order(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Sum of arrays, one after the other.
+
+    `numpy.sum` adds up many arrays in another order if they have a single entry, so that the last
+    bit of the value of a query would depend on the number of queries.
+    """
+    return reduce(np.add, parts)
 
 
 def discounts(

@@ -15,7 +15,8 @@ from skrank import trec
 
 METRICS = [
     "ap", "ndcg(gain=linear)@10", "bpref", "rpref", "infap", "err@20", "gap", "num_ret", "judged@5",
-    "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5",
+    "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5", "iap",
+    "+".join(f"ndcg@{k}" for k in range(1, 10)),
 ]  # fmt: skip
 
 
