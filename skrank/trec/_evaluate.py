@@ -13,6 +13,7 @@ from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
+from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
 from skrank.trec._files import expect
 from skrank.trec._join import CodedQrels
@@ -78,7 +79,7 @@ class TrecReport:
     def _of_queries(self, cube: np.ndarray) -> pd.DataFrame:
         import pandas as pd
 
-        cells = pd.MultiIndex.from_product([self.names, self.queries], names=["run", "qid"])
+        cells = pd.MultiIndex.from_product([self._runs(), text_index(self.queries, "qid")])
         return pd.DataFrame(cube.reshape(-1, len(self.metrics)), index=cells, columns=self.metrics)
 
     @cached_property
@@ -96,9 +97,7 @@ class TrecReport:
         return pd.DataFrame(self.found.facts, index=self._runs())
 
     def _runs(self) -> pd.Index:
-        import pandas as pd
-
-        return pd.Index(self.names, name="run")
+        return text_index(self.names, "run")
 
     @cached_property
     def empty(self) -> pd.Series:

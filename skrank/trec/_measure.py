@@ -17,7 +17,7 @@ from skrank._engine.plan import average
 from skrank._engine.threads import limit_threads, thread_count
 from skrank._progress import Bar
 from skrank.metrics import Metric
-from skrank.trec._columns import RUNS, columns_of, is_nested, is_record
+from skrank.trec._columns import RUNS, columns_of, is_lazy, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
 from skrank.trec._files import source_name
 from skrank.trec._join import (
@@ -125,6 +125,7 @@ def _is_one(runs: object) -> bool:
     return (
         isinstance(runs, (Run, Qrels, str, os.PathLike, Mapping))
         or hasattr(runs, "read")
+        or is_lazy(runs)
         or hasattr(runs, "columns")
         or hasattr(runs, "to_dict")
     )
