@@ -154,6 +154,7 @@ class Metric(Parameterised, ABC):
         check.check_same_index(
             relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
         )
+        check.warn_swapped(relevance, scores)
         judgments = judge(relevance, groups)
         plan = self.bind(judgments)
         weights = check.query_weights(sample_weight, judgments.queries)
@@ -167,6 +168,7 @@ class Metric(Parameterised, ABC):
         import pandas as pd
 
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        check.warn_swapped(relevance, scores)
         judgments = judge(relevance, groups)
         values = self.bind(judgments).values(Ranking(judgments, scores))
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))

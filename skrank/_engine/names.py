@@ -267,7 +267,8 @@ def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
     known = [field.name for field in dataclasses.fields(cls)]
     for name in parameters:
         if name not in known:
-            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known)
+            meant = "k" if name == "cutoff" else None  # as ir_measures calls it
+            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known, meant)
     return cls(**parameters)
 
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from skrank._engine.catboost_names import CATBOOST, of_catboost
+
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = tuple(f"{tenth / 10:.2f}" for tenth in range(11))
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
-_GAIN = rf"\d+={_NUMBER}"
+_NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_GAIN = rf"[0-9]+={_NUMBER}"
 _NUMBERS = rf"{_NUMBER}(?:,{_NUMBER})*"
 
 
@@ -226,6 +228,8 @@ def split_trec(text: str) -> tuple[str, str] | None:
 
 
 def _read_trec(text: str, rounding: str) -> str | None:
+    if text in NICKNAMES:
+        raise _several(text, [one for name in NICKNAMES[text] for one in expand(name) or [name]])
     parts = split_trec(text)
     if parts is None:
         return None
@@ -241,10 +245,7 @@ def _read_trec(text: str, rounding: str) -> str | None:
     if given:
         values = [given] if here.all_at_once else given.split(",")
     if len(values) > 1:
-        raise ValueError(
-            f"{text!r} of trec_eval is {len(values)} metrics, {name}_{values[0]} among them: name "
-            "one, or give the name to skrank.trec.evaluate, which takes them all."
-        )
+        raise _several(text, [f"{name}_{value}" for value in values])
     value = values[0]
     if name in ("utility", "11pt_avg"):
         value = _sorted_levels(value)
@@ -255,6 +256,14 @@ def _read_trec(text: str, rounding: str) -> str | None:
     elif value and "@" not in here.name:
         value = str(float(value))
     return here.name.replace("{k}", value).replace("trec_eval9", rounding)
+
+
+def _several(text: str, names: list[str]) -> ValueError:
+    """The error for a name that stands for several metrics."""
+    return ValueError(
+        f"{text!r} of trec_eval is {len(names)} metrics, {names[0]} among them: name one, or give "
+        "the name to skrank.evaluate or skrank.trec.evaluate, which take them all."
+    )
 
 
 def expand(text: str) -> list[str] | None:
@@ -280,7 +289,7 @@ def expand(text: str) -> list[str] | None:
 
 
 def _read_ir_measures(text: str, _: str) -> str | None:
-    found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([\d.]+))?", text, re.DOTALL)
+    found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([0-9.]+))?", text, re.DOTALL)
     if found is None or found[1] not in IR_MEASURES:
         return None
     name, inside, cut = found.groups()
@@ -290,6 +299,9 @@ def _read_ir_measures(text: str, _: str) -> str | None:
     base, _, fixed = here.name.removesuffix(")").partition("(")
     given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
     ours = dict(part.split("=") for part in fixed.split(",") if part)
+    if name != "IPrec":  # whose @ is a level of recall
+        cutoff = given.pop("cutoff", None)
+        cut = cut or cutoff
     if base.startswith("num_"):
         if name == "NumRet" and "rel" in given:
             base = "num_rel_ret"
@@ -316,7 +328,7 @@ def _read_ir_measures(text: str, _: str) -> str | None:
 
 
 def _read_ranx(text: str, _: str) -> str | None:
-    found = re.fullmatch(r"([a-z1_-]+?)(?:[.@](\d+))?(?:-l(\d+))?", text)
+    found = re.fullmatch(r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?", text)
     if found is None or found[1] not in RANX:
         return None
     name, cut, level = found.groups()
@@ -363,6 +375,8 @@ def translate(text: str, own: Container[str]) -> str | None:
     """
     prefix, name = split_prefix(text)
     if prefix:
+        if prefix in CATBOOST:
+            raise of_catboost(text, prefix, name)
         if prefix not in PEERS:
             raise ValueError(
                 f"{text!r}: {prefix!r} is no tool whose names are read: write one of "
@@ -377,8 +391,7 @@ def translate(text: str, own: Container[str]) -> str | None:
     if base.lower() in own and base != "IPrec":
         return None
     for peer in PEERS.values():
-        if peer.name != "trec_eval" or name not in NICKNAMES:
-            ours = peer.read(name, "trec_eval9")
-            if ours is not None:
-                return ours
+        ours = peer.read(name, "trec_eval9")
+        if ours is not None:
+            return ours
     return None

@@ -20,6 +20,7 @@ from skrank._validation.parameters import (
 )
 
 _MANY_GRADES = 16  # collections have no more grades, as a rule
+_MANY_LABELS = 64  # nor more labels that are fractions
 Place = Callable[[int], str]  # where the first document of a code stands, as in "row 3"
 
 
@@ -71,6 +72,54 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
 def _runs(values: np.ndarray) -> int:
     """Stretches of equal values."""
     return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
+
+
+def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
+    """Whether labels look like scores, and scores like labels.
+
+    Most labels are no whole numbers, and there are many; scores are few small whole numbers.
+    """
+    if len(scores) == 0 or scores[0] != np.rint(scores[0]) or not scores.min() >= 0:
+        return False
+    if scores.max() >= 2 * _MANY_GRADES or not np.array_equal(scores, np.rint(scores)):
+        return False
+    known = labels[labels == labels]
+    most = min(_MANY_GRADES, len(scores) / 2)
+    if np.count_nonzero(known != np.rint(known)) <= len(known) / 2:
+        return False
+    many = min(_MANY_LABELS, len(known) / 2)
+    return len(np.unique(known)) > many and len(np.unique(scores)) <= most
+
+
+def warn_swapped(relevance: ArrayLike, scores: ArrayLike) -> None:
+    """Warn where labels and scores seem to have been passed in the wrong order."""
+    try:
+        given = [np.asarray(one) for one in (relevance, scores)]
+    except (TypeError, ValueError):  # what is wrong with them is said elsewhere
+        return
+    if any(array.dtype.kind not in "iuf" for array in given):
+        return
+    labels, numbers = (array.ravel() for array in given)
+    if look_swapped(labels, numbers):
+        warnings.warn(
+            f"relevance has {len(np.unique(labels))} different values, most of them no whole "
+            f"numbers, and scores {len(np.unique(numbers))} small whole ones, as if they were "
+            "swapped: labels come first, and then the scores.",
+            UserWarning,
+            stacklevel=3,  # the line that calls the function that checks
+        )
+
+
+def warn_labels_below(labels: np.ndarray) -> None:
+    """Warn of labels of qrels below 0 that are no whole numbers: they may be scores of a run."""
+    below = labels[labels < 0]
+    if not np.array_equal(below, np.rint(below)):
+        warnings.warn(
+            f"labels of the qrels are below 0 and no whole numbers, such as {below[0]:g}, as if "
+            "they were scores: qrels come first, then runs. Labels below 0 count as not judged.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def bad_score(value: float, row: int) -> ValueError:

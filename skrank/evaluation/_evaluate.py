@@ -152,6 +152,7 @@ def evaluate(
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
+    check.warn_swapped(relevance, scores)
     ids = require_groups(groups, relevance, who="evaluate")
     judgments = judge(relevance, ids)
     check.warn_single_rows(judgments.queries)

@@ -73,6 +73,7 @@ class Qrels:
     @classmethod
     def _of(cls, table: Table) -> Qrels:
         table.slots()  # raises if a document is twice in a query
+        check.warn_labels_below(table.numbers)
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
 

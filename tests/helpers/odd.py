@@ -143,7 +143,7 @@ def outcome(call):
         warnings.filterwarnings("ignore", "each of the .* queries has one document", UserWarning)
         warnings.filterwarnings("ignore", "run .* has no documents for", UserWarning)
         warnings.filterwarnings("ignore", ".*converge", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "relevance has .* as if they were swapped", UserWarning)
+        warnings.filterwarnings("ignore", ".* as if they were (swapped|scores)", UserWarning)
         try:
             return call()
         except FileNotFoundError as error:  # what is no file, where one may be named

@@ -165,6 +165,10 @@ def test_values_are_those_of_ranx(name):
         ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
         ("ranx:ndcg_burges@10", "ndcg(empty=0)@10"),
         ("hit_rate@5", "success(empty=0)@5"),
+        ("ir_measures:P(cutoff=10)", "precision(empty=0)@10"),
+        ("ir_measures:AP(rel=2, cutoff=5)", "ap(rel=2,empty=0)@5"),
+        ("ir_measures:nDCG(cutoff=3,dcg='exp-log2')", "ndcg(empty=0)@3"),
+        ("ir_measures:RBP(p=0.9,cutoff=4,rel=1)", "rbp(p=0.9,rel=1,empty=0)@4"),
     ],
 )
 def test_meanings(name, ours):
@@ -206,6 +210,14 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
         ("ir_measures:RBP", "with rel= only"),
         ("ranx:ndcg@10-l2", "lower grades lose their gain"),
         ("ir_measures:nDCGG", "did you mean 'nDCG'"),
+        ("trec_eval:official", "'official' of trec_eval is 29 metrics, num_q among them: name one"),
+        ("official", "which take them all"),
+        ("trec_eval10:set", "'set' of trec_eval is 10 metrics"),
+        ("trec_eval:P_\uff15", "no name of trec_eval"),
+        ("ir_measures:P@\uff15", "no name of ir_measures"),
+        ("ir_measures:IPrec(cutoff=0.5)", "unknown parameter of iprec 'cutoff'"),
+        ("P(cutoff=5)", "unknown parameter of precision 'cutoff': did you mean 'k'"),
+        ("NDCG:type=Exp", r"of CatBoost, .*nearest is 'ndcg\(ties=worst,empty=1\)'"),
     ],
 )
 def test_mistakes(name, message):
@@ -226,3 +238,32 @@ def test_families_and_nicknames_are_columns_of_a_report():
 
 def test_every_peer_has_names():
     assert min(map(len, (TREC_EVAL, IR_MEASURES, RANX))) > 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["P(cutoff=3)", "AP(rel=2, cutoff=4)", "nDCG(cutoff=5,dcg='exp-log2')", "P(cutoff=9)@2",
+     "Success(rel=2,cutoff=1)", "R(cutoff=10)", "IPrec(recall=0.3)", "Judged(cutoff=5)"],
+)  # fmt: skip
+def test_ir_measures_reads_the_same_in_brackets(name):
+    ir_measures = pytest.importorskip("ir_measures")
+    theirs = str(ir_measures.parse_measure(name))
+    assert skrank.metric(f"ir_measures:{name}") == skrank.metric(f"ir_measures:{theirs}")
+
+
+CATBOOST = ["MAP:top=5", "MRR:top=3", "NDCG:top=5;type=Exp", "NDCG:top=5", "DCG:top=4",
+            "DCG:type=Exp", "PFound:top=3", "PrecisionAt:top=2", "RecallAt:top=2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATBOOST)
+def test_the_metric_named_for_one_of_catboost_has_its_value(name):
+    utils = pytest.importorskip("catboost.utils")
+    with pytest.raises(ValueError, match="is a name of CatBoost") as error:
+        skrank.metric(name)
+    nearest = str(error.value).split("'")[-2]
+    rng = np.random.default_rng(0)
+    relevance, groups = rng.integers(0, 2, 200), np.repeat(np.arange(20), 10)
+    relevance[groups == 3] = 0
+    scores = rng.integers(0, 9, 200) / 9
+    (theirs,) = utils.eval_metric(relevance, scores, name, group_id=groups)
+    assert skrank.metric(nearest)(relevance, scores, groups=groups) == pytest.approx(theirs)

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -225,6 +226,36 @@ def test_a_table_of_several_runs():
 def test_mistakes_in_memory(qrels, run, message):
     with pytest.raises(ValueError, match=message):
         trec.evaluate(qrels, run, "ap")
+
+
+SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
+GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
+
+
+@pytest.mark.parametrize("options", [{}, {"chunksize": 5}], ids=str)
+def test_qrels_and_runs_that_are_swapped(tmp_path, options):
+    (tmp_path / "grades.json").write_text(json.dumps(GRADES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = trec.evaluate(GRADES, SCORES, "ap", **options)
+    assert expected.mean.iloc[0, 0] > 0
+    swapped = [(SCORES, GRADES)]
+    if not options:
+        swapped.append((SCORES, {"a": tmp_path / "grades.json"}))
+    for qrels, run in swapped:
+        with pytest.warns(UserWarning, match="as if they were swapped: qrels come first, then"):
+            trec.evaluate(qrels, run, "rr(rel=0.1)", **options)
+    below = {q: {d: x - 9 for d, x in docs.items()} for q, docs in SCORES.items()}
+    with pytest.warns(UserWarning, match="as if they were scores: qrels come first, then runs"):
+        trec.evaluate(below, GRADES, "num_ret", **options)
+
+
+def test_lazy_frames_of_polars(expected):
+    pl = pytest.importorskip("polars")
+    qrels, run = (pl.LazyFrame(columns) for columns in frames(dict))
+    same_bits(trec.evaluate(qrels, run, METRICS), expected)
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+    same_bits(trec.evaluate(qrels, [run], METRICS), expected)
 
 
 @pytest.mark.parametrize(
