@@ -153,9 +153,11 @@ def column_name(columns: list[str], known: tuple[str, ...], form: Form, what: st
     for name in known:
         if name in by_name:
             return by_name[name]
+    swapped = what == "scores" and any(name in by_name for name in LABEL)
+    hint = " They look like qrels: qrels come first, then runs." * swapped
     raise ValueError(
         f"the {form.kind} have no column of {what}: name one of the columns "
-        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}."
+        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}.{hint}"
     )
 
 
