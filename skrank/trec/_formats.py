@@ -139,14 +139,14 @@ def _columns(data: bytes, kind: str, form: Form, name: str) -> Columns:
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data, object_pairs_hook=_unique)
+        return json.loads(data, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
     except RecursionError:
         raise ValueError("no JSON of queries and documents: it is nested too deeply.") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, each key of which must occur once."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -160,7 +160,7 @@ def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                row = json.loads(line, object_pairs_hook=_unique)
+                row = json.loads(line, object_pairs_hook=unique_keys)
             except json.JSONDecodeError as error:
                 raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
             except ValueError as error:  # a key twice, or bytes that are not UTF-8
