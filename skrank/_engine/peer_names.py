@@ -127,8 +127,9 @@ NICKNAMES = {
 
 _DIVERSITY = Refused("it measures diversity, which is out of scope")
 _CWL = Refused("it is a model of cwl_eval that is not here", "rbp(p=0.8,rel=1)")
-_TIES = "ir_measures orders ties by name, ascending, and takes labels below 0 for judgments"
-
+_BY_NAME = "ir_measures orders ties by name, ascending"
+_MISSING = "ir_measures counts 0 for a query that the run lacks, as missing='skip' does"
+_ROUNDED = "ir_measures rounds to five decimals"
 
 IR_MEASURES: dict[str, Here | Refused] = {
     "AP": Here("ap"),
@@ -137,23 +138,23 @@ IR_MEASURES: dict[str, Here | Refused] = {
     "Precision": Here("precision"),
     "R": Here("recall"),
     "Recall": Here("recall"),
-    "RR": Here("rr", note="with a cut-off, ir_measures orders ties as the file does"),
-    "MRR": Here("rr", note="with a cut-off, ir_measures orders ties as the file does"),
+    "RR": Here("rr", note=f"with a cut-off, {_BY_NAME}"),
+    "MRR": Here("rr", note=f"with a cut-off, {_BY_NAME}"),
     "Rprec": Here("r_precision"),
     "RPrec": Here("r_precision"),
     "Bpref": Here("bpref"),
     "BPref": Here("bpref"),
     "infAP": Here("infap"),
     "Success": Here("success"),
-    "nDCG": Here("ndcg(gain=linear)"),
-    "NDCG": Here("ndcg(gain=linear)"),
-    "ERR": Here("err(max_grade=4)", note="ir_measures rounds to five decimals"),
-    "RBP": Here("rbp"),
+    "nDCG": Here("ndcg(gain=linear)", note=f"with dcg='exp-log2', {_ROUNDED}"),
+    "NDCG": Here("ndcg(gain=linear)", note=f"with dcg='exp-log2', {_ROUNDED}"),
+    "ERR": Here("err(max_grade=4)", note=_ROUNDED),
+    "RBP": Here("rbp", note="cwl_eval orders ties as the run does, and reads 1000 documents"),
     "IPrec": Here("iprec(rounding=trec_eval9)"),
-    "Judged": Here("judged", note=_TIES),
-    "NumQ": Here("num_q"),
+    "Judged": Here("judged", note=f"{_BY_NAME}, and takes labels below 0 for judgments"),
+    "NumQ": Here("num_q", note=_MISSING),
     "NumRet": Here("num_ret"),
-    "NumRel": Here("num_rel"),
+    "NumRel": Here("num_rel", note=_MISSING),
     "NumRelRet": Here("num_rel_ret"),
     "SetP": Here("precision"),
     "SetRelP": Here("relative_precision"),

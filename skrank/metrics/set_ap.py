@@ -18,10 +18,11 @@ from skrank._engine.tables import Line, Lists, Scale
 class SetAP(RelevantSet):
     r"""Average precision of a set: precision times recall.
 
-    .. math:: P@k \cdot recall@k
+    .. math:: \frac{h}{\min(k, n)} \cdot \frac{h}{R}, \quad h = |\{r \le k : y_r \ge rel\}|
 
     It is AP where each relevant document shown has the precision of the whole set. With a cut-off
-    the set is the first k documents retrieved.
+    the set is the first k of the n documents retrieved. Unlike `Precision` with a cut-off, the
+    precision of a list shorter than k is divided by n.
 
     Parameters
     ----------

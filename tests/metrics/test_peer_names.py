@@ -1,5 +1,7 @@
 """Names of trec_eval, ir_measures and ranx: values equal the tools' own, or the name is refused."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,6 +122,77 @@ def test_binary_rbp_is_that_of_its_paper():
     """cwl_eval, which ir_measures asks, is not among the tests' requirements."""
     metric = skrank.metric("ir_measures:RBP(p=0.9,rel=2)")
     assert metric([2, 1, 3, 0], [4, 3, 2, 1]) == pytest.approx(0.1 * (1 + 0.9**2))
+
+
+# What the column "where values differ" says of ir_measures
+
+
+def of_ir_measures(name, qrels, run):
+    """Value of each query; queries that the run lacks are included."""
+    ir_measures = pytest.importorskip("ir_measures")
+    found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+    return {one.query_id: one.value for one in found}
+
+
+@pytest.mark.parametrize(
+    "name", ["ERR@5", "ERR@50", "nDCG(dcg='exp-log2')@5", "NDCG(dcg='exp-log2')@50"]
+)
+def test_ir_measures_rounds_to_five_decimals(name):
+    """It runs gdeval, a program in Perl that takes numbers as queries."""
+    if shutil.which("perl") is None:
+        pytest.skip("needs perl")
+    qrels, run = ({q[1:]: docs for q, docs in one.items()} for one in collection(1))
+    run.pop("14")  # of which there are no judgments
+    theirs = of_ir_measures(name, qrels, run)
+    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+        ours, _ = values(qrels, run, [f"ir_measures:{name}"], "zero")
+    ours = ours.iloc[:, 0]
+    expected = [theirs[query] for query in ours.index]
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=0.5000001e-5)
+    assert np.abs(ours - expected).max() > 1e-7
+
+
+TIED = {"1": {"b": 2.0, "c": 2.0, "a": 2.0, "d": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "relevant", "theirs", "ours"),
+    [
+        ("RR@3", "a", 1, 1 / 3),
+        ("RR@3", "c", 1 / 3, 1),
+        ("MRR@3", "a", 1, 1 / 3),
+        ("Judged@1", "a", 1, 0),
+        ("Judged@1", "c", 0, 1),
+    ],
+)
+def test_ir_measures_orders_ties_by_name_ascending(name, relevant, theirs, ours):
+    qrels = {"1": {relevant: 1}}
+    assert of_ir_measures(name, qrels, TIED)["1"] == pytest.approx(theirs)
+    assert values(qrels, TIED, [f"ir_measures:{name}"])[0].to_numpy().item() == pytest.approx(ours)
+
+
+def test_cwl_eval_orders_ties_as_the_run_does():
+    """The values of ir_measures 0.4.3 with cwl_eval 1.0.12."""
+    theirs = {"a": 0.128, "b": 0.2, "c": 0.16}
+    name = "ir_measures:RBP(p=0.8,rel=1)"
+    scores = list(TIED["1"].values())
+    for relevant, value in theirs.items():
+        labels = [document == relevant for document in TIED["1"]]
+        assert skrank.metric(name, ties="stable")(labels, scores) == pytest.approx(value)
+    ours = [values({"1": {document: 1}}, TIED, [name])[0].to_numpy().item() for document in theirs]
+    np.testing.assert_allclose(ours, [0.128, 0.16, 0.2])
+
+
+@pytest.mark.parametrize("name", ["NumQ", "NumRel"])
+def test_ir_measures_counts_0_for_a_query_that_the_run_lacks(name):
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 1}}
+    run = {"1": {"a": 1.0}}
+    theirs = sum(of_ir_measures(name, qrels, run).values())
+    _, mean = values(qrels, run, [f"ir_measures:{name}"], "skip")
+    assert mean.item() == theirs == 1
+    with pytest.warns(UserWarning, match="no documents"):
+        _, mean = values(qrels, run, [f"ir_measures:{name}"], "zero")
+    assert mean.item() == {"NumQ": 2, "NumRel": 3}[name]
 
 
 RANX_VALUES = {  # of ranx 0.3.21 for the lists below, without ties
