@@ -36,6 +36,14 @@ collect_ignore = ["helpers"]
 
 
 @pytest.fixture
+def random():
+    """A generator that no other test draws from: data do not depend on which tests run before."""
+    import numpy as np
+
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
 def every_thread(monkeypatch):
     """As many threads as may be share the work of each kernel, however little; which they did."""
     from skrank._engine import threads
