@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def _kernels_digest() -> str:
     digest = hashlib.sha256(version("numba").encode())
+    digest.update(os.environ.get("NUMBA_CPU_NAME", "").encode())
     for path in sorted((ROOT / "skrank" / "_kernels").glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
