@@ -446,6 +446,6 @@ def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> No
         if suspicious and not np.isfinite(values).all():
             raise ValueError(
                 f"{objective} has gradients beyond the range of {values.dtype}: scale down the "
-                "weights, the gains of labels or the slope of the objective, or train on a metric "
-                "that is normalised, such as ndcg for dcg."
+                "weights, the scores, the gains of labels or the slope of the objective, or train "
+                "on a metric that is normalised, such as ndcg for dcg."
             )

@@ -19,7 +19,7 @@ from skrank.objectives.base import Objective, seed_of_round
 
 SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
-_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
+_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # in single precision, with room for rounding
 
