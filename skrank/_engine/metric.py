@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,7 @@ class Metric(Parameterised, ABC):
     # the class of weighted sums of metrics, itself a metric, which `Mixture` puts here
     mixture: ClassVar[Callable[..., Metric]]
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
-    names: ClassVar[tuple[str, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = ()  # by `register`; until then that of the class
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
     function: ClassVar[str] = ""  # name of its score function
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
@@ -64,6 +64,11 @@ class Metric(Parameterised, ABC):
     empty: str | int = choice("skip", check.EMPTY_CHOICES)
     ties: str = choice("average", check.TIES_CHOICES)
     average: str = "macro"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "names" not in vars(cls):
+            cls.names = (name_of_class(cls),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -250,6 +255,11 @@ class Metric(Parameterised, ABC):
         return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
 
 
+def name_of_class(cls: type) -> str:
+    """The name of a class of metrics; ``__name__`` of a metric is the metric's own."""
+    return cls.__name__
+
+
 def bounds_of(one: Metric) -> tuple[float, float]:
     """The ends of its `value_range`."""
     low, high = one.value_range[1:-1].split(",")
@@ -263,5 +273,7 @@ def format_value(value: object) -> str:
             return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
         return "[" + ",".join(map(format_value, value)) + "]"
     if isinstance(value, str):
-        return value if value.isidentifier() else repr(value)
-    return repr(value)
+        constant = value in ("False", "None", "True")
+        bare = value.isascii() and value.isidentifier() and not constant
+        return value if bare else repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)

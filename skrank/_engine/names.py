@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import keyword
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,11 +14,13 @@ from typing import Any, TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric
+from skrank._engine.metric import Metric, name_of_class
 from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
 _M = TypeVar("_M", bound=type[Metric])
+_CONSTANTS = ("False", "None", "True")
+_KEYWORD = re.compile(rf"=\s*({'|'.join(set(keyword.kwlist) - set(_CONSTANTS))})\s*(?=[,)])")
 
 
 def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
@@ -43,8 +47,8 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     TypeError
         If the class is no such dataclass, or does not define `tables`.
     ValueError
-        If a name is taken by another class, or is no name. The same class, defined once more as a
-        cell of a notebook does, takes the place of the earlier one.
+        If a name is taken by another class or by a tool such as trec_eval, or cannot be a name; or
+        if the class is one of skrank's own.
 
     See Also
     --------
@@ -54,6 +58,10 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
 
     Notes
     -----
+    A class that is registered once more gets further names; the first one stays the one that
+    reports show. A class that is defined once more under one of its names, as a cell of a notebook
+    does, replaces the earlier one.
+
     Metrics are found in worker processes as classes are: by the import of the module that defines
     them. A class of a notebook or script travels with the metrics that are made of it, but its name
     does not: there, give workers ``skrank.metric("name")`` in place of ``"name"``.
@@ -73,18 +81,46 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     >>> skrank.unregister("square_rank")
     """
 
+    if not names:
+        raise ValueError('register() has no name: write register("my_metric").')
+    for name in names:
+        check.check_metric_name(name)
+
     def add(cls: _M) -> _M:
-        check.check_metric_class(cls, Metric, names[0] if names else "")
-        check.check_metric_names(names, _registry, cls)
-        for replaced in {_registry[name] for name in names if name in _registry}:
+        check.check_metric_class(cls, Metric, names[0])
+        if not _is_own(cls):
+            for name in names:
+                refuse_known_name(name, cls)
+        elif cls.names != (name_of_class(cls),):
+            raise ValueError(
+                f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
+                "from it, and register that."
+            )
+        for replaced in {_registry[name] for name in names if name in _registry} - {cls}:
             _remove(replaced)
-        cls.names = names
-        cls.function = function or f"{names[0]}_score"
+        earlier = [name for name, one in _registry.items() if one is cls]
+        cls.names = tuple(dict.fromkeys((*earlier, *names)))
+        cls.function = function or f"{cls.names[0]}_score"
         _registry.update(dict.fromkeys(names, cls))
         _known_text.cache_clear()
         return cls
 
     return add
+
+
+def refuse_known_name(name: str, cls: type[Metric]) -> None:
+    """Refuse a name for a class that is taken by another class or by another tool."""
+    check.check_free_name(name, _registry, cls)
+    tool = peer_names.peer_of(name)
+    if tool is not None and name not in _registry:
+        raise ValueError(
+            f"the name {name!r} is taken by {tool}, whose names stand for its metrics: choose "
+            f"another, such as 'my_{name}'."
+        )
+
+
+def _is_own(cls: type[Metric]) -> bool:
+    return cls.__module__.startswith("skrank.metrics.")
 
 
 def unregister(name: str) -> None:
@@ -110,7 +146,7 @@ def unregister(name: str) -> None:
     if not isinstance(name, str) or name not in _registry:
         raise check.unknown_name("metric", name, _registry)
     cls = _registry[name]
-    if cls.__module__.startswith("skrank.metrics."):
+    if _is_own(cls):
         raise ValueError(f"{name!r} is a metric of skrank itself, which stays.")
     _remove(cls)
 
@@ -118,6 +154,7 @@ def unregister(name: str) -> None:
 def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         _registry.pop(name, None)
+    cls.names = (name_of_class(cls),)
     _known_text.cache_clear()
 
 
@@ -291,10 +328,17 @@ def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
         "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
     try:
-        node = ast.parse(text.strip(), mode="eval").body
-        return _Reader(text, named, wrong).metric(node)
+        return _Reader(text, named, wrong).metric(_parsed(text.strip()))
     except (SyntaxError, RecursionError):
         raise wrong from None
+
+
+def _parsed(text: str) -> ast.expr:
+    """The expression of a text, where a parameter may be a keyword of Python: ap(empty=raise)."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return ast.parse(_KEYWORD.sub(r"='\1'", text), mode="eval").body
 
 
 @dataclass(frozen=True)
@@ -343,13 +387,20 @@ class _Reader:
         return node.id, parameters
 
     def literal(self, node: ast.expr) -> object:
-        """A Python literal, or a bare word as a string."""
+        """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
         if isinstance(node, ast.Name):
             return node.id
         try:
-            return ast.literal_eval(node)
+            return _frozen(ast.literal_eval(node))
         except (ValueError, TypeError):
             raise self.wrong from None
+
+
+def _frozen(value: object) -> object:
+    """Lists as tuples, mappings as tuples of pairs."""
+    if isinstance(value, dict):
+        return tuple((_frozen(key), _frozen(one)) for key, one in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _is_cut_name(node: ast.BinOp) -> bool:

@@ -359,6 +359,20 @@ def split_prefix(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text.strip())
 
 
+def peer_of(name: str) -> str | None:
+    """The tool that has a name in some case of letters, as in ``p_10`` for P_10; else None."""
+    if name in NICKNAMES:
+        return "trec_eval"
+    for peer in PEERS.values():
+        if any(name == theirs.lower() for theirs in peer.names):
+            return peer.name
+    for theirs, here in TREC_EVAL.items():
+        takes_number = isinstance(here, Refused) or here.usual
+        if takes_number and re.fullmatch(rf"{theirs.lower()}_\d+", name):
+            return "trec_eval"
+    return None
+
+
 def translate(text: str, own: Container[str]) -> str | None:
     """Our name for a name of another tool, None if it is for our own reader.
 

@@ -18,19 +18,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # names and classes
 
 
-def check_metric_names(names: tuple[Any, ...], taken: Mapping[str, type], cls: type) -> None:
-    """Names that are read back, and that no other class has."""
-    if not names:
-        raise ValueError('register() has no name: write register("my_metric").')
-    for name in names:
-        check_metric_name(name)
-        other = taken.get(name)
-        # of one source is a class that is defined once more: a cell or a module that ran again
-        if other is not None and _source(other) != _source(cls):
-            raise ValueError(
-                f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
-                f"with skrank.unregister({name!r}) if that class is yours."
-            )
+def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
+    """A name that no other class has."""
+    other = taken.get(name)
+    # of one source is a class that is defined once more: a cell or a module that ran again
+    if other is not None and _source(other) != _source(cls):
+        raise ValueError(
+            f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
+            f"with skrank.unregister({name!r}) if that class is yours."
+        )
 
 
 def check_metric_name(name: object) -> str:
