@@ -177,12 +177,16 @@ class Tables(ABC):
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    unbounded: ClassVar[tuple[str, ...]] = ()  # arrays that may hold infinity
 
     def __post_init__(self) -> None:
         for name, axes in self.axes.items():
             given = getattr(self, name)
             if not self._checked(given):
-                array = check.as_table(f"{type(self).__name__}.{name}", given, len(axes))
+                full_name = f"{type(self).__name__}.{name}"
+                array = check.as_table(full_name, given, len(axes))
+                if name not in self.unbounded:
+                    check.check_finite_table(full_name, array)
                 object.__setattr__(self, name, array)
 
     def _checked(self, array: np.ndarray) -> bool:
@@ -276,7 +280,9 @@ def discounts(
     >>> discounts(lambda rank: 1 / rank, longest=4, k=2)
     array([1. , 0.5, 0. , 0. ])
     """
-    values = np.array(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
+    ranks = np.arange(1.0, longest + 1)
+    values = check.as_table("the weights of ranks", weights(ranks), 1).copy()
+    check.check_entries("the weights of ranks", values, ("ranks",), {"ranks": longest})
     if k is not None:
         values[k:] = 0.0
     return values

@@ -12,6 +12,8 @@ from numpy.typing import DTypeLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, flag, number
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Smooth
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Soft, SoftGradients
 from skrank.metrics import Metric, metric
@@ -158,6 +160,8 @@ def _refusal(chosen: Metric, form: str) -> str | None:
         return "drop the training rows without a label instead of condensed=True."
     if len(chosen.terms) > 1:
         return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
+    if smooth is not None:
+        check.check_returned(smooth, Smooth, f"{type(chosen).__name__}.smooth", "None or a Smooth")
     if smooth is None:
         return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
     if smooth.pairs and form == "distribution":
@@ -189,6 +193,7 @@ class BoundSoftRank(BoundFunction):
         plan = chosen.bind(judgments, max_grade=max_grade)
         self.indptr = judgments.indptr
         self.codes = judgments.codes
+        check.check_kind(f"{type(chosen).__name__}.tables()", plan.tables, QuadraticTables)
         gain: np.ndarray = plan.tables.gain  # type: ignore[attr-defined]
         # by a power of two, which rounds nothing: gains fit single precision then
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
