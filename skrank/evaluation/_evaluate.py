@@ -17,7 +17,7 @@ from skrank._engine.names import columns
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +45,8 @@ class Report:
         Share of the rows that have a score above -inf.
     weights : DataFrame of shape (n_queries, n_metrics)
         Weight of each query in the mean of each metric; 0 where it does not count.
+    metric_of : dict of str to Metric
+        The metric of each column.
     """
 
     per_query: pd.DataFrame
@@ -55,6 +57,7 @@ class Report:
     judged_share: float
     retrieved_share: float
     weights: pd.DataFrame
+    metric_of: dict[str, Metric]
 
     def to_frame(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
         """One row per metric: mean with interval, spread over queries, queries counted and empty.
@@ -75,7 +78,9 @@ class Report:
         """
         import pandas as pd
 
-        low, high = mean_intervals(self.per_query, self.weights, confidence, interval)
+        low, high = mean_intervals(
+            self.per_query, self.weights, self.metric_of, confidence, interval
+        )
         return pd.DataFrame(
             {
                 "mean": self.mean,
@@ -234,6 +239,7 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
         judged_share=1.0 - n_unjudged / n_rows,
         retrieved_share=n_retrieved / n_rows,
         weights=pd.DataFrame(mass.T, index, names),
+        metric_of=dict(metrics),
     )
 
 
@@ -267,6 +273,7 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
 def mean_intervals(
     per_query: pd.DataFrame,
     weights: pd.DataFrame,
+    metric_of: Mapping[str, Metric],
     confidence: float = 0.95,
     interval: str = "bootstrap-t",
 ) -> tuple[pd.Series, pd.Series]:
@@ -276,6 +283,8 @@ def mean_intervals(
     ----------
     per_query, weights : DataFrame of shape (n_queries, n_metrics)
         Values, and what they weigh in the mean of their metric, arithmetic or geometric.
+    metric_of : mapping of str to Metric
+        The metric of each column.
     confidence : float
     interval : {"bootstrap-t", "t", "percentile", "bca"}
 
@@ -297,7 +306,7 @@ def mean_intervals(
     names = per_query.columns[~undefined & (counted.sum() >= 2)]
     bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
     if len(names):
-        geometric = [name for name in names if metric(name).average == "geometric"]
+        geometric = [name for name in names if metric_of[name].average == "geometric"]
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
         how: Options = {"weights": weights[names], "confidence": confidence}
         if interval == "t":
@@ -306,8 +315,8 @@ def mean_intervals(
             found = bootstrap_interval(values[names], method=interval, **how)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])
-        sums = [name for name in names if metric(name).average == "sum"]
+        sums = [name for name in names if metric_of[name].average == "sum"]
         bounds[sums] *= weights[sums].sum()
         for name in names:
-            bounds[name] = bounds[name].clip(*bounds_of(metric(name)))
+            bounds[name] = bounds[name].clip(*bounds_of(metric_of[name]))
     return bounds.loc["low"], bounds.loc["high"]
