@@ -159,11 +159,12 @@ class Metric(Parameterised, ABC):
         check.check_same_index(
             relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
         )
-        check.warn_swapped(relevance, scores)
-        judgments = judge(relevance, groups)
-        plan = self.bind(judgments)
-        weights = check.query_weights(sample_weight, judgments.queries)
-        ranking = Ranking(judgments, scores)
+        with check.labels_first(relevance, scores):
+            judgments = judge(relevance, groups)
+            plan = self.bind(judgments)
+            weights = check.query_weights(sample_weight, judgments.queries)
+            ranking = Ranking(judgments, scores)
+        ranking.warn_if_swapped(stacklevel=3)  # past this and a score function
         return plan.mean(ranking, plan.values(ranking), weights)
 
     def per_query(
@@ -173,9 +174,11 @@ class Metric(Parameterised, ABC):
         import pandas as pd
 
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        check.warn_swapped(relevance, scores)
-        judgments = judge(relevance, groups)
-        values = self.bind(judgments).values(Ranking(judgments, scores))
+        with check.labels_first(relevance, scores):
+            judgments = judge(relevance, groups)
+            plan, ranking = self.bind(judgments), Ranking(judgments, scores)
+        ranking.warn_if_swapped(stacklevel=2)
+        values = plan.values(ranking)
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
 
     @property

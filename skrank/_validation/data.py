@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,6 @@ from skrank._validation.parameters import (
 )
 
 _MANY_GRADES = 16  # collections have no more grades, as a rule
-_MANY_LABELS = 64  # nor more labels that are fractions
 Place = Callable[[int], str]  # where the first document of a code stands, as in "row 3"
 
 
@@ -75,39 +75,45 @@ def _runs(values: np.ndarray) -> int:
 
 
 def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
-    """Whether labels look like scores, and scores like labels.
+    """Whether labels are as scores are, and scores as grades are.
 
-    Most labels are no whole numbers, and there are many; scores are few small whole numbers.
+    No grade is below 0, and hardly any two documents have averaged grades that differ while their
+    scores are whole and few.
     """
-    if len(scores) == 0 or scores[0] != np.rint(scores[0]) or not scores.min() >= 0:
+    labels, grades = labels[~np.isnan(labels)], np.unique(scores[~np.isnan(scores)])
+    whole = np.array_equal(grades, np.rint(grades)) and grades.min(initial=0) >= 0
+    few = 2 <= len(grades) <= _MANY_GRADES and grades.max(initial=0) < 2 * _MANY_GRADES
+    fractional = 2 * np.count_nonzero(labels != np.rint(labels)) > len(labels)
+    if not (whole and few and fractional):
         return False
-    if scores.max() >= 2 * _MANY_GRADES or not np.array_equal(scores, np.rint(scores)):
-        return False
-    known = labels[labels == labels]
-    most = min(_MANY_GRADES, len(scores) / 2)
-    if np.count_nonzero(known != np.rint(known)) <= len(known) / 2:
-        return False
-    many = min(_MANY_LABELS, len(known) / 2)
-    return len(np.unique(known)) > many and len(np.unique(scores)) <= most
+    distinct = len(np.unique(labels))
+    return labels.min() < 0 or distinct > max(2 * len(grades), len(labels) / 2)
 
 
-def warn_swapped(relevance: ArrayLike, scores: ArrayLike) -> None:
-    """Warn where labels and scores seem to have been passed in the wrong order."""
+_SWAPPED = (
+    "relevance and scores look as if they were swapped: the labels come first, and then the scores."
+)
+
+
+@contextmanager
+def labels_first(relevance: ArrayLike, scores: ArrayLike) -> Iterator[None]:
+    """Say in errors if labels and scores look swapped."""
     try:
-        given = [np.asarray(one) for one in (relevance, scores)]
-    except (TypeError, ValueError):  # what is wrong with them is said elsewhere
-        return
-    if any(array.dtype.kind not in "iuf" for array in given):
-        return
-    labels, numbers = (array.ravel() for array in given)
-    if look_swapped(labels, numbers):
-        warnings.warn(
-            f"relevance has {len(np.unique(labels))} different values, most of them no whole "
-            f"numbers, and scores {len(np.unique(numbers))} small whole ones, as if they were "
-            "swapped: labels come first, and then the scores.",
-            UserWarning,
-            stacklevel=3,  # the line that calls the function that checks
-        )
+        yield
+    except ValueError as error:
+        try:
+            labels, given = (as_numbers("", one, "").ravel() for one in (relevance, scores))
+        except ValueError:
+            raise error from None
+        if len(labels) != len(given) or not look_swapped(labels, given):
+            raise
+        raise ValueError(f"{error} {_SWAPPED[0].upper()}{_SWAPPED[1:]}") from None
+
+
+def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> None:
+    """Warn where labels and scores look swapped and are measured all the same."""
+    if look_swapped(labels, scores):
+        warnings.warn(_SWAPPED, UserWarning, stacklevel=stacklevel)
 
 
 def warn_labels_below(labels: np.ndarray) -> None:

@@ -157,12 +157,14 @@ def evaluate(
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
-    check.warn_swapped(relevance, scores)
     ids = require_groups(groups, relevance, who="evaluate")
-    judgments = judge(relevance, ids)
-    check.warn_single_rows(judgments.queries)
-    weights = check.query_weights(sample_weight, judgments.queries)
-    measured = measure(judgments, Ranking(judgments, scores), chosen, max_grade, weights)
+    with check.labels_first(relevance, scores):
+        judgments = judge(relevance, ids)
+        check.warn_single_rows(judgments.queries)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
+        measured = measure(judgments, ranking, chosen, max_grade, weights)
+    ranking.warn_if_swapped(stacklevel=2)
     return report_of(chosen, [measured])
 
 
