@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,7 @@ class Metric(Parameterised, ABC):
     # the class of weighted sums of metrics, itself a metric, which `Mixture` puts here
     mixture: ClassVar[Callable[..., Metric]]
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
-    names: ClassVar[tuple[str, ...]] = ()  # by `register`; until then that of the class
+    names: ClassVar[tuple[str, ...]] = ()  # of classes that `register` knows
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
     function: ClassVar[str] = ""  # name of its score function
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
@@ -65,16 +65,11 @@ class Metric(Parameterised, ABC):
     ties: str = choice("average", check.TIES_CHOICES)
     average: str = "macro"
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "names" not in vars(cls):
-            cls.names = (name_of_class(cls),)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(average=check.check_choice("average", self.average, self.averages))
         if self.cut_instead is not None:
-            check.refuse_cutoff(self.names[0], self.k, self.cut_instead)
+            check.refuse_cutoff(first_name(self), self.k, self.cut_instead)
 
     # what a metric defines
 
@@ -255,12 +250,13 @@ class Metric(Parameterised, ABC):
             if getattr(self, field.name) != field.default
         ]
         inside = f"({','.join(changed)})" if changed else ""
-        return self.names[0] + inside + ("" if self.k is None else f"@{self.k}")
+        return first_name(self) + inside + ("" if self.k is None else f"@{self.k}")
 
 
-def name_of_class(cls: type) -> str:
-    """The name of a class of metrics; ``__name__`` of a metric is the metric's own."""
-    return cls.__name__
+def first_name(one: Metric | type[Metric]) -> str:
+    """The name in reports of a metric or a class: its first name, else the name of the class."""
+    cls: type = one if isinstance(one, type) else type(one)
+    return one.names[0] if one.names else cls.__name__
 
 
 def bounds_of(one: Metric) -> tuple[float, float]:

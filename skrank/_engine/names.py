@@ -1,26 +1,21 @@
-"""Names of metrics: the registry, and texts such as ``0.7*gap+0.3*ndcg@10`` that name them."""
+"""Names of metrics: the registry, and the metrics that names and those of other tools stand for."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import keyword
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, name_of_class
+from skrank._engine.metric import Metric, first_name
+from skrank._engine.name_parser import read
 from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
 _M = TypeVar("_M", bound=type[Metric])
-_CONSTANTS = ("False", "None", "True")
-_KEYWORD = re.compile(rf"=\s*({'|'.join(set(keyword.kwlist) - set(_CONSTANTS))})\s*(?=[,)])")
 
 
 def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
@@ -91,7 +86,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
         if not _is_own(cls):
             for name in names:
                 refuse_known_name(name, cls)
-        elif cls.names != (name_of_class(cls),):
+        elif "names" in vars(cls):
             raise ValueError(
                 f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
                 "from it, and register that."
@@ -154,7 +149,7 @@ def unregister(name: str) -> None:
 def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         _registry.pop(name, None)
-    cls.names = (name_of_class(cls),)
+    cls.names = ()
     _known_text.cache_clear()
 
 
@@ -305,113 +300,5 @@ def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
     for name in parameters:
         if name not in known:
             meant = "k" if name == "cutoff" else None  # as ir_measures calls it
-            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known, meant)
+            raise check.unknown_name(f"parameter of {first_name(cls)}", name, known, meant)
     return cls(**parameters)
-
-
-def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
-    """The metric of a text, which is read as a Python expression and never run.
-
-    Parameters
-    ----------
-    text : str
-        ``name``, ``name@k``, ``name(parameter=value)@k``, or a sum of ``weight*metric``.
-    named : function of a name and its parameters
-        Makes the metrics that the text names.
-
-    Returns
-    -------
-    Metric
-    """
-    wrong = ValueError(
-        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
-        "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
-    )
-    try:
-        return _Reader(text, named, wrong).metric(_parsed(text.strip()))
-    except (SyntaxError, RecursionError):
-        raise wrong from None
-
-
-def _parsed(text: str) -> ast.expr:
-    """The expression of a text, where a parameter may be a keyword of Python: ap(empty=raise)."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return ast.parse(_KEYWORD.sub(r"='\1'", text), mode="eval").body
-
-
-@dataclass(frozen=True)
-class _Reader:
-    text: str
-    named: Callable[[str, Options], Metric]
-    wrong: ValueError
-
-    def metric(self, node: ast.expr) -> Metric:
-        """The metric of a sum, of a product with a number, or of a name."""
-        if not isinstance(node, ast.BinOp) or _is_cut_name(node):
-            return self.named(*self.parts_of_name(node))
-        if isinstance(node.op, ast.Add):
-            return self.metric(node.left) + self.metric(node.right)
-        if isinstance(node.op, ast.Mult):
-            first = _is_number(node.left)
-            weight, rest = (node.left, node.right) if first else (node.right, node.left)
-            if _is_number(weight):
-                return self.metric(rest) * ast.literal_eval(weight)
-        if isinstance(node.op, ast.MatMult):  # 0.7*gap@10 is (0.7*gap)@10 to Python
-            return self.cut(self.metric(node.left), self.literal(node.right))
-        raise self.wrong
-
-    def cut(self, mixture: Metric, k: Any) -> Metric:
-        """A mixture with one cut-off for all."""
-        if any(part.k is not None for _, part in mixture.terms):
-            raise ValueError(f"{self.text!r} gives k twice.")
-        return mixture @ k
-
-    def parts_of_name(self, node: ast.expr) -> tuple[str, Options]:
-        """Name and parameters of one metric."""
-        parameters: Options = {}
-        if isinstance(node, ast.BinOp):
-            parameters["k"] = self.literal(node.right)
-            node = node.left
-        if isinstance(node, ast.Call):
-            if node.args or any(keyword.arg is None for keyword in node.keywords):
-                raise self.wrong
-            for keyword in node.keywords:
-                if keyword.arg in parameters:
-                    raise ValueError(f"{self.text!r} gives {keyword.arg} twice.")
-                parameters[str(keyword.arg)] = self.literal(keyword.value)
-            node = node.func
-        if not isinstance(node, ast.Name):
-            raise self.wrong
-        return node.id, parameters
-
-    def literal(self, node: ast.expr) -> object:
-        """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
-        if isinstance(node, ast.Name):
-            return node.id
-        try:
-            return _frozen(ast.literal_eval(node))
-        except (ValueError, TypeError):
-            raise self.wrong from None
-
-
-def _frozen(value: object) -> object:
-    """Lists as tuples, mappings as tuples of pairs."""
-    if isinstance(value, dict):
-        return tuple((_frozen(key), _frozen(one)) for key, one in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _is_cut_name(node: ast.BinOp) -> bool:
-    """Whether this is name@k: @ belongs to the name unless it follows a sum or a product."""
-    left = node.left
-    inner = isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Add, ast.Mult))
-    return isinstance(node.op, ast.MatMult) and not inner
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether this is a number, with or without a sign."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

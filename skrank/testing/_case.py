@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
+from skrank._engine.metric import first_name
 from skrank._engine.names import known
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
@@ -48,7 +49,7 @@ class Case:
     @property
     def registered(self) -> bool:
         """Whether its name stands for it."""
-        return known().get(self.metric.names[0]) is type(self.metric)
+        return known().get(first_name(self.metric)) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
         """Literal value of `settled` for each query, NaN where it is not defined."""
