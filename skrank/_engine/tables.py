@@ -280,6 +280,11 @@ def discounts(
     >>> discounts(lambda rank: 1 / rank, longest=4, k=2)
     array([1. , 0.5, 0. , 0. ])
     """
+    if not callable(weights):
+        raise TypeError(f"weights={weights!r} must be a function of an array of ranks.")
+    longest = check.check_count("longest", longest, "the length of the longest list")
+    if k is not None:
+        k = check.check_count("k", k, "the number of top ranks that count")
     ranks = np.arange(1.0, longest + 1)
     values = check.as_table("the weights of ranks", weights(ranks), 1).copy()
     check.check_entries("the weights of ranks", values, ("ranks",), {"ranks": longest})

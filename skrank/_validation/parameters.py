@@ -72,6 +72,19 @@ def check_random_state(random_state: RandomState) -> int:
     )
 
 
+def as_random_state(parameter: str, value: Any) -> np.random.RandomState:
+    """A random state as scikit-learn's splitters have it: from a seed, a state, or None."""
+    from sklearn.utils import check_random_state as sklearn_random_state
+
+    try:
+        return sklearn_random_state(value)
+    except ValueError:
+        raise ValueError(
+            f"{parameter}={value!r} is no seed: pass an integer between 0 and 2**32 - 1, a numpy "
+            "RandomState, or None for a fresh seed."
+        ) from None
+
+
 def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:
     """`value` as an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

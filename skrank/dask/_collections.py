@@ -16,13 +16,16 @@ def aligned_pieces(collections: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     Parameters
     ----------
     collections : dict of str to dask Array, Series or DataFrame, or None
-        By the names that messages have for them; the first is not None.
+        By the names that messages have for them. Only groups and weights may be None.
 
     Raises
     ------
     ValueError
         If one is no collection, is cut by columns, or has other partitions than the first.
     """
+    for name, one in collections.items():
+        if one is None and name not in ("groups", "sample_weight"):
+            raise ValueError(f"{name} is None: it must be a Dask collection.")
     first = next(iter(collections))
     columns = {
         name: _pieces(name, one, first) for name, one in collections.items() if one is not None
