@@ -1,7 +1,8 @@
 """Random calls of all that is public: arguments as they should be, and odd ones in some calls.
 
-A case draws arguments and gives the call, with a check of what it returns. What is public and has
-no case here fails a test.
+A case draws arguments and gives the call, with a check of what it returns. Its name is that of
+what is called; further words tell apart several cases of one. What is public and has no case here
+fails a test.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.helpers import odd
 
 ROOMS = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
          "metrics", "model_selection", "objectives", "plotting", "rankers", "scoring", "stats",
-         "trec", "xgboost", "dask", "testing", "extending",
+         "trec", "xgboost", "dask", "testing", "extending", "cli",
          *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
 # what calls return, or share: nobody calls these
 RESULTS = {
@@ -40,8 +41,9 @@ RESULTS = {
 }  # fmt: skip
 # with a cluster, in tests of their own; abstract; driven with others of their room
 ELSEWHERE = (
-    "dask.partition_queries", "metrics.Metric", "extending.PairWorth", "extending.Queries",
-    "extending.RelevantSet", "extending.SetMetric", "extending.StrictTables",
+    "cli.program", "cli.whole_parser", "dask.partition_queries", "metrics.Metric",
+    "extending.PairWorth", "extending.Queries", "extending.RelevantSet",
+    "extending.SetMetric", "extending.StrictTables",
 )  # fmt: skip
 
 
