@@ -36,7 +36,7 @@ def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
     )
     try:
         return _Reader(text, named, wrong).metric(_parsed(text.strip()))
-    except (SyntaxError, RecursionError):
+    except (SyntaxError, RecursionError, UnicodeEncodeError):  # of surrogates, say
         raise wrong from None
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import skrank
 import skrank.lightgbm as lightgbm_adapter
-from skrank import active, extending, metrics, plotting, stats, testing, trec
+from skrank import active, datasets, extending, metrics, plotting, stats, testing, trec
 from tests.helpers import odd
 
 
@@ -99,6 +99,9 @@ REFUSED = {
         lambda: skrank.query_train_test_split([[0]] * 4, groups=[1, 2, 3, 4], random_state="x"),
         "random_state='x' is no seed",
     ),
+    "no seed of data": (lambda: datasets.make_ranking(3, random_state="x"), "random_state='x' is"),
+    "no number of queries": (lambda: datasets.make_ranking(True), "n_queries=True: give"),
+    "no text of a metric": (lambda: skrank.metric("\udc80"), "is no metric name"),
     "nothing to split": (
         lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
         "array 1 of those to split is None",
