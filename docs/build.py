@@ -13,7 +13,7 @@ from pathlib import Path
 
 import skrank
 from skrank._engine.metric import format_value
-from skrank._engine.peer_names import IR_MEASURES, RANX, TREC_EVAL, Here
+from skrank._engine.peer_tables import IR_MEASURES, RANX, TREC_EVAL, Here
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent

@@ -12,6 +12,7 @@ from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.metric import Metric, first_name
 from skrank._engine.name_parser import read
+from skrank._engine.peer_tables import Refused
 from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
@@ -259,7 +260,7 @@ def _refuse_two_meanings(name: str, cut: str) -> None:
         here = peer.names.get(name)
         if here is None:
             continue
-        if isinstance(here, peer_names.Refused):
+        if isinstance(here, Refused):
             instead = f"which is not read: {here.reason}"
         else:
             theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")

@@ -8,15 +8,8 @@ import pytest
 
 import skrank
 from skrank import trec
-from skrank._engine.peer_names import (
-    IR_MEASURES,
-    NICKNAMES,
-    PEERS,
-    RANX,
-    TREC_EVAL,
-    Refused,
-    expand,
-)
+from skrank._engine.peer_names import PEERS, expand
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, RANX, TREC_EVAL, Refused
 
 
 def collection(seed, n_queries=14, ties=True):
