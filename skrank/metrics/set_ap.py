@@ -9,6 +9,7 @@ import numpy as np
 
 from skrank._engine.names import register
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists, Scale
 
@@ -54,3 +55,6 @@ class SetAP(RelevantSet):
     def line(self, lists: Lists) -> Line:
         """Of all pairs of a document shown and a relevant document."""
         return Line(divisor=lists.shown * lists.relevant)
+
+
+set_average_precision_at_k_score = score_function(SetAP, 0.25, k=2)
