@@ -12,7 +12,7 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.metric import format_value
+from skrank._engine.definition import format_value
 from skrank._engine.peer_tables import IR_MEASURES, RANX, TREC_EVAL, Here
 from skrank.metrics import Metric, registered
 

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from skrank._engine.cached import cached_property
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
 from skrank._kernels.arguments import Gradients, Lists, Pairs

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, first_name
+from skrank._engine.definition import first_name
+from skrank._engine.metric import Metric
 from skrank._engine.name_parser import read
 from skrank._engine.peer_tables import Refused
 from skrank._typing import Options

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from typing import Protocol
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
@@ -17,32 +17,6 @@ from skrank._engine.tables import Line, Lists, Scale, Tables
 
 _MOST_KEPT, _LONGEST_KEPT = 64, 2048  # tables, and ranks of each
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
-
-
-class Definition(Protocol):
-    """What a plan reads of a metric; `skrank.Metric` says what each of them means."""
-
-    @property
-    def k(self) -> int | None: ...
-    @property
-    def condensed(self) -> bool: ...
-    @property
-    def empty(self) -> str | int: ...
-    @property
-    def ties(self) -> str: ...
-    @property
-    def average(self) -> str: ...
-    @property
-    def greater_is_better(self) -> bool: ...
-    @property
-    def needs_relevant(self) -> bool: ...
-    @property
-    def ideal_cutoff(self) -> int | None: ...
-    @property
-    def top_grade(self) -> int | None: ...
-    def tables(self, scale: Scale, k: int | None) -> Tables: ...
-    def line(self, lists: Lists) -> Line: ...
-    def mass(self, lists: Lists) -> np.ndarray | None: ...
 
 
 _kept: dict[Hashable, Tables] = {}  # of the last metrics and scales, the oldest first

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skrank import _validation as check
+from skrank._engine.definition import first_name
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import first_name
 from skrank._engine.parameters import choice, flag, number
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Smooth

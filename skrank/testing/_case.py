@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skrank._engine.metric import first_name
+from skrank._engine.definition import first_name
 from skrank._engine.names import known
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
