@@ -43,7 +43,7 @@ def check_layout(
         )
 
 
-def as_new_array(name: str, values: Any) -> np.ndarray:
+def as_new_array(name: str, values: object) -> np.ndarray:
     """A copy of `values` as an array."""
     try:
         return np.array(values)
@@ -187,7 +187,7 @@ def bad_batch_weight(value: float, query: int) -> ValueError:
     )
 
 
-def check_sizes(sizes: Any) -> np.ndarray:
+def check_sizes(sizes: object) -> np.ndarray:
     """Numbers of documents, one per query."""
     array = as_new_array("data", sizes)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
@@ -203,7 +203,7 @@ def check_sizes(sizes: Any) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def check_rank(rank: Any, world_size: Any) -> tuple[int, int]:
+def check_rank(rank: object, world_size: object) -> tuple[int, int]:
     """The number of a process among all, and their number."""
     world_size = check_count("world_size", world_size, "processes")
     rank = check_count("rank", rank, "the number of this process, from 0 on", least=0)
@@ -300,7 +300,7 @@ def check_kept_weights(
         )
 
 
-def check_chosen_queries(numbers: Any, n_queries: int) -> np.ndarray:
+def check_chosen_queries(numbers: object, n_queries: int) -> np.ndarray:
     """Numbers of queries of a data set; negative ones count from its end."""
     chosen = as_new_array("numbers of queries", numbers)
     if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and len(chosen)):
@@ -353,7 +353,7 @@ def check_predicted(scores: np.ndarray, first_row: int) -> None:
         )
 
 
-def check_hidden(hidden: Any) -> tuple[int, ...]:
+def check_hidden(hidden: object) -> tuple[int, ...]:
     """Widths of hidden layers, given as such or as that of the only one."""
     if isinstance(hidden, (int, np.integer)):
         hidden = (hidden,)

@@ -123,7 +123,7 @@ def n_machines(params: Mapping[str, Any]) -> int:
     return int(_given(params, 1, "num_machines", "num_machine"))
 
 
-def _given(params: Mapping[str, Any], default: Any, *aliases: str) -> Any:
+def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
     """A parameter of LightGBM by any of its names."""
     return next((params[name] for name in aliases if name in params), default)
 

@@ -100,7 +100,7 @@ def check_finite_table(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} holds an infinite entry: all must be finite.")
 
 
-def check_code(name: str, value: Any) -> None:
+def check_code(name: str, value: object) -> None:
     """A code of documents, or the number of all codes."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(
@@ -142,7 +142,7 @@ def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
         raise TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
 
 
-def check_cutoff_of_ideal(value: Any, method: str) -> None:
+def check_cutoff_of_ideal(value: object, method: str) -> None:
     """The cut-off of the ideal list is None, or a rank from 0 on."""
     if value is not None and (
         isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0

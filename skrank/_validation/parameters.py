@@ -72,7 +72,7 @@ def check_random_state(random_state: RandomState) -> int:
     )
 
 
-def as_random_state(parameter: str, value: Any) -> np.random.RandomState:
+def as_random_state(parameter: str, value: object) -> np.random.RandomState:
     """A random state as scikit-learn's splitters have it: from a seed, a state, or None."""
     from sklearn.utils import check_random_state as sklearn_random_state
 
@@ -221,7 +221,7 @@ def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
     return low, high
 
 
-def check_result(parameter: str, value: Any, kind: type[T], source: str) -> T:
+def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
     """`value` if it is what `source` returns."""
     if not isinstance(value, kind):
         raise TypeError(
@@ -241,7 +241,7 @@ def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
         )
 
 
-def several(parameter: str, given: Any, one: tuple[type, ...]) -> list[Any]:
+def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
     """The things of a sequence, or the one thing that was given, of one of some types."""
     if isinstance(given, one):
         return [given]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
@@ -35,7 +36,11 @@ class BoundLoss(BoundObjective, Protocol):
 
 
 def read_rows(
-    relevance: Any, scores: Any, groups: Any, sample_weight: Any, **more: Any
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    **more: Any,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
     """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
 
@@ -143,7 +148,12 @@ class Objective(Parameterised, ABC):
         """The objective on judgments, with one weight per query."""
 
     def __call__(
-        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        relevance: ArrayLike,
+        scores: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature in double precision, as in the first round of training.
 

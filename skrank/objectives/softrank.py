@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from skrank import _validation as check
 from skrank._engine.definition import first_name
@@ -127,7 +127,12 @@ class SoftRank(Objective):
         return BoundSoftRank(self, judgments, weights, max_grade)
 
     def value(
-        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        relevance: ArrayLike,
+        scores: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """The smooth metric, whose mean over queries training raises.
 

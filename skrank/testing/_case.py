@@ -84,13 +84,13 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
-def assume(condition: Any, message: str) -> None:
+def assume(condition: object, message: str) -> None:
     """Leave a property out where a condition fails."""
     if not condition:
         raise Inapplicable(message)
 
 
-def hold(condition: Any, message: str) -> None:
+def hold(condition: object, message: str) -> None:
     """Raise an AssertionError if a condition fails: also where Python drops assertions."""
     if not condition:
         raise AssertionError(message)
