@@ -7,12 +7,13 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_Kind = TypeVar("_Kind")
 
 
 # names and classes
@@ -109,10 +110,11 @@ def check_code(name: str, value: object) -> None:
         )
 
 
-def check_kind(name: str, value: object, kind: type) -> None:
-    """A part of tables is of a class."""
+def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
+    """A part of tables, which must be of a class."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be a {kind.__name__}, not {_shown(value)}.")
+    return value
 
 
 def as_pair(name: str, value: Any) -> tuple[Any, Any]:

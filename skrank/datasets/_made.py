@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -117,15 +118,15 @@ def make_ranking(
     return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
 
 
-def _check_at_least(name: str, value: object, least: int) -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not least <= int(value) < _MOST:  # type: ignore[call-overload]
+def _check_at_least(name: str, value: Any, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= value < _MOST:
         raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
 
 
-def _bounds(n_docs: object) -> tuple[int, int]:
+def _bounds(n_docs: object) -> tuple[Any, Any]:
     if isinstance(n_docs, numbers.Real):
-        return n_docs, n_docs  # type: ignore[return-value]  # checked by the caller
+        return n_docs, n_docs
     if isinstance(n_docs, Sequence) and len(n_docs) == 2:
         return n_docs[0], n_docs[1]
     raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")

@@ -165,7 +165,8 @@ class LETORFolds(FoldSplitter):
         for number in range(self.n_splits):
             turned = (part - number) % self.n_splits
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2
-            yield tuple(map(np.flatnonzero, (~(tests | validates), validates, tests)))  # type: ignore[misc]
+            trains = ~(tests | validates)
+            yield np.flatnonzero(trains), np.flatnonzero(validates), np.flatnonzero(tests)
 
     def _splits(self, rows: QueryRows) -> Iterator[Split]:
         for train, _, test in self._triples(rows):

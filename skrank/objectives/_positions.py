@@ -61,7 +61,7 @@ class Shown:
         Place of each contiguous row's position among them.
     """
 
-    def __init__(self, queries: Queries, positions: ArrayLike, deepest: int | None) -> None:
+    def __init__(self, queries: Queries, positions: ArrayLike | None, deepest: int | None) -> None:
         if positions is None:
             rows = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
         else:

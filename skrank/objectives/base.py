@@ -127,10 +127,17 @@ class Objective(Parameterised, ABC):
 
     mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
-    # Whether the gradients of a query depend on it alone, so that queries may be bound in blocks.
-    by_query: ClassVar[bool] = False
-    needs_room: ClassVar[bool] = False  # whether a round does, per row, unless taken in blocks
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+
+    @property
+    def by_query(self) -> bool:
+        """Whether the gradient of a query depends on it alone: queries may be bound in blocks."""
+        return False
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether a round needs memory per row, unless queries are taken in blocks."""
+        return False
 
     @property
     def is_function(self) -> bool:

@@ -101,9 +101,9 @@ class LambdaLoss(PairObjective):
         fall = swaps * discount
         fall[longest if k is None else k :] = 0.0
         stretch, even = _below_the_cutoff(discount, k)
-        check.check_kind(f"{type(self.metric).__name__}.tables()", plan.tables, QuadraticTables)
-        gain = plan.tables.gain  # type: ignore[attr-defined]
-        form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        name = f"{type(self.metric).__name__}.tables()"
+        tables = check.check_kind(name, plan.tables, QuadraticTables)
+        form = Bound(tables.gain, fall, -bound * np.diff(discount), stretch, bound * even)
         return PairRounds(self, plan, weights, judgments.codes, partial(_pull_all, form))
 
 

@@ -95,7 +95,7 @@ class SoftRank(Objective):
     0.556
     """
 
-    by_query: ClassVar[bool] = True
+    by_query = True
 
     metric: Metric
     _: KW_ONLY
@@ -199,12 +199,12 @@ class BoundSoftRank(BoundFunction):
         plan = chosen.bind(judgments, max_grade=max_grade)
         self.indptr = judgments.indptr
         self.codes = judgments.codes
-        check.check_kind(f"{type(chosen).__name__}.tables()", plan.tables, QuadraticTables)
-        gain: np.ndarray = plan.tables.gain  # type: ignore[attr-defined]
+        tables = check.check_kind(f"{type(chosen).__name__}.tables()", plan.tables, QuadraticTables)
+        gain = tables.gain
         # by a power of two, which rounds nothing: gains fit single precision then
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
         super().__init__(objective, judgments, weights, gain / unit)
-        self.discount = plan.tables.u  # type: ignore[attr-defined]
+        self.discount = tables.u
         self.shift = chosen.smooth and chosen.smooth.shift
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit

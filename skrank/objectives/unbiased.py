@@ -88,7 +88,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     """
 
     takes_positions: ClassVar[bool] = True
-    by_query: ClassVar[bool] = False  # all learn from each other's clicks
+    by_query = False  # all learn from each other's clicks
     _: KW_ONLY
     norm: bool = False
     bias_norm: float = number(0.0, 0, 1e6)
