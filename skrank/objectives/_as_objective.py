@@ -53,6 +53,11 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     return LambdaRank(metric_to_train_on(objective), **options)
 
 
+def metric_of(objective: Objective) -> Metric | None:
+    """The metric of an objective; of a mixture, that of the first part which has one."""
+    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
+
+
 def metric_to_train_on(name: str | Metric) -> Metric:
     """The metric of a name, where an objective may be given as well.
 

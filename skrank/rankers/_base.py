@@ -1,4 +1,4 @@
-"""What all rankers are to scikit-learn."""
+"""Base class of the rankers: input, score and tags by the conventions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from skrank.scoring import scorer
 
 
 class Ranker(BaseEstimator, ABC):
-    """An estimator that takes groups, and is measured by the one metric of its `scoring`."""
+    """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
-    # said once: scikit-learn 1.6 refuses to take `qid` away again in a subclass
+    # only here: in scikit-learn 1.6 a subclass cannot remove `qid` again
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
     scoring: str | Metric
     unjudged: str
-    _fitted_by: ClassVar[str]  # the attribute that a fitted ranker has
+    _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
 
     def score(
         self,
@@ -53,16 +53,30 @@ class Ranker(BaseEstimator, ABC):
             Mean over queries of `scoring`; negated if lower is better.
         """
         self._checked(X)
-        return scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)  # type: ignore[return-value]
+        value = scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)
+        assert not isinstance(value, dict)  # a scorer of one metric
+        return value
 
     @abstractmethod
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """Features in the form that is trained on; `reset`: take note of what they are."""
+        """Features in the form to train on; with `reset`, sets their number and names."""
+
+    def _given_groups(
+        self, y: ArrayLike | None, groups: ArrayLike | None, qid: ArrayLike | None
+    ) -> ArrayLike | None:
+        """The groups that `fit` got under one of their two names."""
+        if groups is not None and qid is not None:
+            raise ValueError("groups and qid are two names for the query of each row: give one.")
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        return groups if qid is None else qid
 
     def _external(
         self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None, *, grouped: bool = True
     ) -> Part:
-        """Rows to validate on, with their queries if these matter."""
+        """Validation rows that the caller gives, with their queries if `grouped`."""
         check_consistent_length(X_val, y_val)
         ids = None
         if grouped:
@@ -71,18 +85,18 @@ class Ranker(BaseEstimator, ABC):
         return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
 
     def _checked(self, X: Table) -> Table:
-        """Rows to score, once the ranker is fitted, with the features that it was trained on."""
+        """Features to score, if the ranker is fitted and they are those of the training rows."""
         check_is_fitted(self, self._fitted_by)
         return self._table(X, reset=False)
 
     def __getstate__(self) -> dict[str, object]:
         state = super().__getstate__().items()
-        # what the ranker was trained on tells of labels in this process
+        # it refers to labels of this process
         return {name: value for name, value in state if name != "_trained_on"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # ensembles take it for what it is to them: one number per row, the higher the better
+        # for ensembles it is a regressor: one number per row
         tags.estimator_type = "regressor"
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True

@@ -1,9 +1,14 @@
-"""CatBoost under a GroupedRanker: its names for queries and weights, and metrics that know them."""
+"""CatBoost under a GroupedRanker: its names for queries and weights, and metrics on whole queries.
+
+CatBoost passes no queries to an eval metric, but all rows of a part at once, those of the
+validation rows in the order in which they were given: a metric that has the judgments of that part
+needs the scores only. Objectives are called on blocks of rows, in an order of CatBoost's own, so
+that they cannot be trained on in this way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,94 +16,106 @@ from numpy.typing import ArrayLike
 from skrank._boosters.adapters import import_booster
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Reduced, Table
+from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind, Log
 from skrank.rankers._rows import Part
-from skrank.rankers._training import (
-    VALIDATION,
-    Backend,
-    Fitted,
-    Fitting,
-    HeldOut,
-    InverseLink,
-    Log,
-    identity,
-    started,
-)
 
-_NOT_MEASURED = -1.0  # for the training part; CatBoost writes values as JSON, which has no NaN
+_NOT_MEASURED = -1.0  # for the training rows; CatBoost writes values as JSON, which has no NaN
 
 
-def fit_catboost(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
-    """Train a CatBoost estimator; for `ranks`, on queries."""
-    estimator, train, valid, task, params = started(fitting, "baseline")
-    followed = None
-    if valid is not None:
-        params["eval_set"] = import_booster("catboost").Pool(
-            valid.X,
-            valid.y,
-            cat_features=params.get("cat_features") or estimator.get_params().get("cat_features"),
-            baseline=valid.start,
-            **_rows(valid, ranks, "weight"),
-        )
-        params["early_stopping_rounds"] = task.rounds
-        if task.metrics:
-            followed = _named_metric(next(iter(task.metrics)))
-            followed.follow(valid, HeldOut(valid, task.metrics))
-            estimator.set_params(eval_metric=followed)
-    params |= _rows(train, ranks, "sample_weight") | {"baseline": train.start}
-    estimator.fit(train.X, train.y, **params)
-    evals = {} if valid is None else dict(estimator.get_evals_result().get(VALIDATION, {}))
-    if followed is not None:
-        evals = followed.release()
-    return Fitted(estimator, int(estimator.tree_count_), evals)
+class CatBoostModel(Kind):
+    """CatBoost's classifiers; what its rankers and regressors have in common with them."""
+
+    rounds_parameter = "iterations"
+    patience_parameters = ("early_stopping_rounds", "od_wait")
+
+    def train(self, fit: Fit) -> None:
+        fit.take_start("baseline")
+        estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
+        metric = None
+        if valid is not None:
+            features = arguments.get("cat_features") or estimator.get_params().get("cat_features")
+            arguments["eval_set"] = import_booster("catboost").Pool(
+                valid.X,
+                valid.y,
+                cat_features=features,
+                baseline=valid.start,
+                **self._queries_and_weights(valid, "weight"),
+            )
+            arguments["early_stopping_rounds"] = fit.patience
+            if fit.metrics:
+                metric = _metric_named(next(iter(fit.metrics)))
+                metric.bind(valid, HeldOut(valid, fit.metrics))
+                estimator.set_params(eval_metric=metric)
+        arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
+        estimator.fit(train.X, train.y, **arguments)
+        if metric is not None:
+            fit.log = metric.release()
+        elif valid is not None:
+            fit.log = dict(estimator.get_evals_result().get(VALIDATION, {}))
+        fit.best_iteration = int(estimator.tree_count_)
+
+    def _queries_and_weights(self, part: Part, weight: str) -> Options:
+        """Arguments for queries and weights; `weight` is that for weights of single rows."""
+        if not self.trains_on_queries:
+            return {} if part.weights is None else {weight: part.weights}
+        added: Options = {"group_id": part.queries.row_query}
+        if part.query_weights is not None:
+            added["group_weight"] = np.repeat(part.query_weights, part.queries.sizes)
+        return added
+
+    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        return estimator.predict(X, prediction_type="RawFormulaVal")
 
 
-def _rows(part: Part, ranks: bool, weight: str) -> Options:
-    """Queries and weights of rows by CatBoost's names."""
-    if not ranks:
-        return {} if part.weights is None else {weight: part.weights}
-    added: Options = {"group_id": part.queries.row_query}
-    weights = part.query_weights
-    if weights is not None:
-        added["group_weight"] = np.repeat(weights, part.queries.sizes)
-    return added
+class CatBoostRanker(CatBoostModel):
+    """CatBoostRanker."""
+
+    trains_on_queries = follows_metrics = starts_from_scores = True
+
+    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        return predicted_scores(estimator, X)  # its predict has no prediction_type
 
 
-# CatBoost passes no queries to an eval metric, but all rows of a part at once, those of the
-# validation part in the order in which they were given: a metric that has the judgments of that
-# part needs the scores only. Objectives are called on blocks of rows, in an order of its own, so
-# that there is no such way for them.
+class CatBoostRegressor(CatBoostModel):
+    """CatBoostRegressor, and any other model of CatBoost without classes."""
+
+    follows_metrics = starts_from_scores = True
+
+    def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
+        loss = str(estimator.get_all_params()["loss_function"])
+        return np.exp(margins) if loss.partition(":")[0] in ("Poisson", "Tweedie") else margins
 
 
-class _FollowedMetric:
-    """Metrics on the validation part as CatBoost's `eval_metric`: the first decides.
+class _HeldOutMetric:
+    """Metrics on the validation rows as `eval_metric` of CatBoost: the first decides.
 
     CatBoost takes the name of the class for that of the metric.
     """
 
-    no_jit = True  # CatBoost would have numba compile the methods, and warn that it cannot
+    no_jit = True  # otherwise CatBoost lets numba compile the methods, and warns that it cannot
     held_out: HeldOut | None = None
     labels: np.ndarray | None = None
 
-    def follow(self, part: Part, held_out: HeldOut) -> None:
-        """Measure a validation part."""
+    def bind(self, part: Part, held_out: HeldOut) -> None:
+        """Set the validation rows."""
         self.held_out, self.labels = held_out, part.y.astype(np.float32)
-        # by place in memory: a training part may have the same labels, and is measured first
-        self.logs: dict[int, list[dict[str, float]]] = {}
+        # by address of the labels: training rows with the same labels are measured, too, and first
+        self.values: dict[int, list[dict[str, float]]] = {}
 
     def release(self) -> Log:
-        """Values per round; the part is let go, for the fitted estimator keeps the metric."""
-        rounds = list(self.logs.values())[-1]
+        """Values per round. Drops the rows, since the fitted estimator refers to the metric."""
+        rounds = list(self.values.values())[-1]
         self.held_out = self.labels = None
-        self.logs = {}
-        return {name: [values[name] for values in rounds] for name in rounds[0]}
+        self.values = {}
+        return {name: [means[name] for means in rounds] for name in rounds[0]}
 
     def __reduce__(self) -> Reduced:
-        return _named_metric, (type(self).__name__,)
+        return _metric_named, (type(self).__name__,)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of one training>"
 
-    def __deepcopy__(self, _: object) -> _FollowedMetric:
+    def __deepcopy__(self, _: object) -> _HeldOutMetric:
         return self  # CatBoost copies its parameters before it trains
 
     def is_max_optimal(self) -> bool:
@@ -117,30 +134,10 @@ class _FollowedMetric:
             return _NOT_MEASURED, 1.0
         (scores,) = approxes
         means = self.held_out.means(scores)
-        self.logs.setdefault(target.__array_interface__["data"][0], []).append(means)
+        self.values.setdefault(target.__array_interface__["data"][0], []).append(means)
         return next(iter(means.values())), 1.0
 
 
-def _named_metric(name: str) -> _FollowedMetric:
-    """A metric without data, of a class of this name."""
-    return type(name, (_FollowedMetric,), {})()
-
-
-def _margins(estimator: Estimator, X: Table) -> np.ndarray:
-    return estimator.predict(X, prediction_type="RawFormulaVal")
-
-
-def _inverse_link(estimator: Estimator) -> InverseLink:
-    """That of a fitted model."""
-    loss = str(estimator.get_all_params()["loss_function"])
-    return np.exp if loss.partition(":")[0] in ("Poisson", "Tweedie") else identity
-
-
-RANKER = Backend(
-    partial(fit_catboost, ranks=True), "iterations", ranks=True, takes_metrics=True,
-    margins=predicted_scores,
-)  # fmt: skip
-REGRESSOR = Backend(
-    fit_catboost, "iterations", takes_metrics=True, margins=_margins, inverse_link=_inverse_link
-)
-CLASSIFIER = Backend(fit_catboost, "iterations")
+def _metric_named(name: str) -> _HeldOutMetric:
+    """A metric without rows, of a class of this name."""
+    return type(name, (_HeldOutMetric,), {})()

@@ -1,4 +1,4 @@
-"""What GroupedRanker refuses to train on, and what to do instead."""
+"""Parameters and arguments that GroupedRanker refuses, with the remedy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._dask import MODULES
+from skrank.rankers._fit import Kind
 from skrank.rankers._rows import Rows
-from skrank.rankers._training import Backend
 
-_SIZES = ("group", "group_id")  # of LightGBM, XGBoost and CatBoost
-_PATIENCE = (
-    "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
-    "od_wait",
-)  # fmt: skip
+_SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
 _VALIDATION = (
     "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
     "eval_sample_weight", "sample_weight_eval_set", "early_stopping_rounds",
@@ -27,14 +23,14 @@ _VALIDATION = (
 
 
 def check_parameters(
-    ranker: Estimator, backend: Backend, X_val: Table | None, y_val: ArrayLike | None
+    ranker: Estimator, kind: Kind, X_val: Table | None, y_val: ArrayLike | None
 ) -> None:
-    """Parameters of a GroupedRanker that its estimator can follow, and that fit together."""
+    """Refuse parameters of a GroupedRanker that its estimator does not support."""
     name = type(ranker.estimator).__name__
-    metric(ranker.scoring)  # raises if it is none
-    if ranker.objective is not None and not backend.trains_objective:
+    metric(ranker.scoring)  # raises if unknown
+    if ranker.objective is not None and not kind.trains_objectives:
         reason = ""
-        if backend.ranks and hasattr(ranker.estimator, "eval_metrics"):
+        if kind.trains_on_queries and hasattr(ranker.estimator, "eval_metrics"):
             reason = (
                 " CatBoost calls objectives on blocks of rows, without their queries: choose "
                 'one of its own, loss_function="YetiRank:mode=NDCG", and follow eval_metric.'
@@ -43,15 +39,16 @@ def check_parameters(
             f"{name} cannot train on objective={ranker.objective!r}: "
             f"LGBMRanker and XGBRanker can.{reason}"
         )
-    if ranker.eval_metric is not None and not backend.takes_metrics:
+    check.check_objective_name(ranker.objective)
+    if ranker.eval_metric is not None and not kind.follows_metrics:
         raise ValueError(
             f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "
             "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
             "regressors of LightGBM, XGBoost and CatBoost."
         )
-    check_start(ranker, backend)
+    _check_start(ranker, kind)
     validates = X_val is not None or ranker.validation_fraction is not None
-    if validates and not backend.validates:
+    if validates and not kind.validates:
         raise ValueError(
             f"{name} cannot validate while it trains: each machine would measure its own queries, "
             "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
@@ -61,26 +58,30 @@ def check_parameters(
         raise ValueError("X_val and y_val belong together: give both, or none.")
     if X_val is not None and ranker.validation_fraction is not None:
         raise ValueError("there are X_val and validation_fraction: set one of the two.")
-    if validates and backend.rounds is None:
+    if validates and kind.rounds_parameter is None:
         raise ValueError(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
             "validation_fraction and X_val unset."
         )
-    if backend.rounds in ("n_estimators", "iterations"):
-        _check_patience(ranker.estimator)
-    if ranker.early_stopping_rounds is not None:
-        _check_rounds(ranker.early_stopping_rounds)
-        if validates:
-            _check_not_dart(ranker.estimator)
-
-
-def _check_rounds(rounds: object) -> None:
+    params = ranker.estimator.get_params(deep=False) if kind.patience_parameters else {}
+    own = next((name for name in kind.patience_parameters if params.get(name)), None)
+    if own is not None:
+        raise ValueError(
+            f"{own} of {name} needs queries to validate on: give early_stopping_rounds to "
+            "GroupedRanker instead, with validation_fraction, or with X_val, y_val and groups_val "
+            "of fit."
+        )
+    rounds = ranker.early_stopping_rounds
+    if rounds is None:
+        return
     if not (isinstance(rounds, str) and rounds == "auto"):
         check.check_count("early_stopping_rounds", rounds, 'rounds without improvement, or "auto"')
+    if validates and "dart" in _boosting(ranker.estimator):  # later rounds change earlier trees
+        raise check.dart_cannot_stop(name)
 
 
-def check_start(ranker: Estimator, backend: Backend) -> None:
-    """An `init` that the estimator can start from, and its scale."""
+def _check_start(ranker: Estimator, kind: Kind) -> None:
+    """Refuse an `init` that the estimator cannot start from."""
     if ranker.init_scale is not None:
         check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
     if ranker.init is None:
@@ -96,7 +97,7 @@ def check_start(ranker: Estimator, backend: Backend) -> None:
                 "as init_score (LightGBM) or base_margin (XGBoost), X @ coef_ of a "
                 "skrank.LinearRanker."
             )
-    if backend.margins is None:
+    if not kind.starts_from_scores:
         raise ValueError(
             f"{type(ranker.estimator).__name__} cannot start from the scores of init="
             f"{ranker.init!r}: rankers and regressors of LightGBM, XGBoost and CatBoost can."
@@ -108,20 +109,14 @@ def check_start(ranker: Estimator, backend: Backend) -> None:
         )
 
 
-def _check_not_dart(estimator: Estimator) -> None:
-    """No early stopping where later rounds change the trees of earlier ones."""
-    if "dart" in _boosting(estimator):
-        raise check.dart_cannot_stop(type(estimator).__name__)
-
-
 def _boosting(estimator: Estimator) -> list[object]:
-    """How an estimator boosts, by any of the names of LightGBM and XGBoost."""
+    """Values of the parameters of LightGBM and XGBoost for the kind of boosting."""
     params = estimator.get_params(deep=False)
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
 def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
-    """Warn of parameters of early stopping that have no effect, for nothing is validated on."""
+    """Warn of parameters of early stopping that have no effect without validation rows."""
     if validates:
         return
     given = [] if ranker.eval_metric is None else ["eval_metric"]
@@ -136,22 +131,10 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
         )
 
 
-def _check_patience(estimator: Estimator) -> None:
-    """No early stopping by the estimator itself, which has no queries to validate on."""
-    params = estimator.get_params(deep=False)
-    name = next((name for name in _PATIENCE if params.get(name)), None)
-    if name is not None:
-        raise ValueError(
-            f"{name} of {type(estimator).__name__} needs queries to validate on: give "
-            "early_stopping_rounds to GroupedRanker instead, with validation_fraction, or with "
-            "X_val, y_val and groups_val of fit."
-        )
-
-
-def check_fit_params(params: Options, backend: Backend, overwrites: bool) -> None:
-    """Parameters of `fit` that say nothing which GroupedRanker says itself."""
+def check_fit_params(params: Options, kind: Kind, overwrites: bool) -> None:
+    """Refuse arguments of `fit` that GroupedRanker sets itself."""
     sizes = next((name for name in _SIZES if name in params), None)
-    if backend.ranks and sizes is not None:
+    if kind.trains_on_queries and sizes is not None:
         raise ValueError(
             f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
             "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
@@ -166,7 +149,7 @@ def check_fit_params(params: Options, backend: Backend, overwrites: bool) -> Non
 
 
 def check_shown(objective: Objective | None, rows: Rows) -> None:
-    """Positions where an objective learns about them, and there only."""
+    """Refuse positions that the objective ignores; warn where they are missing."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:
             raise ValueError(
@@ -186,7 +169,7 @@ def check_shown(objective: Objective | None, rows: Rows) -> None:
 
 
 def check_lists(rows: Rows) -> None:
-    """Queries of which at least one has rows to rank."""
+    """Refuse groups of which each has one row."""
     if rows.codes is not None and len(rows.ids) == len(rows.codes) > 1:
         raise ValueError(
             f"each of the {len(rows.ids)} rows is a query of its own (row 0 is of query "

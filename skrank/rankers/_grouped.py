@@ -1,11 +1,10 @@
-"""One estimator around all that rank: groups per row in, queries kept whole inside."""
+"""GroupedRanker: a booster, or any other estimator, as a ranker that takes groups per row."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,23 +20,22 @@ from skrank._engine.whole import collection_grade
 from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
-from skrank.objectives import Objective
+from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
-from skrank.rankers._backends import backend_of
 from skrank.rankers._base import Ranker
-from skrank.rankers._rows import Rows, features
-from skrank.rankers._start import Boosting, is_trained_on_queries, predictions
-from skrank.rankers._task import task_of
-from skrank.rankers._training import VALIDATION, Backend, Fitted
+from skrank.rankers._fit import VALIDATION, Fit, Kind, Start, fit_of
+from skrank.rankers._kinds import kind_of
+from skrank.rankers._rows import Part, Rows, features
+from skrank.rankers._start import fit_start, trains_on_queries
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
-    """A ranker for every tool of scikit-learn, around one of LightGBM, XGBoost or CatBoost.
+    """A ranker for all tools of scikit-learn, around one of LightGBM, XGBoost or CatBoost.
 
-    Rows come in any order, with the query of each: as `groups`, or on the index of `y` (see
-    `skrank.with_groups`). The ranker sorts them by query, passes the queries on as the estimator
-    wants them, and holds out whole queries for early stopping. Regressors and classifiers of grades
-    can be wrapped too: they are trained on single rows.
+    Rows come in any order. The query of each row is given as `groups`, or on the index of `y` (see
+    `skrank.with_groups`). The ranker sorts rows by query, passes the queries to the estimator in
+    the form that it takes, and holds out whole queries for early stopping. Regressors and
+    classifiers of grades can be wrapped too: they are trained on single rows.
 
     Parameters
     ----------
@@ -45,67 +43,68 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         LGBMRanker, XGBRanker, CatBoostRanker, DaskLGBMRanker, DaskXGBRanker,
         HistGradientBoostingRegressor, any other regressor, classifier or Pipeline.
     objective : str, Metric or Objective, optional
-        What LGBMRanker and XGBRanker train on, such as ``"gap"``, instead of their own objective.
+        Objective of LGBMRanker and XGBRanker, such as ``"gap"``, in place of their own.
     eval_metric : str, Metric or a sequence of them, optional
-        What early stopping follows; of several, the first. For LightGBM, XGBoost, CatBoost and
-        HistGradientBoosting, regressors included. Default: the metric of `objective`, in a mixture
-        of objectives that of the first which has one; without one, nDCG@10 for LGBMRanker and
-        XGBRanker unless they have a metric of their own, and the metric of the estimator for all
-        others.
+        Metric that early stopping follows; the first of several. For LightGBM, XGBoost, CatBoost
+        and HistGradientBoosting, regressors included. Default: the metric of `objective`; of a
+        mixture, that of the first objective which has a metric. Otherwise nDCG@10 for LGBMRanker
+        and XGBRanker, unless they have a metric parameter, and the estimator's own metric for all
+        other estimators.
     validation_fraction : float, optional
-        Share of the training queries to hold out for early stopping, alike in their numbers of
+        Share of the training queries to hold out for early stopping, stratified by their numbers of
         relevant documents. Default: none, and no early stopping unless `fit` gets `X_val`.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Rounds without improvement after which training stops, where there is validation; "auto" is
-        50. None: values are recorded, and training goes on to the end. Without validation it always
-        does, and warns if `eval_metric` or a number of rounds is given.
+        With validation rows, training stops after this number of rounds without improvement; "auto"
+        is 50. None: values are recorded, and all rounds are trained. Without validation rows, all
+        rounds are trained, with a warning if `eval_metric` or a number is given.
     refit : bool, default=False
-        After early stopping on held-out queries, train on all queries for as many rounds as were
-        best.
+        After early stopping on held-out queries, train on all queries for the best number of
+        rounds.
     init : estimator or "linear", optional
-        A ranker or regressor whose scores boosting starts from, trained on the same rows. "linear":
-        a `skrank.LinearRanker` on the metric of `objective`, or on GAP if that has none. For
-        rankers and regressors of LightGBM, XGBoost and CatBoost, which get the scores as
-        `init_score`, `base_margin` or `baseline`: in place of an intercept, before the link of the
-        objective. Default: boosting starts from equal scores.
+        A ranker or regressor, trained on the same rows, whose scores boosting starts from.
+        "linear": a `skrank.LinearRanker` on the metric of `objective`, or on GAP if `objective` has
+        no metric. For rankers and regressors of LightGBM, XGBoost and CatBoost, which get the
+        scores as `init_score`, `base_margin` or `baseline`: they replace the intercept of the
+        margin, to which the inverse link of the objective is applied. Default: boosting starts from
+        equal scores.
     init_scale : float or None, default=1.0
-        Standard deviation inside queries to which the scores of `init` are brought; the larger, the
-        more trees it takes to correct them. None: scores as they are.
+        The scores of `init` are multiplied so that their standard deviation inside queries is this
+        number; the larger it is, the more trees are needed to correct them. None: not multiplied.
     unjudged : {"raise", "drop", "zero"}, default="raise"
-        What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
-        out, or take them for not relevant.
+        How `fit` treats documents without a judgment (label NaN): an error, left out, or not
+        relevant.
     max_queries : int, optional
-        Train on no more than so many queries, drawn at random; more of them include the fewer. For
-        learning curves (`validation_curve`) and for halving (``resource="max_queries"``), which
-        otherwise cut through queries.
+        Train on at most this number of queries, drawn at random; a larger number draws the same
+        queries and further ones. For learning curves (`validation_curve`) and for halving
+        (``resource="max_queries"``), which would otherwise cut queries.
     scoring : str or Metric, default="ndcg@10"
-        What `score` measures: one metric, whatever is trained or stopped on, so that searches over
-        `objective` and `eval_metric` compare like with like.
+        Metric of `score`. It does not depend on `objective` and `eval_metric`, so that a search
+        over these compares values of one metric.
     random_state : int, RandomState instance or None, default=None
-        Seed of the queries held out and drawn. They depend on it and on the query ids, not on the
-        order of the rows.
+        Seed of the queries held out and drawn. The draw depends on the seed and the query ids, not
+        on the order of the rows.
 
     Attributes
     ----------
     estimator_ : fitted estimator
     best_iteration_ : int or None
-        Rounds that predictions use; None for an estimator without rounds. With `init`, 0 if no
-        round was better than the start on held-out queries.
+        Number of rounds that predictions use; None for an estimator without rounds. With `init`, 0
+        if no round was better on held-out queries than the start.
     init_ : fitted estimator or None
-        What boosting started from.
+        The model whose scores boosting started from.
     init_factor_ : float
-        What the scores of `init_` are multiplied by; 0 where they are constant inside queries.
+        Factor of the scores of `init_`; 0 if these are constant inside queries.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap@10"]``: values per round, where there is validation; with
-        `init`, that of the start first.
+        ``evals_result_["validation"]["gap@10"]``: values per round, with validation rows; with
+        `init`, the value of the start comes first.
     max_grade_ : int
-        Highest grade, at least 1: among all labels of the `skrank.with_groups` that those of `fit`
-        come from, else among those of `fit`. `skrank.scorer` reads it, so that folds share one
-        scale.
+        Highest grade, at least 1: of all labels that were passed to `skrank.with_groups` together
+        with those of `fit`, otherwise of those of `fit`. `skrank.scorer` reads it, so that all
+        folds have the same scale.
     classes_ : ndarray of shape (n_classes,)
         Of `estimator_`, if it is a classifier.
     feature_importances_ : ndarray of shape (n_features,)
-        Of `estimator_`, if it has them.
+        Of `estimator_`, if it has this attribute.
     coef_ : ndarray
         Of `estimator_`, if it is linear.
     n_features_in_ : int
@@ -115,14 +114,15 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     Notes
     -----
     * Give the estimator ``n_jobs=1`` in a search with ``n_jobs=2`` or more.
-    * XGBoost is trained by `xgboost.train`, for XGBRanker takes no such objective and averages
-      metrics wrongly; `estimator_` is an XGBRanker all the same.
-    * HistGradientBoosting is trained once more for as many rounds as were best, for it predicts
-      with all its rounds. Its own hold-out of rows, which tears queries apart, is switched off.
-    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections;
-      `estimator_` is an LGBMRanker or XGBRanker then.
-    * Tools that cut or draw rows tear queries apart: use `max_queries` in place of `learning_curve`
-      and of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
+    * XGBoost is trained by `xgboost.train` where there is an `objective` or `eval_metric`, since
+      XGBRanker does not take such objectives and weighs queries by their size in metrics.
+      `estimator_` is an XGBRanker in either case.
+    * HistGradientBoosting is trained a second time for the best number of rounds, since it predicts
+      with all its rounds. Its own early stopping, which holds out single rows, is switched off.
+    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections.
+      `estimator_` is an LGBMRanker or XGBRanker.
+    * Tools that split or draw rows cut queries: use `max_queries` in place of `learning_curve` and
+      of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
       `skrank.CutQueryWarning`.
 
     Examples
@@ -193,7 +193,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Whatever the estimator takes: array, DataFrame, sparse matrix.
+            Array, DataFrame or sparse matrix, as the estimator takes them.
         y : array-like of shape (n_rows,)
             Labels, at least 0 for a ranker.
         groups : array-like of shape (n_rows,), optional
@@ -201,14 +201,16 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         qid : array-like of shape (n_rows,), optional
             Another name for `groups`.
         position : array-like of shape (n_rows,), optional
-            Where each document was shown, for objectives that learn about positions: whole numbers
-            of at least 0. Default: the order of the rows inside their query, with a warning.
+            Position at which each document was shown, for objectives that learn about positions:
+            whole numbers of at least 0. Default: the order of the rows inside their query, with a
+            warning.
         sample_weight : array-like of shape (n_rows,), optional
             Weights; for a ranker, constant inside a query.
         X_val, y_val, groups_val : optional
             Rows to validate on, instead of `validation_fraction`.
         **fit_params
-            Passed on to `fit` of the estimator. Values with an entry per row are sorted with them.
+            Passed on to `fit` of the estimator. Values with an entry per row are sorted with the
+            rows.
 
         Returns
         -------
@@ -218,77 +220,64 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         Raises
         ------
         ValueError
-            If groups are missing where they are needed, of the wrong length, or disagree; if a
-            label is negative or NaN; if weights vary inside a query; if the estimator cannot take
-            the objective, the metric, or early stopping.
+            If groups are needed and missing, have the wrong length, or disagree; if a label is
+            negative or NaN; if weights vary inside a query; if the estimator does not support the
+            objective, the metric, or early stopping.
         """
-        if groups is not None and qid is not None:
-            raise ValueError("groups and qid are two names for the query of each row: give one.")
-        if y is None:
-            raise ValueError("GroupedRanker requires y to be passed, but the target y is None.")
-        backend = backend_of(self.estimator)
-        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight, "position": position}
-        if not _dask.is_collection(X):
-            check.check_same_index(X=X, y=y, **asked)
+        given = self._given_groups(y, groups, qid)
+        kind = kind_of(self.estimator)
+        on_dask = _dask.is_collection(X)
+        if not on_dask:
+            check.check_same_index(
+                X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight, position=position
+            )
             check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        _checks.check_parameters(self, backend, X_val, y_val)
-        if _dask.is_collection(X):
-            given = X, y, groups if qid is None else qid, sample_weight
-            external = X_val, y_val, groups_val
+        _checks.check_parameters(self, kind, X_val, y_val)
+        if on_dask:
+            data, external = (X, y, given, sample_weight), (X_val, y_val, groups_val)
             with restored_on_failure(self):
-                found = _dask.fit_collections(self, backend, given, external, position, fit_params)
-                return self._keep(*found)
-        task = task_of(self, trains_objective=backend.trains_objective)
+                self._trained_on = None
+                return self._keep(
+                    *_dask.fit_collections(self, kind, data, external, position, fit_params)
+                )
+        objective = None if self.objective is None else as_objective(self.objective)
         validates = X_val is not None or self.validation_fraction is not None
-        _checks.check_fit_params(fit_params, backend, validates or task.objective is not None)
+        _checks.check_fit_params(fit_params, kind, validates or objective is not None)
         _checks.warn_of_no_validation(self, validates)
         with restored_on_failure(self):
             X = self._table(X, reset=True)
             warn_of_feature([self])
             check_consistent_length(X, y)
-            ids = self._groups(backend, X, y, groups if qid is None else qid)
-            graded = backend.ranks or self.eval_metric is not None
+            ids = self._query_ids(kind, X, y, given)
+            graded = kind.trains_on_queries or self.eval_metric is not None
             rows = Rows(
                 X, y, sample_weight, fit_params, groups=ids, positions=position,
-                unjudged=self.unjudged, graded=graded or is_trained_on_queries(self.init),
+                unjudged=self.unjudged, graded=graded or trains_on_queries(self.init),
             )  # fmt: skip
-            _checks.check_shown(task.objective, rows)
-            trained_on = None
-            if backend.ranks:
+            _checks.check_shown(objective, rows)
+            if kind.trains_on_queries:
                 _checks.check_lists(rows)
             elif rows.weights is not None:
                 check.check_row_weights(rows.weights)
+            valid = chosen = held_out = None
+            self._trained_on = None
             if rows.codes is not None:
-                trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-            train = held_out = None
-            if self.validation_fraction is not None or self.max_queries is not None:
+                self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
                 rng = check_random_state(self.random_state)
-                train, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-            valid = None if self.validation_fraction is None else rows.part(held_out)
+                chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+                valid = rows.part(held_out) if len(held_out) else None
             if X_val is not None and y_val is not None:
                 valid = self._external(X_val, y_val, groups_val, grouped=graded)
-                if trained_on is not None and valid.known is not None:
-                    trained_on.warn_of(y_val, valid.queries, "validated on")
+                if self._trained_on is not None and valid.known is not None:
+                    self._trained_on.warn_of(y_val, valid.queries, "validated on")
             labels = rows.y if valid is None else np.append(rows.y, valid.y)
             max_grade = collection_grade(y, labels)
-            task = task.on_scale(max_grade)
-            setting = Boosting(self, backend, task)
-            fitted = setting.train(rows.part(train), valid)
-            if self.refit and train is not None and held_out is not None and len(held_out):
-                whole = rows.part(np.append(train, held_out))
-                again = setting.train(whole, None, fitted.best_iteration)
-                fitted = replace(again, evals=fitted.evals)
-            return self._keep(fitted, max_grade, trained_on)
-
-    def _keep(self, fitted: Fitted, max_grade: int, seen: Any = None) -> GroupedRanker:
-        self.max_grade_ = max_grade
-        self.estimator_ = fitted.estimator
-        self.best_iteration_ = fitted.best_iteration
-        self.init_, self.init_factor_ = fitted.init, fitted.init_factor
-        evals = {name: list(map(float, values)) for name, values in fitted.evals.items()}
-        self.evals_result_ = {VALIDATION: evals} if evals else {}
-        self._trained_on = seen
-        return self
+            fit = self._train(kind, rows.part(chosen), valid, max_grade)
+            if self.refit and chosen is not None and held_out is not None and len(held_out):
+                log, whole = fit.log, rows.part(np.append(chosen, held_out))
+                fit = self._train(kind, whole, None, max_grade, fit.best_iteration)
+                fit.log = log
+            return self._keep(fit, max_grade)
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -301,16 +290,15 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         -------
         ndarray of shape (n_rows,)
             In the order of the rows. The expected grade, if the estimator is a classifier. With
-            `init`, what the estimator predicts where its rounds add to those scores: their sum, or
-            of a regressor with a link, as for counts, the inverse link of the sum.
+            `init`, the sum of its scores and those of the rounds; for a regressor with a link, as
+            for counts, the inverse link of this sum.
         """
         if _dask.is_collection(X):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
-        fitted = Fitted(
-            self.estimator_, self.best_iteration_, init=self.init_, init_factor=self.init_factor_
-        )
-        return predictions(fitted, X)
+        start = Start(self.init_, self.init_factor_)
+        kind = kind_of(self.estimator_)
+        return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
@@ -342,12 +330,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     @property
     def classes_(self) -> np.ndarray:
-        """Grades that the estimator tells apart, if it is a classifier."""
+        """Grades that the estimator was trained on, if it is a classifier."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
     def __sklearn_clone__(self) -> GroupedRanker:
-        bare = copy.copy(self)  # the estimator may have a client, which a clone cannot copy
+        bare = copy.copy(self)  # clone cannot copy the Dask client of an estimator
         bare.estimator = None
         made = super(GroupedRanker, bare).__sklearn_clone__()
         made.estimator = _dask.cloned(self.estimator, safe=False)
@@ -355,7 +343,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        if is_classifier(self.estimator):  # calibration asks for its probabilities
+        if is_classifier(self.estimator):  # CalibratedClassifierCV then uses predict_proba
             tags.estimator_type, tags.regressor_tags = "classifier", None
             tags.classifier_tags = ClassifierTags(poor_score=True)
         try:
@@ -364,21 +352,45 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
+    # parts of fit ---------------------------------------------------------------------------------
+
     def _table(self, X: Table, *, reset: bool) -> Table:
-        X = features(X, polars=backend_of(self.estimator).rounds is None)
+        X = features(X, polars=kind_of(self.estimator).rounds_parameter is None)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    # parts of fit ---------------------------------------------------------------------------------
-
-    def _groups(
-        self, backend: Backend, X: Table, y: ArrayLike, groups: ArrayLike | None
+    def _query_ids(
+        self, kind: Kind, X: Table, y: ArrayLike, groups: ArrayLike | None
     ) -> np.ndarray | None:
-        """Query of each row, if it matters."""
+        """Query of each row; None if neither the estimator nor a parameter needs queries."""
         self._split_seen = False
-        cuts = self.validation_fraction is not None or self.max_queries is not None
-        if not backend.ranks and not cuts and not is_trained_on_queries(self.init):
+        draws = self.validation_fraction is not None or self.max_queries is not None
+        if not kind.trains_on_queries and not draws and not trains_on_queries(self.init):
             return None
         ids = require_groups(groups, y, X, who="GroupedRanker.fit")
         self._split_seen = warn_of_split(ids)
         return ids
+
+    def _train(
+        self,
+        kind: Kind,
+        train: Part,
+        valid: Part | None,
+        max_grade: int,
+        n_rounds: int | None = None,
+    ) -> Fit:
+        """Train a clone of the estimator, from the scores of `init` if there is one."""
+        fit = fit_of(self, kind, _dask.cloned(self.estimator), train, valid, max_grade)
+        fit.start = fit_start(self, train, fit.objective)
+        fit.run(n_rounds)
+        return fit
+
+    def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:
+        """Set the attributes of a fitted ranker."""
+        self.max_grade_ = max_grade
+        self.estimator_ = fit.estimator
+        self.best_iteration_ = fit.best_iteration
+        self.init_, self.init_factor_ = fit.start.init, fit.start.factor
+        log = {name: list(map(float, values)) for name, values in fit.log.items()}
+        self.evals_result_ = {VALIDATION: log} if log else {}
+        return self

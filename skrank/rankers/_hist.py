@@ -1,4 +1,4 @@
-"""HistGradientBoosting under a GroupedRanker: by itself it holds out rows and keeps all rounds."""
+"""HistGradientBoosting under a GroupedRanker, on whole queries held out instead of single rows."""
 
 from __future__ import annotations
 
@@ -9,82 +9,85 @@ from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
+from skrank.rankers._fit import Fit, HeldOut, Kind, Log
 from skrank.rankers._rows import Part
-from skrank.rankers._training import Backend, Fitted, Fitting, HeldOut, Log
+
+
+class HistGradientBoosting(Kind):
+    """Regressors and classifiers of scikit-learn that boost on histograms.
+
+    They predict with all their rounds: after early stopping, a second training has as many rounds
+    as were best.
+    """
+
+    rounds_parameter = "max_iter"
+    follows_metrics = True
+
+    def train(self, fit: Fit) -> None:
+        estimator, train = fit.estimator, fit.train
+        if fit.valid is not None:
+            scores, fit.log = _values_of_rounds(fit, fit.valid)
+            estimator.set_params(max_iter=int(np.argmax(scores)) + 1)
+        elif estimator.early_stopping is True:
+            raise ValueError(
+                "early_stopping=True of HistGradientBoosting holds out rows, which tears queries "
+                "apart: give validation_fraction to GroupedRanker instead."
+            )
+        estimator.set_params(early_stopping=False)
+        estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
+        fit.best_iteration = estimator.n_iter_
+
+
+def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
+    """Validation score after each round, the higher the better, and the log."""
+    train, estimator = fit.train, clone(fit.estimator)
+    if "X_val" not in signature(estimator.fit).parameters:
+        raise ValueError(
+            "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
+            "leave validation_fraction and X_val unset."
+        )
+    scorer = _HeldOutScorer(HeldOut(valid, fit.metrics), valid.y) if fit.metrics else None
+    estimator.set_params(early_stopping=True, n_iter_no_change=fit.patience or estimator.max_iter)
+    if scorer is not None:
+        estimator.set_params(scoring=scorer)
+    estimator.fit(
+        train.X, train.y, sample_weight=train.weights, **fit.arguments,
+        X_val=valid.X, y_val=valid.y, sample_weight_val=valid.weights,
+    )  # fmt: skip
+    scores = estimator.validation_score_[1:]  # [0] is from before the first round
+    return scores, {"loss": (-scores).tolist()} if scorer is None else scorer.log_of(len(scores))
 
 
 class _HeldOutScorer:
-    """The first metric as `scoring` of HistGradientBoosting.
+    """`scoring` of HistGradientBoosting by the first metric on the validation rows.
 
-    It is called for the training rows and then for the validation rows: before the first round and
-    after each. Only the latter decide.
+    HistGradientBoosting calls it before the first round and after each round, first with training
+    rows and then with the validation rows; the former do not decide when to stop.
     """
 
     def __init__(self, held_out: HeldOut, y: np.ndarray) -> None:
         self.held_out = held_out
         self.y = y
-        self.log: Log = {name: [] for name in held_out.plans}
+        self.values: Log = {name: [] for name in held_out.plans}
 
     def __call__(
         self, estimator: Estimator, X: Table, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
         if len(y) != len(self.y) or not np.array_equal(y, self.y):
             return 0.0  # training rows
-        for name, value, _ in self.held_out(y, predicted_scores(estimator, X)):
-            self.log[name].append(value)
+        for name, value in self.held_out.means(predicted_scores(estimator, X)).items():
+            self.values[name].append(value)
         name, plan = next(iter(self.held_out.plans.items()))
-        return self.log[name][-1] * (1 if plan.metric.greater_is_better else -1)
+        return self.values[name][-1] * (1 if plan.metric.greater_is_better else -1)
 
-    def rounds(self, count: int) -> Log:
-        """Values on the validation rows after each of `count` rounds.
+    def log_of(self, n_rounds: int) -> Log:
+        """Values on the validation rows after each round.
 
-        There are more values than rounds where the training rows have the same labels and so were
-        measured, too: the last value of each round is that of the validation rows.
+        If the training rows have the same labels, they were measured too: there are two values per
+        round then, of which the last one is that of the validation rows.
         """
-        after = {}
-        for name, values in self.log.items():
-            each = len(values) // (1 + count)  # the first is from before the first round
-            after[name] = values[each - 1 :: each][1:]
-        return after
-
-
-def fit_hist(fitting: Fitting[Part]) -> Fitted:
-    """Train HistGradientBoosting, a second time for as many rounds as were best."""
-    estimator, train, valid, _, params = fitting
-    evals: Log = {}
-    if valid is not None:
-        best, evals = _best_rounds(fitting, valid)
-        estimator.set_params(max_iter=best)
-    elif estimator.early_stopping is True:
-        raise ValueError(
-            "early_stopping=True of HistGradientBoosting holds out rows, which tears queries "
-            "apart: give validation_fraction to GroupedRanker instead."
-        )
-    estimator.set_params(early_stopping=False)
-    estimator.fit(train.X, train.y, sample_weight=train.weights, **params)
-    return Fitted(estimator, estimator.n_iter_, evals)
-
-
-def _best_rounds(fitting: Fitting[Part], valid: Part) -> tuple[int, Log]:
-    """The number of rounds that is best on a validation part, and the values of all rounds."""
-    estimator, train, _, task, params = fitting
-    if "X_val" not in signature(estimator.fit).parameters:
-        raise ValueError(
-            "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
-            "leave validation_fraction and X_val unset."
-        )
-    whole = clone(estimator)
-    scorer = _HeldOutScorer(HeldOut(valid, task.metrics), valid.y) if task.metrics else None
-    whole.set_params(early_stopping=True, n_iter_no_change=task.rounds or estimator.max_iter)
-    if scorer is not None:
-        whole.set_params(scoring=scorer)
-    whole.fit(
-        train.X, train.y, sample_weight=train.weights, **params,
-        X_val=valid.X, y_val=valid.y, sample_weight_val=valid.weights,
-    )  # fmt: skip
-    scores = whole.validation_score_[1:]  # the first is from before the first round
-    evals = {"loss": (-scores).tolist()} if scorer is None else scorer.rounds(len(scores))
-    return int(np.argmax(scores)) + 1, evals
-
-
-BACKEND = Backend(fit_hist, "max_iter", takes_metrics=True)
+        log = {}
+        for name, values in self.values.items():
+            per_round = len(values) // (1 + n_rounds)  # one more from before the first round
+            log[name] = values[per_round - 1 :: per_round][1:]
+        return log

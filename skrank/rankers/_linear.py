@@ -21,13 +21,13 @@ from skrank._typing import RandomState, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
+from skrank.objectives._as_objective import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
+from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._linear_features import ScaledFeatures, products
 from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import Part, Rows
-from skrank.rankers._task import metric_of
-from skrank.rankers._training import VALIDATION, HeldOut
 
 
 class LinearRanker(Ranker):

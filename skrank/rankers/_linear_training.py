@@ -16,10 +16,9 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
-from skrank.objectives._as_objective import metric_to_train_on
+from skrank.objectives._as_objective import metric_of, metric_to_train_on
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
-from skrank.rankers._task import metric_of
 
 SIGMAS = (1.0, 0.5)  # of the spread of the scores, chosen on validation parts of LETOR collections
 _RIDGE = 0.005  # penalty of the start per row, whose features have variance 1

@@ -1,9 +1,10 @@
-"""Rows of training data: checked, and taken query by query in the order of the query ids."""
+"""Rows of training data: checked, sorted by query, and chosen by whole queries."""
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to train or to validate on, contiguous by query where the queries are known.
+    """Rows to train or to validate on, contiguous by query if the queries are known.
 
     Attributes
     ----------
     X, y : features and labels
     weights : ndarray of shape (n_rows,) or None
-    params : further parameters of `fit`, those with an entry per row in the order of the rows
+    params : dict
+        Further arguments of `fit`; those with an entry per row are in the order of the rows.
     known : Queries or None
-        None where the estimator needs no queries and no groups were asked for.
+        None if the estimator needs no queries.
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
     positions : int64 ndarray of shape (n_rows,) or None
@@ -48,7 +50,7 @@ class Part:
 
     @property
     def queries(self) -> Queries:
-        """The queries, for those who need them: `fit` has then asked for groups."""
+        """The queries, for estimators that need them."""
         assert self.known is not None
         return self.known
 
@@ -59,14 +61,10 @@ class Part:
 
 
 def features(X: Table, *, polars: bool = True) -> Table:
-    """Features in two dimensions, in a form that LightGBM, too, takes and predicts from.
+    """Features in two dimensions, in a form that all estimators accept.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_features)
-    polars : bool
-        Leave frames of polars as they are. Boosters get them as pandas: LightGBM and XGBoost know
-        names and categories then, and XGBoost reads polars through pyarrow only.
+    Boosters need pandas instead of `polars`: LightGBM and XGBoost read names and categories from
+    pandas frames, and XGBoost reads polars frames only if pyarrow is installed.
     """
     if not polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
         X = _as_pandas(X)
@@ -82,7 +80,7 @@ def features(X: Table, *, polars: bool = True) -> Table:
 
 
 def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
-    """A frame of polars as one of pandas; `to_pandas` of polars would need pyarrow."""
+    """A pandas frame of a polars frame, without pyarrow, which `to_pandas` needs."""
     import pandas as pd
 
     columns = {}
@@ -102,20 +100,19 @@ def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
 
 
 class Rows:
-    """What a caller passes to `fit`.
+    """The training rows that a caller passes to `fit`.
 
-    Parameters
+    Parameters are those of `GroupedRanker` and its `fit`; groups are None if the estimator needs no
+    queries, and `graded` labels must be at least 0.
+
+    Attributes
     ----------
-    X, y, sample_weight
-        As in `GroupedRanker.fit`.
-    params : further parameters of `fit`
-    groups : ndarray of shape (n_rows,), or None where queries do not matter
-    positions : array-like of shape (n_rows,), optional
-        Where each document was shown.
-    unjudged : {"raise", "drop", "zero"}
-        What to do with rows whose label is NaN.
-    graded : bool
-        Labels must be at least 0.
+    codes : int64 ndarray of shape (n_rows,) or None
+        Number of the query of each row, by ascending query id.
+    ids : ndarray of shape (n_queries,)
+        Query ids.
+    kept : bool ndarray of shape (n_rows,)
+        False for rows that `unjudged` drops.
     """
 
     def __init__(
@@ -149,7 +146,7 @@ class Rows:
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """Rows that are kept, by query."""
+        """Numbers of the kept rows, sorted by query."""
         kept = np.flatnonzero(self.kept)
         if self.codes is None or not np.any(self.codes[1:] < self.codes[:-1]):
             return kept
@@ -158,25 +155,15 @@ class Rows:
     def choose(
         self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the queries to train and to validate on.
+        """Draw the numbers (`codes`) of the queries to train and to validate on.
 
-        Parameters
-        ----------
-        max_queries : int or None
-            How many queries to use at most.
-        held_out : float or None
-            Share of them to validate on.
-        rng : RandomState
-
-        Returns
-        -------
-        train, valid : int64 ndarrays
+        At most `max_queries` queries are used, and the share `held_out` of these for validation.
         """
         assert self.codes is not None
         used = np.unique(self.codes[self._order])
         if max_queries is not None:
             check.check_count("max_queries", max_queries, "training queries to use")
-            # the first of one permutation: a larger number keeps the queries of a smaller one
+            # the head of one permutation: more queries include the fewer
             used = np.sort(rng.permutation(used)[:max_queries])
         if held_out is None:
             return used, used[:0]
@@ -209,14 +196,14 @@ class Rows:
             return Part(
                 self.X, self.y, self.weights, self.params, queries, positions=self.positions
             )
-        weights, positions = (
-            None if values is None else values[rows] for values in (self.weights, self.positions)
-        )
+        weights = None if self.weights is None else self.weights[rows]
+        positions = None if self.positions is None else self.positions[rows]
         params = {name: self._take(value, rows) for name, value in self.params.items()}
         X = _safe_indexing(self.X, rows)
         return Part(X, self.y[rows], weights, params, queries, positions=positions)
 
-    def _take(self, value: Any, rows: np.ndarray) -> Any:
-        """The chosen entries of a parameter that has one per row."""
-        per_row = not isinstance(value, (str, dict)) and hasattr(value, "__len__")
-        return _safe_indexing(value, rows) if per_row and len(value) == len(self.y) else value
+    def _take(self, value: object, rows: np.ndarray) -> object:
+        """The chosen entries of an argument that has one per row."""
+        if isinstance(value, (str, dict)) or not isinstance(value, Sized):
+            return value
+        return _safe_indexing(value, rows) if len(value) == len(self.y) else value

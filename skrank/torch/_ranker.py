@@ -23,8 +23,8 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
+from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._rows import Part, Rows
-from skrank.rankers._training import VALIDATION, HeldOut
 from skrank.torch._checks import check_trainable, check_training_options, fixed_parameters, usable
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from torch import nn
 
 from skrank import _validation as check
-from skrank.rankers._training import HeldOut
+from skrank.rankers._fit import HeldOut
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import rows_for, scores_of

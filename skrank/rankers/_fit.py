@@ -1,0 +1,278 @@
+"""One training of an estimator, and the interface of the kinds of estimators that train it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.ranking import Ranking
+from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Options, Table
+from skrank.evaluation._evaluate import unique_metrics
+from skrank.metrics import Metric
+from skrank.objectives import Objective, as_objective
+from skrank.objectives._as_objective import metric_of
+from skrank.rankers._rows import Part
+
+VALIDATION = "validation"  # name of the validation part in logs
+_DEFAULT_METRIC = "ndcg@10"  # of early stopping, for rankers that train on their own objective
+_DEFAULT_PATIENCE = 50  # rounds
+
+Log = dict[str, list[float]]  # values per round, by the name of the metric
+
+
+class Kind(ABC):
+    """How estimators of one kind are trained, and what they support.
+
+    Attributes
+    ----------
+    rounds_parameter : str or None
+        Parameter of the estimator for the number of rounds. None: it does not train in rounds.
+    patience_parameters : tuple of str
+        Parameters by which the estimator would stop early by itself, on rows instead of queries.
+    trains_on_queries : bool
+    trains_objectives : bool
+        It can train on an `Objective`.
+    follows_metrics : bool
+        Its early stopping can follow a `Metric`.
+    starts_from_scores : bool
+        Its rounds can add to the scores of another model.
+    validates : bool
+        It can be measured on validation rows while it trains.
+    """
+
+    rounds_parameter: str | None = None
+    patience_parameters: tuple[str, ...] = ()
+    trains_on_queries: bool = False
+    trains_objectives: bool = False
+    follows_metrics: bool = False
+    starts_from_scores: bool = False
+    validates: bool = True
+
+    @abstractmethod
+    def train(self, fit: Fit) -> None:
+        """Train `fit.estimator`; set `fit.best_iteration` and, with validation, `fit.log`."""
+
+    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        """Sum of the rounds of a fitted estimator, before the inverse link of its objective."""
+        raise NotImplementedError(f"{type(self).__name__}.starts_from_scores is False")
+
+    def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
+        """Predictions that a fitted estimator makes of margins, such as exp(margins) of counts."""
+        return margins
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The scores that boosting starts from: those of a fitted `init`, times a factor.
+
+    A factor of 0 stands for no start: boosting begins with equal scores.
+    """
+
+    init: Estimator | None = None
+    factor: float = 0.0
+
+    def scores(self, X: Table) -> np.ndarray:
+        """Scores of rows."""
+        return self.factor * np.asarray(predicted_scores(self.init, X), dtype=np.float64)
+
+    def finite_scores(self, X: Table) -> np.ndarray:
+        """Scores to train on; boosters would accept inf and NaN without an error."""
+        scores = self.scores(X)
+        bad = scores[~np.isfinite(scores)]
+        if len(bad):
+            raise ValueError(
+                f"init={type(self.init).__name__} scores {len(bad)} rows as {bad[0]}, and boosting "
+                "starts from finite scores: give another init, or fill in what is missing in X."
+            )
+        return scores
+
+    def predictions(
+        self, kind: Kind, estimator: Estimator, X: Table, best_iteration: int | None
+    ) -> np.ndarray:
+        """Predictions of a fitted estimator whose rounds add to these scores.
+
+        The scores are part of the margin, as are `base_margin` of XGBoost, `init_score` of LightGBM
+        and `baseline` of CatBoost: the inverse link of the objective is applied to the sum.
+        """
+        if not self.factor:
+            return predicted_scores(estimator, X)
+        margins = self.scores(X)
+        if best_iteration != 0:
+            margins = margins + kind.margins(estimator, X)
+        with np.errstate(over="ignore"):  # inf, as the estimator itself predicts
+            return kind.inverse_link(estimator, margins)
+
+
+@dataclass(eq=False)
+class Fit:
+    """One training of an estimator: its data and settings, and then its result.
+
+    Attributes
+    ----------
+    kind : Kind
+        Of the estimator.
+    estimator : estimator
+        A clone. The kind sets its parameters and trains it, or replaces it by a fitted one.
+    train, valid : Part
+        Rows to train on, and rows to validate on or None.
+    objective : Objective or None
+        None: the estimator's own.
+    metrics : dict of str to Metric
+        By the name that the user gave; the first decides when to stop. Empty: the estimator's own.
+    patience : int or None
+        Rounds without improvement after which training stops; None: all rounds are trained.
+    start : Start
+        Of the estimator's rounds.
+    arguments : dict
+        Further arguments for `fit` of the estimator; the kind adds to them.
+    log : dict of str to list of float
+        Result: values per round on the validation rows.
+    best_iteration : int or None
+        Result: number of rounds that predictions use; None for an estimator without rounds.
+    """
+
+    kind: Kind
+    estimator: Estimator
+    train: Part
+    valid: Part | None = None
+    objective: Objective | None = None
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    patience: int | None = None
+    start: Start = field(default_factory=Start)
+    arguments: Options = field(init=False)
+    log: Log = field(init=False, default_factory=dict)
+    best_iteration: int | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.arguments = dict(self.train.params)
+
+    def run(self, n_rounds: int | None = None) -> None:
+        """Train the estimator; with `n_rounds` for so many rounds, and without early stopping."""
+        start, valid = self.start, self.valid
+        if start.factor:
+            self.train = replace(self.train, start=start.finite_scores(self.train.X))
+            if valid is not None:
+                self.valid = replace(valid, start=start.finite_scores(valid.X))
+        if n_rounds is not None and self.kind.rounds_parameter is not None:
+            # boosters train at least 1 round: where 0 are best, the start alone predicts
+            self.estimator.set_params(**{self.kind.rounds_parameter: max(n_rounds, 1)})
+            if "early_stopping_rounds" in self.estimator.get_params(deep=False):
+                self.estimator.set_params(early_stopping_rounds=None)
+        self.kind.train(self)
+        if start.factor:
+            self._check_link()
+            if n_rounds == 0:
+                self.best_iteration = 0
+            if self.valid is not None and self.metrics:
+                self._log_start(self.valid)
+
+    def take_start(self, name: str) -> None:
+        """Move the scores that the caller gave to `fit` as argument `name` to the parts."""
+        scores = self.arguments.pop(name, None)
+        if scores is None:
+            return
+        if self.start.factor:
+            raise ValueError(
+                f"there are {name}= of fit and init of GroupedRanker: give one of the two."
+            )
+        if self.valid is not None:
+            if name not in self.valid.params:
+                raise ValueError(
+                    f"{name}= is for the training rows, and those of X_val have none: hold out a "
+                    "validation_fraction of the training rows instead."
+                )
+            self.valid = replace(self.valid, start=np.asarray(self.valid.params[name]))
+        self.train = replace(self.train, start=np.asarray(scores))
+
+    def _check_link(self) -> None:
+        """Raise if the estimator does not predict the inverse link of its margins, on 8 rows."""
+        X = _safe_indexing(self.train.X, np.arange(min(8, self.train.X.shape[0])))
+        expected = self.kind.inverse_link(self.estimator, self.kind.margins(self.estimator, X))
+        if not np.allclose(predicted_scores(self.estimator, X), expected, 1e-3, equal_nan=True):
+            raise ValueError(
+                f"init cannot start {type(self.estimator).__name__}, for skrank does not know how "
+                "it predicts from the margin to which its rounds add. Leave init unset, or choose "
+                "another objective."
+            )
+
+    def _log_start(self, valid: Part) -> None:
+        """Put the values of the start before those of the rounds; the start may be the best."""
+        scores = self.start.predictions(self.kind, self.estimator, valid.X, 0)
+        means = HeldOut(valid, self.metrics).means(scores)
+        self.log = {name: [means[name], *values] for name, values in self.log.items()}
+        name, metric = next(iter(self.metrics.items()))
+        best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])
+        if self.log[name][0] == best:
+            self.best_iteration = 0
+
+
+def fit_of(
+    ranker: Estimator, kind: Kind, estimator: Estimator, train: Part, valid: Part | None, top: int
+) -> Fit:
+    """The training that the parameters of a GroupedRanker ask for; `top` is the highest grade."""
+    objective, rounds = ranker.objective, ranker.early_stopping_rounds
+    if objective is not None:
+        objective = as_objective(objective).on_scale(top)
+    metrics = {name: one.on_scale(top) for name, one in metrics_of(ranker, kind).items()}
+    patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
+    return Fit(kind, estimator, train, valid, objective, metrics, patience)
+
+
+def metrics_of(ranker: Estimator, kind: Kind) -> dict[str, Metric]:
+    """Metrics that early stopping of a GroupedRanker follows; empty: those of the estimator."""
+    chosen = ranker.eval_metric
+    if chosen is None and ranker.objective is not None:
+        chosen = metric_of(as_objective(ranker.objective))
+    if chosen is None and kind.trains_objectives:
+        params = ranker.estimator.get_params(deep=False)
+        if not any(params.get(name) for name in ("metric", "metrics", "eval_metric")):
+            chosen = _DEFAULT_METRIC
+    return {} if chosen is None else unique_metrics(chosen)
+
+
+class HeldOut:
+    """Metrics on the validation rows, from one sort per round. LightGBM calls it as `eval_metric`.
+
+    Parameters
+    ----------
+    part : Part
+        Validation rows, in the order of the scores that will be measured.
+    metrics : mapping of str to Metric
+    """
+
+    def __init__(self, part: Part, metrics: Mapping[str, Metric]) -> None:
+        self.judgments = Judgments(part.y, part.queries)
+        self.weights = part.query_weights
+        if self.weights is not None and not 1e-100 < self.weights.max() < 1e100:
+            # only ratios count; sums of the largest doubles and products of the smallest overflow
+            self.weights = self.weights / (self.weights.max() or 1.0)
+        self.plans = {name: one.bind(self.judgments) for name, one in metrics.items()}
+        for name, plan in self.plans.items():
+            if plan.empty.all():
+                raise ValueError(
+                    f"no validation query has a relevant document, so {name} cannot decide when to "
+                    "stop: hold out more queries, or give others as X_val."
+                )
+
+    def __deepcopy__(self, _: object) -> HeldOut:
+        return self  # LightGBM copies metrics; this object never changes
+
+    def means(self, scores: ArrayLike) -> dict[str, float]:
+        """Mean over queries of each metric, by name."""
+        ranking = Ranking(self.judgments, scores)
+        return {
+            name: plan.mean(ranking, plan.values(ranking), self.weights)
+            for name, plan in self.plans.items()
+        }
+
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
+        """Name, value and direction of each metric."""
+        means = self.means(y_pred)
+        return [(name, means[name], self.plans[name].metric.greater_is_better) for name in means]

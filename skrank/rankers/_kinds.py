@@ -1,0 +1,86 @@
+"""Which kind an estimator is of: boosters by the names of their classes, and any other one."""
+
+from __future__ import annotations
+
+from inspect import signature
+
+from skrank._typing import Estimator
+from skrank.rankers._catboost import CatBoostModel, CatBoostRanker, CatBoostRegressor
+from skrank.rankers._dask import MODULES, DaskLightGBMRanker, DaskXGBoostRanker
+from skrank.rankers._fit import Fit, Kind
+from skrank.rankers._hist import HistGradientBoosting
+from skrank.rankers._lightgbm import LightGBMModel, LightGBMRanker, LightGBMRegressor
+from skrank.rankers._xgboost import XGBoostModel, XGBoostRanker, XGBoostRegressor
+
+# by package and name of a class: no booster is imported to recognise its estimators
+_RANKERS: dict[tuple[str, str], type[Kind]] = {
+    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker,
+    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker,
+    ("lightgbm", "LGBMRanker"): LightGBMRanker,
+    ("xgboost", "XGBRanker"): XGBoostRanker,
+    ("catboost", "CatBoostRanker"): CatBoostRanker,
+}
+_REGRESSORS: dict[tuple[str, str], type[Kind]] = {
+    ("lightgbm", "LGBMModel"): LightGBMRegressor,
+    ("xgboost", "XGBModel"): XGBoostRegressor,
+    ("catboost", "CatBoost"): CatBoostRegressor,
+    ("sklearn", "BaseHistGradientBoosting"): HistGradientBoosting,
+}
+_CLASSIFIERS: dict[tuple[str, str], type[Kind]] = {
+    ("lightgbm", "LGBMModel"): LightGBMModel,
+    ("xgboost", "XGBModel"): XGBoostModel,
+    ("catboost", "CatBoost"): CatBoostModel,
+}
+_QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")  # query of each row, in `fit` of rankers
+
+
+def kind_of(estimator: Estimator) -> Kind:
+    """The kind of an estimator."""
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(
+            f"estimator={estimator!r} has no fit: pass an estimator, such as lightgbm.LGBMRanker()."
+        )
+    names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    if ("sklearn", "Pipeline") in names and kind_of(estimator.steps[-1][1]).trains_on_queries:
+        inner = type(estimator.steps[-1][1]).__name__
+        raise TypeError(
+            f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
+            f"make_pipeline(..., GroupedRanker({inner}()))."
+        )
+    if type(estimator).__module__.startswith(MODULES) and not _RANKERS.keys() & names:
+        raise TypeError(
+            f"{type(estimator).__name__} trains on single rows of Dask collections: give "
+            "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
+        )
+    classifiers = _CLASSIFIERS if hasattr(estimator, "predict_proba") else {}
+    kinds = _REGRESSORS | classifiers | _RANKERS
+    return next((kinds[name]() for name in names if name in kinds), None) or OtherKind(estimator)
+
+
+class OtherKind(Kind):
+    """Any other estimator. It trains on queries if its `fit` has an argument for them."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        known = signature(estimator.fit).parameters
+        self.query_argument = next((name for name in _QUERY_ARGUMENTS if name in known), None)
+        self.trains_on_queries = self.query_argument is not None
+
+    def train(self, fit: Fit) -> None:
+        estimator, train = fit.estimator, fit.train
+        if self.query_argument is not None:
+            fit.arguments[self.query_argument] = train.queries.row_query
+        if train.weights is not None:
+            fit.arguments[_weight_argument(estimator)] = train.weights
+        fit.estimator = estimator.fit(train.X, train.y, **fit.arguments)
+
+
+def _weight_argument(estimator: Estimator) -> str:
+    """Argument of `fit` for weights; of a Pipeline, that of its last step."""
+    import sklearn
+
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if "sample_weight" not in signature(last.fit).parameters:
+        raise ValueError(f"{type(last).__name__} takes no sample_weight: fit without it.")
+    if last is estimator or sklearn.get_config()["enable_metadata_routing"]:
+        return "sample_weight"
+    return f"{estimator.steps[-1][0]}__sample_weight"
