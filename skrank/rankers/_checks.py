@@ -12,7 +12,7 @@ from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._dask import MODULES
-from skrank.rankers._fit import Kind
+from skrank.rankers._fit import Kind, metrics_of
 from skrank.rankers._rows import Rows
 
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
@@ -71,6 +71,7 @@ def check_parameters(
             "GroupedRanker instead, with validation_fraction, or with X_val, y_val and groups_val "
             "of fit."
         )
+    metrics_of(ranker, kind)  # raises if one is unknown
     rounds = ranker.early_stopping_rounds
     if rounds is None:
         return

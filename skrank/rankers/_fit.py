@@ -94,9 +94,9 @@ class Start:
         return scores
 
     def predictions(
-        self, kind: Kind, estimator: Estimator, X: Table, best_iteration: int | None
+        self, kind: Kind, estimator: Estimator, X: Table, n_rounds: int | None
     ) -> np.ndarray:
-        """Predictions of a fitted estimator whose rounds add to these scores.
+        """Predictions of a fitted estimator whose rounds, unless there are 0, add to these scores.
 
         The scores are part of the margin, as are `base_margin` of XGBoost, `init_score` of LightGBM
         and `baseline` of CatBoost: the inverse link of the objective is applied to the sum.
@@ -104,7 +104,7 @@ class Start:
         if not self.factor:
             return predicted_scores(estimator, X)
         margins = self.scores(X)
-        if best_iteration != 0:
+        if n_rounds != 0:
             margins = margins + kind.margins(estimator, X)
         with np.errstate(over="ignore"):  # inf, as the estimator itself predicts
             return kind.inverse_link(estimator, margins)
@@ -154,7 +154,7 @@ class Fit:
         self.arguments = dict(self.train.params)
 
     def run(self, n_rounds: int | None = None) -> None:
-        """Train the estimator; with `n_rounds` for so many rounds, and without early stopping."""
+        """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
         start, valid = self.start, self.valid
         if start.factor:
             self.train = replace(self.train, start=start.finite_scores(self.train.X))

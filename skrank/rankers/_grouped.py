@@ -249,6 +249,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             warn_of_feature([self])
             check_consistent_length(X, y)
             ids = self._query_ids(kind, X, y, given)
+            # regressors and classifiers on single rows may have labels below 0
             graded = kind.trains_on_queries or self.eval_metric is not None
             rows = Rows(
                 X, y, sample_weight, fit_params, groups=ids, positions=position,
@@ -260,7 +261,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             elif rows.weights is not None:
                 check.check_row_weights(rows.weights)
             valid = chosen = held_out = None
-            self._trained_on = None
+            self._trained_on = None  # scorers read it, to warn of rows of queries trained on
             if rows.codes is not None:
                 self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
                 rng = check_random_state(self.random_state)
@@ -275,7 +276,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             fit = self._train(kind, rows.part(chosen), valid, max_grade)
             if self.refit and chosen is not None and held_out is not None and len(held_out):
                 log, whole = fit.log, rows.part(np.append(chosen, held_out))
-                fit = self._train(kind, whole, None, max_grade, fit.best_iteration)
+                fit = self._train(kind, whole, None, max_grade, n_rounds=fit.best_iteration)
                 fit.log = log
             return self._keep(fit, max_grade)
 
@@ -355,14 +356,18 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # parts of fit ---------------------------------------------------------------------------------
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        X = features(X, polars=kind_of(self.estimator).rounds_parameter is None)
+        boosts = kind_of(self.estimator).rounds_parameter is not None
+        X = features(X, polars=not boosts)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     def _query_ids(
         self, kind: Kind, X: Table, y: ArrayLike, groups: ArrayLike | None
     ) -> np.ndarray | None:
-        """Query of each row; None if neither the estimator nor a parameter needs queries."""
+        """Query of each row; None if neither the estimator nor a parameter needs queries.
+
+        Sets `_split_seen`: scorers do not repeat the warning of a split that cuts queries.
+        """
         self._split_seen = False
         draws = self.validation_fraction is not None or self.max_queries is not None
         if not kind.trains_on_queries and not draws and not trains_on_queries(self.init):
@@ -386,7 +391,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return fit
 
     def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:
-        """Set the attributes of a fitted ranker."""
+        """Set the public attributes of a fitted ranker."""
         self.max_grade_ = max_grade
         self.estimator_ = fit.estimator
         self.best_iteration_ = fit.best_iteration

@@ -1,9 +1,9 @@
-"""LinearRanker: weights of features, trained on the metric itself."""
+"""LinearRanker: a weight per feature, trained on a ranking metric."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,39 +26,39 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._linear_features import ScaledFeatures, products
-from skrank.rankers._linear_training import LinearTraining, Stages
+from skrank.rankers._linear_training import LinearTraining, Solution, Stages
 from skrank.rankers._rows import Part, Rows
 
 
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
-    Scores are ``X @ coef_``. Training starts from ridge regression on the grades, centred by query,
-    and goes on with L-BFGS on the smooth form of the metric (`skrank.SoftRank`), which is made
-    sharper in stages. For a metric without a smooth form, such as ERR or precision at 10, it starts
-    from the smooth form of its relatives, and climbs the metric itself: along Newton's steps of
-    `skrank.LambdaRank`, each as long as the metric likes best.
+    Scores are ``X @ coef_``. Training starts from ridge regression on the grades, centred by query.
+    L-BFGS then maximises the smooth form of the metric (`skrank.SoftRank`), with less smoothing
+    from stage to stage. A metric without a smooth form, such as ERR or precision at 10, is
+    maximised in two steps: first the smooth form of the metric without its cut-off, or of GAP; then
+    the metric itself, along Newton steps of `skrank.LambdaRank` whose lengths are chosen by the
+    metric.
 
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        What to train on. SoftRank, Softmax, SquaredError and mixtures of them are minimised as they
-        are; for LambdaRank and LambdaLoss see above.
+        What to train on. SoftRank, Softmax, SquaredError and mixtures of them are minimised
+        directly; LambdaRank and LambdaLoss as described above for a metric without a smooth form.
     alpha : float, default=1e-3
-        Weight of the penalty: what is minimised is the mean over queries of 1 less the smooth
-        metric, plus alpha times the sum of the squared weights of the features, these being in
-        units of their standard deviation.
+        Weight of the penalty. The loss is the mean over queries of 1 - (smooth metric), plus alpha
+        times the sum of the squared weights, for features divided by their standard deviation.
     alphas : sequence of float, optional
-        Try these in falling order, each from the weights of the one before, take the one that is
-        best on held-out queries, and train it on all queries.
+        Penalties to try in falling order, each from the weights of the one before. The one that is
+        best on held-out queries is then trained on all queries.
     eval_metric : str or Metric, optional
-        What is best on held-out queries. Default: the metric of `objective`.
+        Metric on held-out queries. Default: the metric of `objective`.
     validation_fraction : float, default=0.2
-        Share of the training queries that are held out where there are `alphas` and `fit` gets no
+        Share of the training queries that are held out if there are `alphas` and `fit` gets no
         `X_val`.
     sigma : float or sequence of float, optional
-        Smoothing, stage by stage, in units of the standard deviation that the scores of the start
-        have inside queries. Default: 1, then 0.5; for an `objective` that is a SoftRank, its own.
+        Smoothing of each stage, in units of the standard deviation inside queries of the scores at
+        the start. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma.
     max_iter : int, default=200
         Iterations of a stage.
     tol : float, default=1e-6
@@ -68,15 +68,16 @@ class LinearRanker(Ranker):
     warm_start : bool, default=False
         Start from the weights of the last `fit` instead of from ridge.
     unjudged : {"raise", "drop", "zero"}, default="raise"
-        What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
-        out, or take them for not relevant.
+        How `fit` treats documents without a judgment (label NaN): an error, left out, or not
+        relevant.
     max_queries : int, optional
-        Train on no more than so many queries, drawn at random; more of them include the fewer.
+        Train on at most this number of queries, drawn at random; a larger number draws the same
+        queries and further ones.
     scoring : str or Metric, default="ndcg@10"
-        What `score` measures.
+        Metric of `score`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the queries held out and drawn. They depend on it and on the query ids, not on the
-        order of the rows.
+        Seed of the queries held out and drawn. The draw depends on the seed and the query ids, not
+        on the order of the rows.
 
     Attributes
     ----------
@@ -87,11 +88,10 @@ class LinearRanker(Ranker):
     n_iter_ : int
         Iterations of all stages.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap"]``: values per alpha, these in falling order, where
-        there are `alphas`.
+        ``evals_result_["validation"]["gap"]``: values of the `alphas`, in falling order of alpha.
     max_grade_ : int
-        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
-        one scale.
+        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that all folds have
+        the same scale.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         If `X` has names that are all strings.
@@ -102,12 +102,12 @@ class LinearRanker(Ranker):
 
     Notes
     -----
-    The loss is not convex: what is found depends on the start, but on no random draw. Scaling and
-    shifting of features changes nothing but rounding. Sparse `X` stays sparse. Besides `X`,
+    The loss is not convex: the weights depend on the start, but on no random draw. Scaling and
+    shifting of features changes the scores by rounding only. Sparse `X` stays sparse. Besides `X`,
     training takes some 40 bytes per row.
 
-    Only differences inside a query count, so that there is no intercept, and a feature that tells
-    queries apart, but not their documents, gets a weight of about 0.
+    Only differences inside a query count. There is thus no intercept, and a feature that is
+    constant inside queries gets a weight of about 0.
 
     References
     ----------
@@ -210,16 +210,15 @@ class LinearRanker(Ranker):
         ConvergenceWarning
             If a stage ends at `max_iter`.
         """
-        if groups is not None and qid is not None:
-            raise ValueError("groups and qid are two names for the query of each row: give one.")
-        if y is None:
-            raise ValueError("LinearRanker requires y to be passed, but the target y is None.")
-        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
-        check.check_same_index(X=X, y=y, **asked)
+        given = self._given_groups(y, groups, qid)
+        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         alphas, stages = self._alphas(), self._stages()
-        self._check_validation(X_val, y_val)
-        ids = require_groups(groups if qid is None else qid, y, X, who="LinearRanker.fit")
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both, or none.")
+        if X_val is not None and self.alphas is None:
+            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
+        ids = require_groups(given, y, X, who="LinearRanker.fit")
         before = getattr(self, "coef_", None) if self.warm_start else None
         with restored_on_failure(self):
             table = self._table(X, reset=True)
@@ -229,34 +228,29 @@ class LinearRanker(Ranker):
             rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
             check_lists(rows)
             assert rows.codes is not None
-            trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
-            valid = None
+            self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+            refits = self.alphas is not None and X_val is None
+            share = self.validation_fraction if refits else None
+            rng = check_random_state(self.random_state)
+            chosen, held_out = rows.choose(self.max_queries, share, rng)
+            valid = rows.part(held_out) if refits else None
             if X_val is not None and y_val is not None:
                 valid = self._external(X_val, y_val, groups_val)
-            share = None if self.alphas is None or valid is not None else self.validation_fraction
-            rng = check_random_state(self.random_state)
-            train, chosen = rows.choose(self.max_queries, share, rng)
-            if share is not None:
-                valid = rows.part(chosen)
             labels = rows.y if valid is None else np.append(rows.y, valid.y)
             self.max_grade_ = collection_grade(y, labels)
             stages = stages.on_scale(self.max_grade_)
-            training = self._training(rows, ids, train, stages)
-            if share is None:
-                del rows  # whose copies of vectors are no longer needed
-            start = training.start(self._given(before, training))
-            path = training.path(alphas, start)
+            training = self._training(rows, ids, chosen, stages)
+            if not refits:
+                del rows  # frees its vectors
+            path = list(training.path(alphas, training.start(self._rescaled(before, training))))
             self.evals_result_: dict[str, dict[str, list[float]]] = {}
-            if valid is None:
-                ((self.alpha_, weights, self.n_iter_),) = path
-            else:
-                self.alpha_, weights, self.n_iter_ = self._choose(path, training.features, valid)
-            if share is not None:
-                training = self._training(rows, ids, np.append(train, chosen), stages)
+            best = 0 if valid is None else self._best(path, training.features, valid)
+            self.alpha_, weights, self.n_iter_ = path[best]
+            if refits:
+                training = self._training(rows, ids, np.append(chosen, held_out), stages)
                 start = training.start(weights)
                 ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
             self.coef_ = weights / training.features.scale
-            self._trained_on = trained_on
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -274,7 +268,7 @@ class LinearRanker(Ranker):
         Raises
         ------
         ValueError
-            If a feature is not finite, or so large that a score is not.
+            If a feature or a score is not finite.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(self._checked(X), self.coef_)
@@ -321,16 +315,10 @@ class LinearRanker(Ranker):
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
 
-    def _check_validation(self, X_val: Table | None, y_val: ArrayLike | None) -> None:
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both, or none.")
-        if X_val is not None and self.alphas is None:
-            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
-
     def _training(
         self, rows: Rows, ids: np.ndarray, chosen: np.ndarray, stages: Stages
     ) -> LinearTraining:
-        """Training on the chosen queries; all others keep their rows and get the weight 0."""
+        """Training on the chosen queries: all others get the weight 0."""
         kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
         queries = Queries.from_groups(ids[kept])
         assert rows.codes is not None
@@ -345,8 +333,8 @@ class LinearRanker(Ranker):
             features, judgments, weights, stages, self.max_iter, self.tol, self.positive
         )
 
-    def _given(self, before: np.ndarray | None, training: LinearTraining) -> np.ndarray | None:
-        """The weights of the last fit, in the units of this one."""
+    def _rescaled(self, before: np.ndarray | None, training: LinearTraining) -> np.ndarray | None:
+        """The weights of the last fit, for features in the units of this training."""
         scale = training.features.scale
         if before is None:
             return None
@@ -357,24 +345,17 @@ class LinearRanker(Ranker):
         varies = np.isfinite(scale)
         return np.where(varies, before, 0.0) * np.where(varies, scale, 0.0)
 
-    def _choose(self, path: Any, features: ScaledFeatures, valid: Part) -> Any:
-        """The entry of a path that is best on held-out rows."""
+    def _best(self, path: list[Solution], features: ScaledFeatures, valid: Part) -> int:
+        """The place in a path of the weights that are best on validation rows."""
         chosen = self.eval_metric
         if chosen is None:
             objective = self.objective
             chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-        named = unique_metrics([chosen or self.scoring])
-        held_out = HeldOut(
-            valid, {name: one.on_scale(self.max_grade_) for name, one in named.items()}
-        )
-        ((name, one),) = named.items()
-        entries = list(path)
+        ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
+        held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})
         values = [
             held_out.means(products(valid.X, weights / features.scale))[name]
-            for _, weights, _ in entries
+            for _, weights, _ in path
         ]
         self.evals_result_ = {VALIDATION: {name: values}}
-        return entries[int(np.argmax(values) if one.greater_is_better else np.argmin(values))]
-
-
-_DTYPES = (np.float64, np.float32)
+        return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))

@@ -1,29 +1,35 @@
-"""Features as a linear ranker trains on them: in units of their spread, and not copied."""
+"""Features of a linear ranker, in units of their standard deviation, without a copy of X."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from skrank._engine.queries import Queries
-from skrank._typing import Table
 
-_BLOCK = 2**17  # entries of X that are taken at a time: converted or centred copies stay small
-_EXTREME = 2**300  # squares and sums of features between its inverse and it are doubles
+Matrix: TypeAlias = np.ndarray | csr_matrix
+M = TypeVar("M", np.ndarray, csr_matrix)
+
+_BLOCK = 2**17  # entries of X that are converted or centred at a time
+_EXTREME = 2**300  # squares and sums of values from 1 / _EXTREME to _EXTREME are finite and not 0
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a smaller spread, as a share of the mean, is rounding
 
 
-def products(X: Table, weights: np.ndarray) -> np.ndarray:
+def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
+    return issparse(X)
+
+
+def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
     """X @ weights in double precision, each row by itself.
 
-    BLAS adds up rows in groups, so that a score would depend on the rows beside it in its last bit,
-    and equal documents would not tie.
+    BLAS computes rows in groups, so that the last bit of a score would depend on the neighbouring
+    rows, and equal documents would not tie.
     """
-    if issparse(X):
+    if _is_sparse(X):
         return X @ weights
     out = np.empty(len(X))
     for rows in _blocks(X):
@@ -32,23 +38,23 @@ def products(X: Table, weights: np.ndarray) -> np.ndarray:
     return out
 
 
-def _blocks(X: Any) -> Iterator[slice]:
-    """Slices of rows with about _BLOCK entries, in a wide sparse matrix with one per column."""
+def _blocks(X: Matrix) -> Iterator[slice]:
+    """Slices of rows with about _BLOCK entries; of a sparse matrix, with at least 1 per column."""
     n_rows, n_features = X.shape
     step = _BLOCK // n_features
-    if issparse(X):
+    if _is_sparse(X):
         step = n_rows * (_BLOCK + n_features) // (X.nnz + 1)
     step = max(1, step)
     return (slice(row, row + step) for row in range(0, n_rows, step))
 
 
 class ScaledFeatures:
-    """Features less their mean, over their standard deviation: a map from weights to scores.
+    """Features minus their mean, over their standard deviation: a linear map of weights to scores.
 
-    Scores, and the slopes along them, are contiguous by query. Subtracting the mean changes no
-    difference inside a query, but rounding: slopes along the scores of a query add up to 0 in
-    single precision only, and a large mean would multiply the rest. Sparse features stay sparse:
-    their means are subtracted from the products.
+    Scores and gradients are contiguous by query. Subtracting the mean changes no difference inside
+    a query, but limits rounding errors: gradients of a query add up to 0 in single precision only,
+    and a large mean would multiply the remainder. The means of sparse features are subtracted from
+    the products, so that the features stay sparse.
 
     Parameters
     ----------
@@ -56,16 +62,16 @@ class ScaledFeatures:
         Finite, in the caller's row order.
     queries : Queries
     weights : ndarray of shape (n_queries,)
-        Of the queries, in means and deviations: from 0 to 1, and not all 0.
+        Weights of the queries in means and deviations: from 0 to 1, and not all 0.
 
     Attributes
     ----------
     scale : ndarray of shape (n_features,)
         Standard deviations in the units of `X`; inf for a feature that is constant, or whose
-        deviation is so small that the inverse is no double.
+        inverse deviation would overflow.
     """
 
-    def __init__(self, X: Table, queries: Queries, weights: np.ndarray) -> None:
+    def __init__(self, X: Matrix, queries: Queries, weights: np.ndarray) -> None:
         row_weights = queries.scatter(np.repeat(weights, queries.sizes))
         X = _without_duplicates(X)
         exponents = np.zeros(X.shape[1], dtype=np.int32)
@@ -85,7 +91,7 @@ class ScaledFeatures:
         self._unweighted = np.flatnonzero(np.repeat(weights == 0, queries.sizes))
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Score of each row; 0 in queries of weight 0, whose features may be anywhere."""
+        """Score of each row; 0 in queries of weight 0, whose features may be extreme."""
         given = weights / self._deviation
         scores = self.queries.gather(products(self.X, given))
         scores -= self.center @ given
@@ -93,9 +99,9 @@ class ScaledFeatures:
         return scores
 
     def slopes(self, rows: np.ndarray) -> np.ndarray:
-        """Slope along each weight of a function with these slopes along the scores of rows."""
+        """Gradient with respect to the weights, of that with respect to the scores of `rows`."""
         rows = self.queries.scatter(rows.astype(np.float64))
-        if issparse(self.X):
+        if _is_sparse(self.X):
             total = self.X.T @ rows
         else:
             total = np.zeros_like(self.center)
@@ -104,52 +110,52 @@ class ScaledFeatures:
         return (total - rows.sum() * self.center) / self._deviation
 
 
-def _without_duplicates(X: Any) -> Any:
-    """X, or a copy of a sparse matrix that gives an entry in parts, with their sum."""
-    if issparse(X) and not X.has_canonical_format:
+def _without_duplicates(X: Matrix) -> Matrix:
+    """X; of a sparse matrix with several entries in one place, a copy with their sum."""
+    if _is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
 
 
-def _exponents(X: Table, weights: np.ndarray) -> np.ndarray:
-    """Powers of 2 of the magnitude of features whose squares may be no doubles; 0 for all others.
+def _exponents(X: Matrix, weights: np.ndarray) -> np.ndarray:
+    """Exponent (base 2) of each feature whose squares may overflow, or vanish; 0 for the others.
 
     Rows of weight 0 do not count.
     """
     largest = np.zeros(X.shape[1])
     for block, _ in _weighted_blocks(X, weights):
-        low, high = min_max_axis(block, axis=0) if issparse(X) else (block.min(0), block.max(0))
+        low, high = min_max_axis(block, axis=0) if _is_sparse(X) else (block.min(0), block.max(0))
         largest = np.maximum(largest, np.maximum(high, -low))
     return np.where(_is_extreme(largest) & (largest > 0), np.frexp(largest)[1], 0)
 
 
 def _is_extreme(values: np.ndarray) -> np.ndarray:
-    """Whether squares, or sums of them, may leave the range of doubles; NaN comes of such sums."""
+    """True where squares or their sums may overflow or vanish; NaN results from such sums."""
     return ~((values >= 1 / _EXTREME) & (values <= _EXTREME))
 
 
-def _times_powers(X: Any, exponents: np.ndarray) -> Any:
+def _times_powers(X: Matrix, exponents: np.ndarray) -> Matrix:
     """A copy of X with each column times a power of 2."""
-    if issparse(X):
+    if _is_sparse(X):
         return _with_entries(X, np.ldexp(X.data, exponents[X.indices]))
     return np.ldexp(X, exponents)
 
 
-def _moments(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: Matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature.
 
-    Differences are taken from the first row, and then from the mean so found: large values that
-    hardly differ lose no digits, and a constant has a deviation of exactly 0.
+    Sums are of differences from the first row, and then from the mean of the first pass: large
+    values that hardly differ lose no digits, and a constant has a deviation of exactly 0.
     """
     first = int(np.argmax(weights > 0))
     near = np.zeros(X.shape[1])
-    if issparse(X):
+    if _is_sparse(X):
         row = slice(X.indptr[first], X.indptr[first + 1])
         near[X.indices[row]] = X.data[row]
     else:
         near[:] = X[first]
-    absent = _absent(X, weights) if issparse(X) else 0.0
+    absent = _absent(X, weights) if _is_sparse(X) else 0.0
     total = weights.sum()
     mean = near + _sums(X, weights, near, absent)[0] / total
     rest, squares = _sums(X, weights, mean, absent) / total
@@ -157,12 +163,12 @@ def _moments(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sums(
-    X: Any, weights: np.ndarray, center: np.ndarray, absent: np.ndarray | float
+    X: Matrix, weights: np.ndarray, center: np.ndarray, absent: np.ndarray | float
 ) -> np.ndarray:
     """Weighted sums of the differences from a center, and of their squares, by feature."""
     sums = np.zeros((2, len(center)))
     for block, mass in _weighted_blocks(X, weights):
-        if issparse(X):
+        if _is_sparse(block):
             away = _with_entries(block, block.data - center[block.indices])
             sums += away.T @ mass, _with_entries(block, away.data**2).T @ mass
         else:
@@ -173,7 +179,7 @@ def _sums(
 
 
 def _absent(X: csr_matrix, weights: np.ndarray) -> np.ndarray:
-    """Weight of the rows that have no entry in a column; exactly 0 where all rows have one."""
+    """Weight of the rows without an entry, by column; exactly 0 if all rows have an entry."""
     weight, count = np.zeros((2, X.shape[1]))
     for block, mass in _weighted_blocks(X, weights):
         ones = _with_entries(block, np.ones(block.nnz))
@@ -183,12 +189,12 @@ def _absent(X: csr_matrix, weights: np.ndarray) -> np.ndarray:
 
 
 def _with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
-    """Other numbers in the same places."""
+    """A matrix with other entries in the places of those of X."""
     return csr_matrix((entries, X.indices, X.indptr), X.shape)
 
 
-def _weighted_blocks(X: Table, weights: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
-    """Rows with a weight above 0, and their weights, some at a time."""
+def _weighted_blocks(X: M, weights: np.ndarray) -> Iterator[tuple[M, np.ndarray]]:
+    """Blocks of the rows with a weight above 0, and their weights."""
     for rows in _blocks(X):
         kept = weights[rows] > 0
         if kept.all():

@@ -1,14 +1,14 @@
-"""How the weights of a linear ranker are found: ridge, then the metric, ever less smooth."""
+"""Training of the weights of a linear ranker: ridge, then ever sharper forms of the metric."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,34 +17,37 @@ from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric, metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._as_objective import metric_of, metric_to_train_on
+from skrank.objectives.base import BoundLoss
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
 
-SIGMAS = (1.0, 0.5)  # of the spread of the scores, chosen on validation parts of LETOR collections
-_RIDGE = 0.005  # penalty of the start per row, whose features have variance 1
-_LEAST_CURVATURE = 1e-6  # where no document has any, and there is no penalty
-_LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in Newton's
-_SMALL_LOSS = 1e-3  # of scores of 0; scipy takes tolerances as absolute where losses are below 1
+SIGMAS = (1.0, 0.5)  # times the spread of the scores; chosen on validation parts of LETOR
+_RIDGE = 0.005  # penalty of the start per row, for features of variance 1
+_LEAST_CURVATURE = 1e-6  # where all hessians and the penalty are 0
+_LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in units of Newton's step
+_SMALL_LOSS = 1e-3  # of scores of 0; for losses below 1, tolerances of scipy are absolute
 
-# The loss is the mean over queries and smooth: gradients need no more than single precision, in
-# which a kernel is many times as fast, and their sums over rows are taken in double.
+# Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
+# times as fast in it. Sums over rows are taken in double precision.
 _PRECISION = np.float32
+
+Solution = tuple[float, np.ndarray, int]  # alpha, the weights for it, number of iterations
 
 
 @dataclass(frozen=True)
 class Stages:
-    """What weights are trained on, one after the other.
+    """The objectives of a training, one after the other.
 
     Attributes
     ----------
     smooth : Objective
-        A function of the scores.
+        A differentiable function of the scores.
     sigmas : tuple of float
-        Of the parts of `smooth` that have one, in units of the spread of the scores at the start.
+        Smoothing of `smooth` in each stage, in units of the spread of the scores at the start.
     final : Objective or None
-        What is climbed at last, where the objective itself is no function.
+        LambdaRank or the like: gradients that belong to no function. Trained last.
     metric : Metric or None
-        That `final` climbs.
+        The metric that `final` increases.
     """
 
     smooth: Objective
@@ -54,7 +57,7 @@ class Stages:
 
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
-        """The stages of an objective; `sigmas` None: the default, or those of the objective."""
+        """The stages of an objective; without `sigmas`, its own or the default."""
         if not isinstance(objective, Objective):
             one = metric_to_train_on(objective)
             smooth = _smooth(one)
@@ -94,7 +97,7 @@ def _smooth(one: Metric) -> Objective | None:
 
 
 def _kin(one: Metric) -> Objective:
-    """What to start from for a metric without a smooth form: it without cut-offs, or GAP."""
+    """The smooth form of a metric without its cut-off, or of GAP, to start from."""
     try:
         parts = tuple((weight, replace(part, k=None)) for weight, part in one.terms)
         whole = parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts)
@@ -112,7 +115,7 @@ def _at(objective: Objective, sigma: float) -> Objective:
 
 @dataclass(frozen=True, eq=False)
 class LinearTraining:
-    """The training of weights on data.
+    """The training of weights on some rows.
 
     Attributes
     ----------
@@ -134,19 +137,17 @@ class LinearTraining:
     positive: bool
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
-        """Weights to start from, whose scores have a spread of 1: the given ones, or by ridge."""
+        """Weights to start from, by default of ridge, scaled so that scores have a spread of 1."""
         if given is None:
-            squares = SquaredError("linear", centered=True).bind(self.judgments, self.weights)
+            squares = SquaredError("linear", centered=True)
             mass = self.weights @ self.judgments.queries.sizes
             zeros = np.zeros(len(self.features.scale))
             given = self._minimise(squares, mass, _RIDGE, zeros).x
         spread = self._spread(self.features.scores(given))
         return given / spread if spread > 0 else given
 
-    def path(
-        self, alphas: np.ndarray, weights: np.ndarray
-    ) -> Iterator[tuple[float, np.ndarray, int]]:
-        """Each alpha, the weights for it, which the next one starts from, and the iterations."""
+    def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
+        """The solution for each alpha, which is the start for the next alpha."""
         relevant = self.judgments.totals(self.judgments.labels > 0)
         mass = self.weights[relevant > 0].sum()
         if mass == 0:
@@ -157,8 +158,7 @@ class LinearTraining:
         for alpha in alphas:
             n_iter = 0
             for sigma in self.stages.sigmas:
-                bound = _at(self.stages.smooth, sigma).bind(self.judgments, self.weights)
-                found = self._minimise(bound, mass, alpha, weights)
+                found = self._minimise(_at(self.stages.smooth, sigma), mass, alpha, weights)
                 weights, n_iter = found.x, n_iter + found.nit
                 if found.nit >= self.max_iter:
                     warnings.warn(
@@ -178,11 +178,14 @@ class LinearTraining:
         squares = np.add.reduceat(queries.centered(scores) ** 2, queries.indptr[:-1])
         return float(np.sqrt(self.weights @ squares / (self.weights @ queries.sizes)))
 
-    def _minimise(self, bound: Any, mass: float, alpha: float, weights: np.ndarray) -> Any:
-        """Weights that minimise the losses over `mass`, plus alpha times their squares."""
+    def _minimise(
+        self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
+    ) -> OptimizeResult:
+        """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
+        bound = cast(BoundLoss, objective.bind(self.judgments, self.weights))
         n_rows = self.judgments.queries.n_rows
         grad, hess = np.empty((2, n_rows), _PRECISION)
-        # squared errors of labels such as click rates are far below 1: in units of themselves
+        # losses far below 1, such as squared errors of click rates, are minimised in their own unit
         unit = bound.losses(np.zeros(n_rows), grad, hess).sum() / mass
         unit = unit if 0 < unit < _SMALL_LOSS else 1.0
 
@@ -201,7 +204,7 @@ class LinearTraining:
         )
 
     def _climb(self, alpha: float, mass: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
-        """Newton's steps of the last objective, as long as is best for the metric itself."""
+        """Newton steps of the final objective, of the lengths that are best for the metric."""
         assert self.stages.final is not None
         assert self.stages.metric is not None
         bound = self.stages.final.bind(self.judgments, self.weights)
@@ -230,7 +233,7 @@ class LinearTraining:
     def _newton(
         self, slopes: np.ndarray, hess: np.ndarray, alpha: float, mass: float
     ) -> np.ndarray:
-        """Slopes over curvatures, those of documents centred by query."""
+        """Newton's step: the solution of curvature @ step = slopes, by conjugate gradients."""
         queries = self.judgments.queries
 
         def curve(weights: np.ndarray) -> np.ndarray:
