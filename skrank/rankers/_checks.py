@@ -144,8 +144,8 @@ def check_fit_params(params: Options, kind: Kind, overwrites: bool) -> None:
     other = next((name for name in _VALIDATION if name in params), None)
     if overwrites and other is not None:
         raise ValueError(
-            f"{other}= of fit would be overwritten by what GroupedRanker says: give it eval_metric "
-            "and early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
+            f"{other}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
+            "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
         )
 
 

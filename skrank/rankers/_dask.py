@@ -49,7 +49,7 @@ class DaskRanker(Kind):
 
     def train(self, fit: Fit) -> None:
         """Bring rows in memory to the workers, query by query, and train there."""
-        check_positions(fit.estimator, fit.objective)
+        _refuse_positions(fit.estimator, fit.objective)
         if fit.valid is not None and fit.metrics:
             HeldOut(fit.valid, fit.metrics)  # raises where a metric has no value
         client = client_of(fit.estimator)
@@ -127,12 +127,12 @@ def _matrix(estimator: Estimator, client: Client, parts: Partitions) -> xgboost.
     )
 
 
-def check_positions(estimator: Estimator, objective: Objective | None) -> None:
+def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None:
     """Refuse objectives that learn about positions."""
     if objective is not None and objective.takes_positions:
         raise ValueError(
-            f"{type(estimator).__name__} cannot learn about positions, for workers do not exchange "
-            "what they learn: train on one machine, or on another objective."
+            f"{type(estimator).__name__} cannot learn about positions, since workers do not "
+            "exchange estimates of them: train on one machine, or on another objective."
         )
 
 
@@ -176,7 +176,7 @@ def fit_collections(
     valid = None if validation[0] is None else partition_queries(*validation, client=client)
     max_grade = highest_grade(np.array(dask.compute(*(p.y.max() for p in (train, valid) if p))))
     fit = fit_of(ranker, kind, estimator, Part(X, y, params=arguments), None, max_grade)
-    check_positions(estimator, fit.objective)
+    _refuse_positions(estimator, fit.objective)
     kind.train_partitions(fit, train, valid)
     return fit, max_grade
 

@@ -198,7 +198,7 @@ class Fit:
         if not np.allclose(predicted_scores(self.estimator, X), expected, 1e-3, equal_nan=True):
             raise ValueError(
                 f"init cannot start {type(self.estimator).__name__}, for skrank does not know how "
-                "it predicts from the margin to which its rounds add. Leave init unset, or choose "
+                "it predicts from the margin, to which its rounds add. Leave init unset, or choose "
                 "another objective."
             )
 

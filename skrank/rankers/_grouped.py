@@ -273,10 +273,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
                     self._trained_on.warn_of(y_val, valid.queries, "validated on")
             labels = rows.y if valid is None else np.append(rows.y, valid.y)
             max_grade = collection_grade(y, labels)
-            fit = self._train(kind, rows.part(chosen), valid, max_grade)
+            fit = self._begin(kind, rows.part(chosen), valid, max_grade)
+            fit.run()
             if self.refit and chosen is not None and held_out is not None and len(held_out):
-                log, whole = fit.log, rows.part(np.append(chosen, held_out))
-                fit = self._train(kind, whole, None, max_grade, n_rounds=fit.best_iteration)
+                log, best_iteration = fit.log, fit.best_iteration
+                fit = self._begin(kind, rows.part(np.append(chosen, held_out)), None, max_grade)
+                fit.run(n_rounds=best_iteration)
                 fit.log = log
             return self._keep(fit, max_grade)
 
@@ -376,18 +378,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._split_seen = warn_of_split(ids)
         return ids
 
-    def _train(
-        self,
-        kind: Kind,
-        train: Part,
-        valid: Part | None,
-        max_grade: int,
-        n_rounds: int | None = None,
-    ) -> Fit:
-        """Train a clone of the estimator, from the scores of `init` if there is one."""
+    def _begin(self, kind: Kind, train: Part, valid: Part | None, max_grade: int) -> Fit:
+        """The training of a clone of the estimator, from the scores of `init` if there is one."""
         fit = fit_of(self, kind, _dask.cloned(self.estimator), train, valid, max_grade)
         fit.start = fit_start(self, train, fit.objective)
-        fit.run(n_rounds)
         return fit
 
     def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:

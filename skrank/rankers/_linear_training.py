@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._as_objective import metric_of, metric_to_train_on
 from skrank.objectives.base import BoundLoss
@@ -58,24 +58,24 @@ class Stages:
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
         """The stages of an objective; without `sigmas`, its own or the default."""
-        if not isinstance(objective, Objective):
-            one = metric_to_train_on(objective)
-            smooth = _smooth(one)
-            if smooth is not None:
-                return cls(smooth, sigmas or SIGMAS)
-            return cls(_kin(one), sigmas or SIGMAS, LambdaRank(one, norm=False), one)
-        if not objective.is_function:
-            climbed = metric_of(objective)
-            if climbed is None or objective.takes_positions:
+        if isinstance(objective, Objective) and objective.is_function:
+            own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
+            return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
+        if isinstance(objective, Objective):
+            metric = metric_of(objective)
+            if metric is None or objective.takes_positions:
                 raise ValueError(
                     f"LinearRanker cannot train on {objective}: give a metric, or an objective "
                     "that is a function or belongs to a metric: SoftRank, Softmax, SquaredError, "
                     "LambdaRank, LambdaLoss."
                 )
-            smooth = _smooth(climbed) or _kin(climbed)
-            return cls(smooth, sigmas or SIGMAS, objective, climbed)
-        own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
-        return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
+            return cls(_smooth_start(metric), sigmas or SIGMAS, objective, metric)
+        metric = metric_to_train_on(objective)
+        smooth = _smooth(metric)
+        if smooth is not None:
+            return cls(smooth, sigmas or SIGMAS)
+        final = LambdaRank(metric, norm=False)
+        return cls(_smooth_start(metric), sigmas or SIGMAS, final, metric)
 
     def on_scale(self, max_grade: int) -> Stages:
         """The stages on a scale of grades."""
@@ -87,29 +87,31 @@ class Stages:
         )
 
 
-def _smooth(one: Metric) -> Objective | None:
-    """SoftRank on a metric, on each part of a mixture; None if it has no smooth form."""
+def _smooth(metric: Metric) -> Objective | None:
+    """SoftRank on a metric, or on each part of a mixture; None if one has no smooth form."""
     try:
-        parts = tuple((weight, SoftRank(part)) for weight, part in one.terms)
+        parts = tuple((weight, SoftRank(part)) for weight, part in metric.terms)
     except ValueError:
         return None
     return parts[0][1] if len(parts) == 1 else ObjectiveMixture(parts)
 
 
-def _kin(one: Metric) -> Objective:
-    """The smooth form of a metric without its cut-off, or of GAP, to start from."""
-    try:
-        parts = tuple((weight, replace(part, k=None)) for weight, part in one.terms)
-        whole = parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts)
-    except ValueError:  # a metric that needs its cut-off
-        return SoftRank(metric("gap"))
-    return _smooth(whole) or SoftRank(metric("gap"))
+def _smooth_start(metric: Metric) -> Objective:
+    """The smooth form of a metric, else of the metric without its cut-off, else of GAP."""
+    smooth = _smooth(metric)
+    if smooth is None:
+        try:
+            parts = tuple((weight, replace(part, k=None)) for weight, part in metric.terms)
+            smooth = _smooth(parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts))
+        except ValueError:  # a metric that needs its cut-off
+            pass
+    return smooth or SoftRank(metric_to_train_on("gap"))
 
 
-def _at(objective: Objective, sigma: float) -> Objective:
-    """The objective with this sigma wherever it has one."""
+def _with_sigma(objective: Objective, sigma: float) -> Objective:
+    """The objective with this sigma in each SoftRank."""
     if isinstance(objective, ObjectiveMixture):
-        return objective.map(lambda one: _at(one, sigma))
+        return objective.map(lambda part: _with_sigma(part, sigma))
     return replace(objective, sigma=sigma) if isinstance(objective, SoftRank) else objective
 
 
@@ -158,7 +160,7 @@ class LinearTraining:
         for alpha in alphas:
             n_iter = 0
             for sigma in self.stages.sigmas:
-                found = self._minimise(_at(self.stages.smooth, sigma), mass, alpha, weights)
+                found = self._minimise(_with_sigma(self.stages.smooth, sigma), mass, alpha, weights)
                 weights, n_iter = found.x, n_iter + found.nit
                 if found.nit >= self.max_iter:
                     warnings.warn(
@@ -213,18 +215,18 @@ class LinearTraining:
         queries = self.judgments.queries
         grad, hess = np.empty((2, queries.n_rows), _PRECISION)
 
-        def worth(weights: np.ndarray) -> float:
+        def value_at(weights: np.ndarray) -> float:
             ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
-            value = plan.mean(ranking, plan.values(ranking), self.weights)
-            return sign * value - alpha * weights @ weights
+            mean = plan.mean(ranking, plan.values(ranking), self.weights)
+            return sign * mean - alpha * weights @ weights
 
-        best = worth(weights)
+        best = value_at(weights)
         for step in range(self.max_iter):
             bound.gradient(self.features.scores(weights), grad, hess)
             slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
             tried = weights - np.outer(_LENGTHS, self._newton(slopes, hess, alpha, mass))
             tried = tried.clip(0) if self.positive else tried
-            values = [worth(one) for one in tried]
+            values = [value_at(one) for one in tried]
             if max(values) <= best + self.tol:
                 return weights, step
             best, weights = max(values), tried[int(np.argmax(values))]

@@ -88,8 +88,8 @@ def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
         kind = type(column.dtype).__name__
         if kind == "Categorical":
             raise ValueError(
-                f"column {column.name!r} is a Categorical of polars, which may number its values "
-                "otherwise in other rows: cast it to polars.Enum, which lists them."
+                f"column {column.name!r} is a Categorical of polars, whose codes may differ in "
+                "other rows: cast it to polars.Enum, which lists its values."
             )
         columns[column.name] = (
             pd.Categorical(column.to_list(), categories=column.dtype.categories.to_list())
