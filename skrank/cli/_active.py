@@ -21,7 +21,7 @@ from skrank.active._campaign import Campaign
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
-from skrank.active._weighing import ESTIMATORS
+from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
 from skrank.cli._parser import grade, real, whole
 from skrank.cli._streams import say, standard_input
@@ -93,7 +93,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         help="grades are 0 to N (default: from columns p_)",
     )
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
-    add("--mixing", type=real, default=0.05, help="part of the draws that ignores beliefs")
+    add("--mixing", type=real, default=0.3, help="part of the draws that ignores beliefs")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
     add("--replace", action="store_true", help="replace a campaign that is there already")
 
@@ -219,7 +219,7 @@ def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dic
 def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--confidence", type=real, default=0.95, help="of intervals (default: 0.95)")
-    add("--estimator", choices=ESTIMATORS, default="importance", help="(default: importance)")
+    add("--estimator", choices=ESTIMATORS, default="assisted", help="(default: assisted)")
     add("--anytime", action="store_true", help="intervals that may be watched")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--decision", action="store_true", help="which ranker is best")

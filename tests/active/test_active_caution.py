@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skrank.active import ActiveEvaluator, estimate, simulate
-from skrank.active._weighing import ESTIMATORS
+from skrank.active._means import ESTIMATORS
 from skrank.cli import main
 
 N = 80
@@ -74,7 +74,7 @@ def test_draws_that_do_not_count_have_a_share_in_the_cost():
 
 def test_a_batch_has_the_caution_of_its_campaign():
     campaign = one_dear(35, met=False)
-    found = campaign.estimate()
+    found = campaign.estimate(estimator="importance")
     weights = campaign.draws(found.n_draws)
     options = {"metric": "dcg(empty=0)", "scores": np.tile([2.0, 1.0], N), "groups": QUERIES}
     batch = estimate(RELEVANCE, weights, sampling=campaign.sampling, **options)
