@@ -25,13 +25,7 @@ from skrank.active._means import ESTIMATORS
 from skrank.active._moments import Moments, campaign_moments, prepare
 from skrank.active._pool import Costs, cost_per_query, frequency_per_query, item_ids
 from skrank.active._requests import Request, labels_of
-from skrank.active._sampling import (
-    Draws,
-    budget_ratio,
-    first_draws,
-    fits,
-    sampling_distribution,
-)
+from skrank.active._sampling import Draws, budget_ratio, first_draws, fits, sampling_distribution
 from skrank.active._target import Target
 from skrank.metrics import Metric
 

@@ -306,9 +306,7 @@ def _checked_weights(weights: ArrayLike | None, values: np.ndarray) -> np.ndarra
             f"{_WIDEST:g}. A draw of so small a weight adds nothing: leave it out."
         )
     largest = w.max(initial=np.finfo(np.float64).tiny)
-    return np.ldexp(
-        w, -int(np.frexp(largest)[1])
-    )  # a power of two: exact, bits do not depend on it
+    return np.ldexp(w, -int(np.frexp(largest)[1]))  # exact, because the factor is a power of two
 
 
 def _paid(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:

@@ -13,9 +13,7 @@ from skrank import _validation as check
 from skrank.active._campaign import Campaign, Rankers
 from skrank.active._estimate import Estimate
 
-# Intervals of 95 % without a caution miss the truth in up to 7 % of campaigns: see the evidence in
-# the documentation. P-values of decisions are multiplied by 7 / 5.
-_RESERVE = 1.4
+_RESERVE = 1.4  # factor of p-values in decisions: some intervals of 95 % cover 93 %
 
 
 class ActiveEvaluator(Campaign):

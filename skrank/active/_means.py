@@ -86,8 +86,7 @@ class Mean:
         """Standard error that intervals use; NaN if it is unknown."""
         if len(self.pull) == 0:
             return math.nan
-        k = self.n_counted
-        return math.sqrt(k / (k - 1) * float(self.pull @ self.pull))
+        return math.sqrt(self.n_counted / (self.n_counted - 1) * float(self.pull @ self.pull))
 
     @property
     def is_bounded(self) -> bool:

@@ -69,8 +69,7 @@ class Simulation:
         slack = 1e-12 * (1 + abs(self.truth))
         holds = (low <= self.truth + slack) & (self.truth - slack <= high)
         finite = np.isfinite(low)
-        n = finite.sum(axis=0)
-        hits = (holds & finite).sum(axis=0)
+        hits, n = (holds & finite).sum(axis=0), finite.sum(axis=0)
         return np.divide(hits, n, out=np.full(len(n), np.nan), where=n > 0)
 
     def told(self) -> np.ndarray:
@@ -239,8 +238,7 @@ def _simulation(
     n_draws, n_queries, n_distinct, paid = np.moveaxis(rows, 2, 0)
 
     def each(attribute: str) -> np.ndarray:
-        found = [[getattr(mean, attribute) for mean in row] for row in means]
-        return np.array(found, dtype=np.float64)
+        return np.array([[float(getattr(mean, attribute)) for mean in row] for row in means])
 
     return Simulation(
         budgets=budgets,

@@ -186,7 +186,7 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
         seed,
     )  # fmt: skip
     asked = _asked(arrays["asked"], design)
-    labels = _labels(arrays, design, asked)
+    labels = _told(arrays, design, asked)
     return State(str(facts["class"]), design, _number(facts["budget"]), asked, labels)
 
 
@@ -255,9 +255,7 @@ def _asked(asked: np.ndarray, design: Design) -> list[int]:
     return [int(query) for query in asked]
 
 
-def _labels(
-    arrays: dict[str, np.ndarray], design: Design, asked: list[int]
-) -> dict[int, np.ndarray]:
+def _told(arrays: dict[str, np.ndarray], design: Design, asked: list[int]) -> dict[int, np.ndarray]:
     told, labels = arrays["told"].tolist(), arrays["labels"]
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
     sizes = open_rows(design.pool, design.given)[told]

@@ -53,7 +53,7 @@ _EXAMPLES = {
 _TABLES = """
 Tables are CSV with a header, or JSON Lines; - is standard input. The pool has the columns query and
 item and one column of scores per ranker, and may have label (labels that exist), cost, and p_0,
-p_1, ... (what is believed: the probability of each grade). Labels come back as query, item, label;
+p_1, ... (the probability of each grade). Labels come back as query, item, label;
 a query without any label is left for later.
 """
 
@@ -93,7 +93,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         help="grades are 0 to N (default: from columns p_)",
     )
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
-    add("--mixing", type=real, default=0.3, help="part of the draws that ignores beliefs")
+    add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
     add("--replace", action="store_true", help="replace a campaign that is there already")
 

@@ -1,4 +1,4 @@
-"""Confidence sequences: they hold whenever one looks, and for every metric."""
+"""Confidence sequences: they hold at all times of looking, and for every metric."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_certainty_so_far_is_that_of_the_interval():
 def lists(name):
     """Metric and pool of three rankers, with ties and documents that are not retrieved."""
     random = np.random.default_rng(5)
-    ties = name.partition("@")[0] not in ("iap", "infap", "iprec")  # which refuse them
+    ties = name.partition("@")[0] not in ("iap", "infap", "iprec")  # these metrics refuse ties
     scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
     scores.append(scores[1].copy())
     scores[2][random.random(60) < 0.2] = -np.inf
@@ -137,7 +137,7 @@ def test_values_and_differences_lie_within_their_bounds(name):
         try:
             graded, pool = lists(text)
         except ValueError:
-            continue  # no mean over queries, or with no cut-off
+            continue  # not a mean over queries, or without a cut-off
         if "inf" in graded.metric.value_range and not graded.is_local:
             with pytest.raises(ValueError, match="have no bounds before"):
                 value_bounds(graded, pool)
@@ -151,7 +151,7 @@ def test_values_and_differences_lie_within_their_bounds(name):
                 assert is_inside(values[a] - values[b], bounds)
 
 
-def test_equal_lists_differ_by_nothing():
+def test_equal_lists_have_bounds_of_0():
     graded, pool, _ = prepare(
         "ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, "uniform", None, range(5), 0, who="it"
     )
@@ -179,7 +179,7 @@ def test_a_campaign_can_be_watched(estimator):
     assert decision.better == "good"
     assert decision.difference.anytime
     assert decision.difference.interval[0] > 0
-    assert not decision.difference.complete  # it stopped before
+    assert not decision.difference.complete  # the campaign stopped before the pool was labelled
 
 
 def test_intervals_at_any_time_have_bounds_from_the_first_label_on():

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, simulate
-from skrank.active._estimate import estimate
+from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, estimate, simulate
 from skrank.active._evaluators import decide
 from skrank.active._intervals import certainty
 from skrank.active._means import IndependentGuesses, Known, weighted_mean
@@ -51,7 +50,7 @@ def test_pairs_are_named_and_must_exist():
 
 
 def test_queries_where_any_two_rankers_differ_are_drawn():
-    """Not only those of the first two: copies of them leave q to the third."""
+    """The first two rankers are copies, so q depends on the third one."""
     twice = {"a": SCORES["old"], "b": SCORES["old"] + 0.0, "c": SCORES["new"]}
     pair = comparator(scores={"a": SCORES["old"], "c": SCORES["new"]}, center=0.0)
     np.testing.assert_allclose(
@@ -123,7 +122,7 @@ def test_intervals_with_known_queries_cover():
             low, high = campaign.estimate(estimator=estimator).interval
             covered += low <= truth <= high
             told += 1
-    assert 0.93 < covered / told < 0.985  # a third of 30 is drawn: repeats make some room
+    assert 0.93 < covered / told < 0.985  # a third of 30 is drawn: "importance" covers more
 
 
 def test_single_labels_that_exist_are_not_asked_for_again():
@@ -190,8 +189,8 @@ def test_estimate_says_when_nothing_was_affordable():
     assert campaign.next_query() is not None
 
 
-def test_what_the_warning_is_for():
-    """Below a draw of average cost most campaigns say nothing, from the limit on few do."""
+def test_campaigns_below_the_limit_of_the_warning_end_without_a_label():
+    """With a budget below one average draw most campaigns do; from the limit on few do."""
     costs = np.exp(1.5 * np.random.default_rng(0).standard_normal(400))
     options = {"costs": costs, "n_campaigns": 500}
     for factor, low, high in ((0.2, 0.2, 1.0), (5.0, 0.0, 0.08)):

@@ -58,7 +58,7 @@ def test_few_draws_have_intervals_of_students_t():
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
 def test_draws_in_proportion_to_their_values(scale, random):
-    """Under one candidate all pulls are equal: that of the mean of weight times value."""
+    """Under one candidate all pulls are equal: the mean of weight times value."""
     w = random.random(30) + 0.1
     low, high = estimate(scale / w, w).interval
     value = scale / w.mean()
@@ -98,7 +98,7 @@ def test_intervals_of_skewed_values_cover(weights, least):
     random, hits = np.random.default_rng(5), 0
     for _ in range(2000):
         x = random.random(20)
-        w = np.ones(20) if weights == "equal" else 1 / (0.25 + 1.5 * x)  # drawn where x is high
+        w = np.ones(20) if weights == "equal" else 1 / (0.25 + 1.5 * x)
         losses = random.exponential(size=20) * (0.25 + 1.5 * x if weights == "unequal" else 1.0)
         truth = 1.0 if weights == "equal" else 6 / np.log(7) / 4
         low, high = bootstrap_interval(repeated_mean(losses, w), 0.95)
@@ -110,8 +110,7 @@ def test_intervals_of_skewed_values_cover(weights, least):
 def test_intervals_cover_where_rankers_agree_on_many_queries(truth):
     """A third of the pool is known to tie and is drawn once in forty draws, with a weight of 13.
 
-    Resamples of the draws as they are cover less where the truth is not 0, .97 against .93 if they
-    are right on average.
+    Intervals whose resamples do not shift the values cover .93 where the truth is not 0.
     """
     random, hits = np.random.default_rng(3), 0
     for _ in range(1000):

@@ -54,7 +54,7 @@ def cases(random, n=5):
 
 
 def fixed(name):
-    """The metric with the scale of the pool, which single label vectors do not show."""
+    """The metric with the highest grade of the pool, which a single label vector may lack."""
     metric = skrank.metric(name)
     if getattr(metric, "max_grade", 0) is None and "thresholds" not in name:
         metric = skrank.metric(metric, max_grade=2)
@@ -89,7 +89,7 @@ def test_comparison_moments_equal_enumeration(name):
 
 @pytest.mark.parametrize("name", sorted(registered()))
 def test_every_metric_that_claims_exact_moments_has_them(name):
-    """A new metric that looks like a sum over ranks, and is none, must not slip through."""
+    """A new metric that resembles a sum over ranks, and is not one, must fail here."""
     for text in (name, f"{name}@2"):
         try:
             metric = skrank.metric(text)

@@ -345,19 +345,19 @@ def test_wrong_signs_are_counted():
 
 
 @pytest.mark.parametrize("value", [1e200, -1e308, np.inf])
-def test_simulation_refuses_values_whose_squares_are_no_numbers(value):
+def test_simulation_refuses_values_whose_squares_overflow(value):
     with pytest.raises(ValueError, match=r"values\[1\]=.*Scale the values down"):
         simulate([0.5, value], [0.5, 0.5], 1)
 
 
-def test_simulation_refuses_what_it_cannot_draw():
+def test_simulation_refuses_bad_input():
     with pytest.raises(ValueError, match="q is 0 for query 1"):
         simulate([1.0, 2.0], [1.0, 0.0], 5)
     with pytest.raises(ValueError, match="one entry per query"):
         simulate([1.0, 2.0], [1.0], 5)
 
 
-# what would be silently wrong
+# input that would give wrong results silently
 
 
 @pytest.fixture
@@ -387,7 +387,7 @@ def test_counts_as_frequencies_are_made_shares(moments):
         ({"center": np.inf}, "center=inf"),
     ],
 )
-def test_costs_frequencies_and_centres_that_are_none_are_refused(moments, options, message):
+def test_bad_costs_frequencies_and_centres_are_refused(moments, options, message):
     with pytest.raises(ValueError, match=message):
         sampling_distribution(moments, **options)
     if "center" not in options:
@@ -395,7 +395,7 @@ def test_costs_frequencies_and_centres_that_are_none_are_refused(moments, option
             simulate([1.0, 2.0], [0.5, 0.5], 5, **options)
 
 
-def test_simulations_take_counts_and_refuse_what_is_no_budget():
+def test_simulations_take_counts_and_refuse_bad_budgets():
     counts = simulate([0.0, 1.0, 0.5], [30, 30, 30], 2, frequencies=[2, 1, 1], n_campaigns=20)
     shares = simulate(
         [0.0, 1.0, 0.5], np.full(3, 1 / 3), 2, frequencies=[0.5, 0.25, 0.25], n_campaigns=20
