@@ -107,18 +107,18 @@ def test_mistakes_of_a_campaign(call):
 
 
 TABLES = {
-    'query,item,a\n1,2,"3\n': "pool, line 2: unexpected end of data",
-    "query,item,a,a\n1,2,3,4\n": "pool: several columns are called 'a'",
-    "query,item,a\n1\n": "pool, row 1 lacks item",
+    'query,item,a\n1,2,"3\n': "pool: line 2: unexpected end of data",
+    "query,item,a,a\n1,2,3,4\n": "pool: 2 columns are called 'a'",
+    "query,item,a\n1\n": "pool: line 2: 1 columns instead of 3",
     '{"query": 1, "item": null, "a": 1}': "pool, row 1 lacks item",
-    '{"query": 1, "item": 1, "a": 1, "a": 2}': "line 1 is no JSON object: key 'a' occurs 2 times",
+    '{"query": 1, "item": 1, "a": 1, "a": 2}': "line 1: key 'a' occurs 2 times",
     '{"query": 1, "item": 1, "a": true}': "row 1: a=True is no number",
     '{"query": 1, "item": 1, "a": 1' + "0" * 400 + "}": "row 1: a is too large",
     "query,item,a\n1,2,\uff11\n": "row 1: a='\uff11' is no number",
     "query,item,a\n1,2,1_0\n": "row 1: a='1_0' is no number",
     "query,item,a,p_\u0661\n1,2,3,4\n": "",  # another ranker
-    b"query,item,a\n\xe9,2,3\n": "pool is not text in UTF-8",
-    '{"a": ' + "[" * 100_000: "line 1 is no JSON object",
+    b"query,item,a\n\xe9,2,3\n": "pool: 'utf-8' codec can't decode byte",
+    '{"a": ' + "[" * 100_000: "pool: line 1: no ",
 }
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
-import json
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._typing import Options
 from skrank.active._campaign import Campaign
@@ -25,8 +24,8 @@ from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
 from skrank.cli._parser import grade, real, whole
 from skrank.cli._streams import say, standard_input
-from skrank.trec._formats import unique_keys
-from skrank.trec._line_forms import decimal
+from skrank.trec._files import BOM, csv_rows, json_lines
+from skrank.trec._lines import decimal
 
 Row: TypeAlias = dict[str, object]
 
@@ -279,45 +278,28 @@ def _row(name: str, found: Estimate) -> Row:
 def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     """Rows of a CSV or JSON Lines file, all of them with these columns."""
     data = standard_input().read() if path == "-" else Path(path).read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8: {error}.") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows: list[Row] = []
-    if lines and lines[0].lstrip().startswith("{"):
-        for number, line in enumerate(lines, start=1):
-            try:
-                rows.append(dict(json.loads(line, object_pairs_hook=unique_keys)))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise ValueError(f"{path}, line {number} is no JSON object: {error}") from None
-    else:
-        rows.extend(_csv_rows(path, text))
+    with check.about(path):
+        rows = list(_rows(data))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     for number, row in enumerate(rows, start=1):
-        missing = [
-            name for name in columns if row.get(name) is None and (name in _IDS or name not in row)
-        ]
-        if missing or None in row:
-            fault = f"lacks {', '.join(missing)}" if missing else "has more fields than the header"
-            raise ValueError(f"{path}, row {number} {fault}.")
+        lacking = [one for one in columns if one not in row or (one in _IDS and row[one] is None)]
+        if lacking:
+            raise ValueError(f"{path}, row {number} lacks {', '.join(lacking)}.")
     return rows
 
 
-def _csv_rows(path: str, text: str) -> list[Row]:
-    """Rows of a table with a header, each column of which has a name of its own."""
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = list(reader.fieldnames or [])
-        twice = sorted({name for name in header if header.count(name) > 1})
-        if twice:
-            raise ValueError(
-                f"{path}: several columns are called {twice[0]!r}: rename all but one."
-            )
-        return list(reader)
-    except csv.Error as error:  # such as a quotation mark that is never closed
-        raise ValueError(f"{path}, line {reader.reader.line_num}: {error}.") from None
+def _rows(data: bytes) -> Iterator[Row]:
+    if data.removeprefix(BOM).lstrip().startswith(b"{"):
+        for number, row in json_lines(io.BytesIO(data.removeprefix(BOM))):
+            if not isinstance(row, dict):
+                raise ValueError(f"line {number} is not an object of JSON.")
+            yield row
+    else:
+        rows = csv_rows(io.StringIO(data.decode("utf-8-sig"), newline=""), data)
+        header = next(rows)
+        for cells in rows:
+            yield dict(zip(header, cells, strict=True))
 
 
 def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:

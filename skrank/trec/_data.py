@@ -12,11 +12,19 @@ from skrank import _validation as check
 from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries, slices
 from skrank._engine.threads import run_chunks
-from skrank.trec import _columns
-from skrank.trec._columns import Columns, columns_of, numbers_of, text_index
-from skrank.trec._files import Documents, Slots, Source, Table, read_table, source_name
-from skrank.trec._formats import opened
-from skrank.trec._line_forms import QRELS, RUN
+from skrank.trec._columns import (
+    QRELS,
+    RUNS,
+    Columns,
+    Kind,
+    check_numbers,
+    columns_of,
+    numbers_of,
+    table_of,
+    text_index,
+)
+from skrank.trec._files import Source, read
+from skrank.trec._table import Documents, Slots, Table, Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,15 +72,12 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        numbers = numbers_of("label", label)
-        bad = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
-        if len(bad):
-            raise check.bad_label(float(numbers[bad[0]]), int(bad[0]))
-        return cls._of(Table.of_arrays(qid, docid, numbers))
+        return cls.of_table(_table_of_arrays(qid, docid, label, QRELS))
 
     @classmethod
-    def _of(cls, table: Table) -> Qrels:
-        table.slots()  # raises if a document is twice in a query
+    def of_table(cls, table: Table) -> Qrels:
+        """The judgments of a table of labels."""
+        table.slots()  # raises ValueError if a query has a document twice
         check.warn_labels_below(table.numbers)
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
@@ -175,11 +180,11 @@ class Run:
         Run 'bm25': 1 queries, 2 documents
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
-        numbers = numbers_of("score", score)
-        return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
+        return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), name, precision)
 
     @classmethod
-    def _of(cls, table: Table, name: str, precision: str) -> Run:
+    def of_table(cls, table: Table, name: str, precision: str) -> Run:
+        """The run of a table of scores."""
         ranked = table.take(_trec_order(table, precision))
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
 
@@ -221,6 +226,14 @@ class Run:
     def __repr__(self) -> str:
         size = f"{len(self.queries)} queries, {len(self.scores)} documents"
         return f"Run {self.name!r}: {size}"
+
+
+def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: Kind) -> Table:
+    vector = numbers_of(numbers, kind)
+    queries = Texts.of(check.as_ids("qid", qid, len(vector), "query"), "query")
+    documents = Texts.of(check.as_ids("docid", docid, len(vector), "document"), "document")
+    check_numbers(vector, kind, queries, documents)
+    return Table.of_texts(queries, documents, vector)
 
 
 def _nested(table: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
@@ -294,22 +307,18 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    content = opened(source, _columns.QRELS)
-    if isinstance(content, Columns):
-        with check.about(source_name(source)):
-            return Qrels.from_arrays(content.qid, content.docid, content.number)
-    return Qrels._of(read_table(content, QRELS)[0])
+    return Qrels.of_table(read(source, QRELS).table()[0])
 
 
 def as_qrels(qrels: Any) -> Qrels:
-    """Judgments that are in memory or in a file; a run in their place is an error."""
+    """Judgments in memory or in a file; raises ValueError if they are a run."""
     if isinstance(qrels, Run):
         raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
     if isinstance(qrels, Qrels):
         return qrels
-    columns = columns_of(qrels, _columns.QRELS)
+    columns = columns_of(qrels, QRELS)
     if columns is not None:
-        return Qrels.from_arrays(columns.qid, columns.docid, columns.number)
+        return Qrels.of_table(table_of([columns], QRELS))
     if isinstance(qrels, (list, tuple, dict)):
         raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
     return read_qrels(qrels)
@@ -354,39 +363,15 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
-    content = opened(source, _columns.RUNS)
-    if isinstance(content, Columns):
-        parts = content.parts()
-        if len(parts) > 1:
-            raise ValueError(
-                f"{source_name(source)} holds {len(parts)} runs ({', '.join(list(parts)[:3])}, "
-                "...): select the rows of one."
-            )
-        tag = next(iter(parts), "run")
-        with check.about(source_name(source)):
-            return run_of_columns(content, tag if name is None else name, precision)
-    table, tag = read_table(content, RUN)
-    return Run._of(table, tag if name is None else name, precision)
+    table, tag = read(source, RUNS).table()
+    return Run.of_table(table, tag if name is None else name, precision)
 
 
-def as_run(run: Any, name: str = "run", precision: str = "single") -> Run:
-    """A run that is in memory or in a file."""
+def as_run(run: Any, precision: str = "single") -> Run:
+    """A run in memory or in a file; a run in memory is called "run" unless it has a name."""
     if isinstance(run, Run):
         return run
-    columns = run if isinstance(run, Columns) else columns_of(run, _columns.RUNS)
+    columns = run if isinstance(run, Columns) else columns_of(run, RUNS)
     if columns is None:
         return read_run(run, precision=precision)
-    return run_of_columns(columns, name, precision)
-
-
-def run_of_columns(columns: Columns, name: str, precision: str, before: int = 0) -> Run:
-    """A run of columns in memory; messages count the rows `before` these, too."""
-    scores = numbers_of("score", columns.number, before)
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        row = int(wrong[0])
-        raise ValueError(
-            f"score of document {columns.docid[row]!r} of query {columns.qid[row]!r} is "
-            f"{scores[row]}: it must be a finite number."
-        )
-    return Run.from_arrays(columns.qid, columns.docid, scores, name=name, precision=precision)
+    return Run.of_table(table_of([columns], RUNS), "run", precision)

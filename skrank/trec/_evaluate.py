@@ -15,17 +15,9 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_
 from skrank.metrics import Metric
 from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
-from skrank.trec._files import expect
 from skrank.trec._join import CodedQrels
-from skrank.trec._measure import (
-    MISSING_CHOICES,
-    AnyRuns,
-    Measured,
-    Runs,
-    measure_all,
-    together,
-    warn_missing,
-)
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._table import announce
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -308,27 +300,26 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
-    expect(qrels, runs)
+    if chunksize is not None:
+        chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
+    announce(qrels, runs)
     judgments = as_qrels(qrels)
     pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
-    sources = Runs.of(runs, depth, precision)
-    if chunksize is None:
-        with _progress.progress(progress, len(sources.sources), "runs") as bar:
-            parts = sources.parts(pool, missing, bar)
-            found = measure_all(pool, parts, chosen.values(), missing, top)
-    else:
-        from skrank.trec._large import Job
-
-        rows = check.check_count("chunksize", chunksize, "the rows that are read at once")
-        with _progress.progress(progress, None, "rows") as bar:
-            job = Job(pool, list(chosen.values()), missing, top, rows, bar)
-            found = together(job.measure(sources))
-    warn_missing(found.lacks)
-    return TrecReport(sources.names(found.tags), pool.qrels.queries.ids, dict(chosen), found)
+    sources = Runs.of(runs)
+    n_runs = len(sources.sources)
+    n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
+    with _progress.progress(progress, n_steps, step) as bar:
+        joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
+        found = measure(pool, joined, n_runs, chosen.values(), missing, top)
+    joined.warn()
+    found = dataclasses.replace(found, facts=joined.facts)
+    return TrecReport(sources.names(joined.tags), pool.qrels.queries.ids, dict(chosen), found)
 
 
 def _changed(one: Metric, given: dict[str, Any]) -> Metric:
-    """The metric with those of the parameters that it has; its column keeps the name asked for."""
+    """The metric with those of the given parameters that it has."""
+    if not given:
+        return one
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
         known.discard("rel")

@@ -1,11 +1,10 @@
-"""Unpack what files may be packed with, told by how they begin."""
+"""Packed files, which are recognised by their first bytes."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import importlib
-import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -35,37 +34,22 @@ _OPEN: dict[bytes, Callable[[BinaryIO], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\x28\xb5\x2f\xfd": _zstandard,
 }
-_HEAD = 6  # bytes that tell
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def is_packed(head: bytes) -> bool:
-    """Whether a file that begins so is packed."""
+    """Whether a file that begins with `head` is packed."""
     return head.startswith(tuple(_OPEN))
 
 
-def unpacked(data: bytes, name: str) -> bytes:
-    """The content of a file, as it is if it is not packed.
-
-    Raises
-    ------
-    ValueError
-        With the name of the file, if it is damaged.
-    """
-    if not is_packed(data[:_HEAD]):
-        return data
-    with unpacking(name):
-        return opened(io.BytesIO(data), data[:_HEAD]).read()
-
-
-def opened(file: BinaryIO, head: bytes) -> Any:
-    """The content of a packed file that begins so, to be read in pieces."""
+def unpacked(file: BinaryIO, head: bytes) -> Any:
+    """The content of a packed file that begins with `head`, as a file object."""
     return next(call for magic, call in _OPEN.items() if head.startswith(magic))(file)
 
 
 @contextmanager
 def unpacking(name: str) -> Iterator[None]:
-    """Say which file is damaged."""
+    """Name the file in errors of unpacking."""
     try:
         yield
     except _DAMAGED as error:

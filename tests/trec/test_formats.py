@@ -267,7 +267,7 @@ def test_lazy_frames_of_polars(expected):
     ("name", "text", "message"),
     [
         ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
-        ("q.json", "[1, 2]", "q.json holds no qrels: expected queries that map to documents"),
+        ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected queries that map to"),
         ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
         ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
         ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
@@ -276,7 +276,7 @@ def test_lazy_frames_of_polars(expected):
         ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
         ("q.csv", "", "q.csv: the qrels have no column of queries"),
         ("q.parquet", "PAR1", "q.parquet: "),
-        ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 4"),
+        ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 3"),
     ],
 )
 def test_mistakes_in_files(tmp_path, name, text, message):

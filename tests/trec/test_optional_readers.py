@@ -29,10 +29,13 @@ def frame(**changed):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (frame(score=[3.0, float("inf"), 1.0]), "score of row 1 is inf: it must be a finite"),
+        (
+            frame(score=[3.0, float("inf"), 1.0]),
+            "score of document 'b' of query '1' is inf: it must be a finite",
+        ),
         (frame(docid=["a", None, "a"]), "the id of the document of row 1 is missing"),
         (frame(qid=[1.5, 1.5, 2.5]), "query ids of the run is of type double: ids are texts"),
-        (frame()[:0], "the file holds no row"),
+        (frame()[:0], "the run holds no document"),
         (frame().drop(columns="score"), "no column of scores"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import forms
-from skrank.trec import _files
+from skrank.trec import _table
 from tests.helpers.trec_cases import contents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ def test_codes_have_room_for_documents_outside_the_pool(n_labels, form, monkeypa
 
 
 def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_expected", 0)
+    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     asked = []
     monkeypatch.setattr(
         forms.Kernel, "form", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
@@ -137,9 +137,9 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     assert asked_for(tmp_path / "few") < 5
     assert asked_for({"name": {"1": {"doc1": 1.5}}}) < 5
     for runs in (tmp_path / "many", {"a": tmp_path / "many"}):
-        monkeypatch.setattr(_files, "_expected", 0)
+        monkeypatch.setattr(_table, "_n_rows_to_read", 0)
         assert asked_for(runs) > 10_000
-    monkeypatch.setattr(_files, "_expected", 0)
+    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     assert asked_for([tmp_path / "few", str(tmp_path / "many")]) > 10_000
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import trec as kernels
-from skrank.trec._files import padded
+from skrank.trec._table import padded
 from tests.helpers.trec_cases import QRELS_ERRORS, RUN_ERRORS
 
 
