@@ -113,7 +113,7 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
             name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name in chosen:
-            command.description = f"{text.capitalize()}."
+            command.description = f"{text[0].upper()}{text[1:]}."
             import_module(module).add_arguments(command, name)
     return parser
 

@@ -22,7 +22,7 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
-from skrank.cli._parser import grade, real, whole
+from skrank.cli._parser import add_file, grade, real, whole
 from skrank.cli._streams import say, standard_input
 from skrank.trec._files import BOM, csv_rows, json_lines
 from skrank.trec._lines import decimal
@@ -69,11 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
         ("estimate", _estimate, _estimate_arguments, "estimate from the labels so far"),
     ):
         part = parts.add_parser(
-            name, help=text, description=f"{text.capitalize()}.",
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.",
             epilog=f"examples:\n{_EXAMPLES[name]}{_TABLES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        part.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
+        add_file(part, "campaign", metavar="CAMPAIGN", help="file of the campaign")
         arguments(part)
         part.set_defaults(run=run)
 
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("pool", metavar="POOL", help="table: query, item, scores of one or more rankers")
+    add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
     add(
         "--max-grade",
@@ -175,7 +175,7 @@ def _next(arguments: argparse.Namespace) -> str:
 
 
 def _tell_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("labels", metavar="LABELS", help="table: query, item, label")
+    add_file(parser, "labels", metavar="LABELS", help="table: query, item, label")
     parser.add_argument("--replace", action="store_true", help="labels that were told before")
 
 

@@ -10,7 +10,7 @@ from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
-from skrank.cli._parser import grade, real, whole
+from skrank.cli._parser import MetricNames, add_file, grade, real, whole
 from skrank.cli._streams import standard_input
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
@@ -67,13 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _add_inputs(parser: argparse.ArgumentParser, several: bool) -> None:
-    add = parser.add_argument
-    add("qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
+    line = "query, Q0, document, rank, score, tag"
+    add_file(parser, "qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
     if several:
-        add("first", metavar="RUN", help="query, Q0, document, rank, score, tag")
-        add("runs", metavar="RUN", nargs="+", help="at least one more")
-    else:
-        add("runs", metavar="RUN", nargs="+", help="query, Q0, document, rank, score, tag")
+        add_file(parser, "first", metavar="RUN", help=line)
+    help_of_more = "at least one more" if several else line
+    add_file(parser, "runs", metavar="RUN", nargs="+", help=help_of_more)
 
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +82,7 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
         dest="metrics",
         metavar="METRIC",
         action="append",
+        choices=MetricNames(),
         help=f"may be repeated (default: {', '.join(DEFAULT_METRICS)})",
     )
     parser.add_argument(
@@ -176,7 +176,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "page for a browser, without network",
     )
     add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
-    add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:

@@ -8,6 +8,7 @@ import re
 
 from skrank._engine.names import columns
 from skrank.cli._formulas import readable
+from skrank.cli._parser import MetricNames
 from skrank.metrics import Metric, registered
 
 _SECTION = re.compile(r"\n\n(?=[A-Z][A-Za-z ]+\n-+\n)")
@@ -17,7 +18,13 @@ _LEFT_OUT = ("See Also", "Examples")  # which are for Python
 
 def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("name", metavar="METRIC", nargs="?", help="such as ndcg@10 or P_5")
+    parser.add_argument(
+        "name",
+        metavar="METRIC",
+        nargs="?",
+        choices=MetricNames(),
+        help="such as ndcg@10 or P_5",
+    )
     parser.set_defaults(run=_run)
 
 

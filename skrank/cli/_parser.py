@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import skrank
@@ -25,6 +27,26 @@ class Parser(argparse.ArgumentParser):
             write(self.format_help().rstrip("\n"))
         else:
             super().print_help(file)
+
+
+def add_file(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
+    """Add an argument that is the path of a file, which shells complete."""
+    action = parser.add_argument(*names, **options)
+    shtab = sys.modules.get("shtab")  # which the command of completion has imported
+    if shtab is not None:
+        action.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
+class MetricNames:
+    """Names of metrics that shells complete; names with parameters are valid choices, too."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        from skrank.metrics import registered
+
+        return iter(sorted(name for cls in registered().values() for name in cls.names))
 
 
 class Version(argparse.Action):
