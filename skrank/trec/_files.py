@@ -11,19 +11,27 @@ import csv
 import io
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import PurePath
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
-from skrank.trec._lines import FORMS, LineForm, Lines, is_comment, last_query, without_blank_lines
-from skrank.trec._lines import SHORT_QRELS_LINE as SHORT_QRELS
+from skrank.trec._lines import (
+    FORMS,
+    SHORT_QRELS_LINE,
+    LineForm,
+    Lines,
+    is_comment,
+    last_query,
+)
 from skrank.trec._packed import SUFFIXES, is_packed, unpacked, unpacking
 from skrank.trec._table import BYTES, NEWLINE, Table, padded, padded_size
 
@@ -235,7 +243,7 @@ def _format_of(file: _File, kind: Kind) -> LineForm | str:
     The suffix of a path decides, and otherwise the content.
     """
     head = file.head()
-    suffixes = [one.lower() for one in _suffixes(file.name) if one.lower() not in SUFFIXES]
+    suffixes = [one for one in PurePath(file.name.lower()).suffixes if one not in SUFFIXES]
     if suffixes and suffixes[-1] in _FORMATS:
         return _FORMATS[suffixes[-1]]
     if head.startswith(_PARQUET):
@@ -249,12 +257,8 @@ def _format_of(file: _File, kind: Kind) -> LineForm | str:
     if names & set(QUERY) and names & set(DOCUMENT):
         return "csv"
     if kind is QRELS and all(len(line.split()) == 3 for line in lines):
-        return SHORT_QRELS
+        return SHORT_QRELS_LINE
     return FORMS[kind.name][0]
-
-
-def _suffixes(name: str) -> list[str]:
-    return [f".{part}" for part in os.path.basename(name).split(".")[1:]]
 
 
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
@@ -303,73 +307,42 @@ def _queries_of_lines(
     """
     if stream.peek(len(BOM)).startswith(BOM):
         stream.read(len(BOM))
-    ended, last = _Blocks(), _Blocks()  # queries that have ended, and the query that may go on
-    query, before = b"", 0
-    for block in _blocks_of_lines(stream, min(size, _BLOCK_BYTES)):
-        cut, its_last = (0, b"") if isinstance(block, int) else last_query(block)
-        if isinstance(block, int) or not its_last:
-            last.skip(block if isinstance(block, int) else block.count(b"\n"))
-            continue
+    ended: list[tuple[int, bytes]] = []  # queries that have ended
+    last: list[tuple[int, bytes]] = []  # the query that may go on
+    query, n_bytes = b"", 0
+    for number, block in _blocks_of_lines(stream, min(size, _BLOCK_BYTES)):
+        cut, its_last = last_query(block)
+        if not its_last:
+            continue  # no row
         if cut or its_last != query:
-            ended.take(last)
-            ended.add(block[:cut])
-            if ended.size >= size:
-                lines, before = ended.lines(name, form, before)
-                yield lines
-                ended = _Blocks()
-        last.add(block[cut:])
+            ended += [*last, (number, block[:cut])]
+            n_bytes += sum(len(one) for _, one in last) + cut
+            last = []
+            if n_bytes >= size:
+                yield Lines.of_blocks(ended, name, form)
+                ended, n_bytes = [], 0
+        last.append((number + block.count(b"\n", 0, cut), block[cut:]))
         query = its_last
-    ended.take(last)
-    yield ended.lines(name, form, before)[0]  # a file without rows is refused when it is parsed
+    yield Lines.of_blocks(ended + last, name, form)  # refuses to be parsed if it has no row
 
 
-class _Blocks:
-    """Lines that wait to become a piece. Lines without a row are counted, and not stored."""
-
-    def __init__(self) -> None:
-        self.blocks: list[bytes | int] = []  # an int is a number of lines without a row
-        self.size = 0  # bytes
-
-    def add(self, block: bytes) -> None:
-        """Append whole lines."""
-        self.blocks.append(block)
-        self.size += len(block)
-
-    def skip(self, n_lines: int) -> None:
-        """Append lines without a row."""
-        self.blocks.append(n_lines)
-
-    def take(self, other: _Blocks) -> None:
-        """Append all lines of another, which is empty afterwards."""
-        self.blocks += other.blocks
-        self.size += other.size
-        other.blocks, other.size = [], 0
-
-    def lines(self, name: str, form: LineForm, before: int) -> tuple[Lines, int]:
-        """The lines, and the number of lines of the file down to their end."""
-        data: list[bytes] = []
-        gaps: list[tuple[int, int]] = []
-        n_lines, end = 0, before
-        for block in self.blocks:
-            if isinstance(block, int):
-                gaps.append((n_lines, block))
-                end += block
-            else:
-                data.append(block)
-                n_lines += block.count(b"\n")
-        return Lines(padded(b"".join(data)), name, form, before, tuple(gaps)), end + n_lines
-
-
-def _blocks_of_lines(stream: io.BufferedReader, size: int) -> Iterator[bytes | int]:
-    """Whole lines, about `size` bytes at a time, and the number of blank lines between blocks."""
+def _blocks_of_lines(stream: io.BufferedReader, size: int) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, about `size` bytes at a time, and the number of the first line."""
+    number = 1
     begun: list[bytes] = []  # a line whose end was not read yet
-    while block := stream.read(size):
-        end = block.rfind(b"\n") + 1
+    while data := stream.read(size):
+        end = data.rfind(b"\n") + 1
         if end:
-            yield from without_blank_lines(b"".join([*begun, block[:end]]))
+            lines, place = b"".join([*begun, data[:end]]), 0
+            for blank in re.finditer(rb"\n\s*\n", lines):
+                yield number, lines[place : blank.start() + 1]
+                number += lines.count(b"\n", place, blank.end())
+                place = blank.end()
+            yield number, lines[place:]
+            number += lines.count(b"\n", place)
             begun = []
-        begun.append(block[end:])
-    yield b"".join(begun)
+        begun.append(data[end:])
+    yield number, b"".join(begun)
 
 
 # tables -------------------------------------------------------------------------------------------

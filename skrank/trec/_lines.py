@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._table import Table, decode, n_rows_of
+from skrank.trec._table import Table, decode, n_rows_of, padded
 
 _SPACE = 32
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -66,26 +67,29 @@ class Lines:
     name : str
         Of the file.
     form : LineForm
-    before : int
-        Number of lines of the file before these.
-    gaps : tuple of (int, int)
-        Lines without a row that were left out: the number of these lines above the gap, and the
-        number of lines left out.
+    starts : sequence of (int, int)
+        Blocks of consecutive lines of the file: where each begins in the text, and the number of
+        its first line in the file. Lines between blocks have no row and were left out.
     """
 
     text: np.ndarray
     name: str
     form: LineForm
-    before: int = 0
-    gaps: tuple[tuple[int, int], ...] = ()
+    starts: Sequence[tuple[int, int]] = ((0, 1),)
+
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[tuple[int, bytes]], name: str, form: LineForm) -> Lines:
+        """Blocks of lines, each with the number of its first line."""
+        places = accumulate((len(block) for _, block in blocks), initial=0)
+        starts = [(place, number) for place, (number, _) in zip(places, blocks, strict=False)]
+        return cls(padded(b"".join(block for _, block in blocks)), name, form, starts)
 
     def line(self, place: int) -> tuple[int, bytes]:
         """Number in the file, and content, of the line that holds a place of the text."""
+        start, number = max(one for one in self.starts if one[0] <= place)
         above = self.text[:place].tobytes()
         line = self.text[above.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
-        number = above.count(b"\n")
-        left_out = sum(n_lines for behind, n_lines in self.gaps if behind <= number)
-        return self.before + left_out + number + 1, line.strip()
+        return number + above.count(b"\n", start), line.strip()
 
     def parsed(self) -> tuple[Table, str]:
         """The rows, and the last column of the first of them.
@@ -216,16 +220,6 @@ def last_query(lines: bytes) -> tuple[int, bytes]:
             cut, last = start, word[0]
         stop = start
     return 0, last
-
-
-def without_blank_lines(lines: bytes) -> Iterator[bytes | int]:
-    """Some lines in parts without blank lines, and the number of blank lines between the parts."""
-    place = 0
-    for blank in re.finditer(rb"\n\s*\n", lines):
-        yield lines[place : blank.start() + 1]
-        yield blank[0].count(b"\n") - 1
-        place = blank.end()
-    yield lines[place:]
 
 
 def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndarray, int, bool]:

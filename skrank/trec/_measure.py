@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,6 +30,8 @@ _ROWS_AT_ONCE = 1_000_000  # documents that are measured together
 
 AnyRun: TypeAlias = Any  # a Run, or what `evaluate` accepts as one
 AnyRuns: TypeAlias = Any
+# number of the run, source, table of a piece, run, and its judged queries
+_Reading: TypeAlias = tuple[int, AnyRun | Piece, Table | None, Run, Joined]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -144,8 +147,8 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        for _, readings in groupby(_ahead(self._read, self._items()), key=lambda one: one.number):
-            for joined in self._joined(readings):
+        for number, readings in groupby(_ahead(self._read, self._items()), key=itemgetter(0)):
+            for joined in self._joined(number, readings):
                 part.append(joined)
                 n_rows += len(joined.codes)
                 if n_rows >= most:
@@ -174,26 +177,28 @@ class JoinedRuns:
             table, run = None, as_run(source, self.precision)
         if self.depth is not None:
             run = run.top(self.depth)
-        return _Reading(number, source, table, run, Joined.of(self.pool, run, number))
+        return number, source, table, run, Joined.of(self.pool, run, number)
 
-    def _joined(self, readings: Iterable[_Reading]) -> Iterator[Joined]:
-        """The queries of one run; those that the run lacks come last."""
+    def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
+        """The judged queries of one run; those that the run lacks come last."""
         seen: set[str] = set()
         present = np.zeros(len(self.pool.places), bool)
         n_documents = n_judged = 0
-        for one in readings:
+        for _, source, table, run, joined in readings:
             if not seen:
-                number, tag, first = one.number, one.run.name, one.run.queries.name(0)
-                _warn_swapped(self.pool.qrels, one.run)
-            one.check_new(seen)
-            seen.update(one.run.queries.ids)
-            present[one.joined.places] = True
-            n_documents += int(one.joined.retrieved.sum())
-            n_judged += one.joined.n_judged
-            if len(one.joined.places):
-                yield one.joined
+                tag, first = run.name, run.queries.name(0)
+                _warn_swapped(self.pool.qrels, run)
+            if table is not None and not seen.isdisjoint(table.queries.ids):
+                again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
+                raise source.comes_again(table, int(table.queries.indptr[again]))
+            seen.update(run.queries.ids)
+            present[joined.places] = True
+            n_documents += int(joined.retrieved.sum())
+            n_judged += joined.n_judged
+            if len(joined.places):
+                yield joined
             if self.bar is not None and self.chunksize is not None:
-                self.bar.update(len(one.run.scores))
+                self.bar.update(len(run.scores))
         absent = np.flatnonzero(~present)
         n_present = len(present) - len(absent)
         ids = self.pool.qrels.queries.ids
@@ -236,34 +241,6 @@ class JoinedRuns:
                 UserWarning,
                 stacklevel=3,
             )
-
-
-@dataclass(frozen=True, eq=False)
-class _Reading:
-    """A run, or a piece of a run, that was read and joined.
-
-    Attributes
-    ----------
-    number : int
-        Of the run.
-    source : object
-    table : Table or None
-        The rows of a piece.
-    run : Run
-    joined : Joined
-    """
-
-    number: int
-    source: AnyRun | Piece
-    table: Table | None
-    run: Run
-    joined: Joined
-
-    def check_new(self, seen: set[str]) -> None:
-        """Raise ValueError if the piece has a query of earlier pieces."""
-        if self.table is not None and not seen.isdisjoint(self.table.queries.ids):
-            again = next(q for q, query in enumerate(self.table.queries.ids) if query in seen)
-            raise self.source.comes_again(self.table, int(self.table.queries.indptr[again]))
 
 
 def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
