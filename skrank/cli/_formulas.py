@@ -13,12 +13,12 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|[^\\{}^_\s]")
 
 
 def readable(docstring: str) -> str:
-    """A docstring whose formulas and names are plain text.
+    r"""A docstring whose formulas and names are plain text.
 
     Examples
     --------
     >>> from skrank.cli._formulas import readable
-    >>> print(readable(r'''.. math:: P@k = \frac1k |\\{r \\le k : y_r \\ge rel\\}|'''))
+    >>> print(readable(r".. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|"))
         P@k = 1/k |{r <= k : y_r >= rel}|
     """
     blocks = re.sub(r"(?m)^\.\. math:: (.*(?:\n[ ]+.*)*)", _formula, docstring)

@@ -1,4 +1,4 @@
-"""Judgments and runs, from TREC files or from memory; public through `skrank.trec`."""
+"""Judgments and runs, from files or from memory; public through `skrank.trec`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Qrels:
         Parameters
         ----------
         qid, docid : array-like of shape (n_rows,)
-            Made into strings.
+            Converted to strings.
         label : array-like of shape (n_rows,)
             Negative or NaN = in the pool but not judged.
 
@@ -83,7 +83,7 @@ class Qrels:
         return cls(table.queries, table.documents, labels)
 
     def with_pool_judged(self) -> Qrels:
-        """The same with the documents of the pool that have no judgment judged not relevant.
+        """The same judgments, where pooled documents without a label are judged not relevant.
 
         Some tracks give labels below 0 to documents that assessors saw, such as spam.
 
@@ -116,7 +116,7 @@ class Qrels:
             If a label is not a whole number.
         """
         if np.any(self.labels != np.trunc(self.labels), where=~np.isnan(self.labels)):
-            raise ValueError("some labels are not whole numbers, which these tools need.")
+            raise ValueError("some labels are not whole numbers, which the other tools need.")
         return _nested(self, np.nan_to_num(self.labels, nan=-1.0).astype(int).tolist())
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class Run:
         Parameters
         ----------
         qid, docid : array-like of shape (n_rows,)
-            Made into strings.
+            Converted to strings.
         score : array-like of shape (n_rows,)
             Higher ranks first; finite.
         name, precision
@@ -194,7 +194,7 @@ class Run:
         Parameters
         ----------
         depth : int
-            How many.
+            Number of documents of each query.
 
         Returns
         -------
@@ -255,7 +255,7 @@ def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.D
 
 
 def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
-    """Rows by query and rank; all of them if they stand so, as in most files."""
+    """The rows by query and rank; a slice of all rows if they are in this order already."""
     from skrank._kernels import trec
 
     scores, queries = table.numbers, table.queries
@@ -282,22 +282,21 @@ def read_qrels(source: Source) -> Qrels:
     Parameters
     ----------
     source : path or file object
-        Lines of TREC, with or without the iteration (blank lines and comments are passed over: a
-        comment begins with #, and cannot be a row, as its columns are too few or many, or no number
-        stands where the label must be); JSON of queries, documents and labels; JSON Lines, CSV, TSV
-        or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever
-        its name.
+        Lines of TREC, with or without the iteration; JSON of queries, documents and labels; JSON
+        Lines, CSV, TSV or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or
+        Zstandard, whatever its name. Blank lines and comments are ignored. A comment begins with #
+        and cannot be a row: it has too few or too many columns, or its label is not a number.
 
     Returns
     -------
     Qrels
         A negative label means that the document was in the pool but not judged, as for trec_eval;
-        it becomes NaN. A document that is not in the file was not even in the pool.
+        such a label becomes NaN. A document that is not in the file was not in the pool.
 
     Raises
     ------
     ValueError
-        With the number of the line, if it has not four columns, a label is not a number, or a
+        With the number of the line, if the line has not four columns, a label is not a number, or a
         document occurs twice in a query; if the file is empty or damaged.
 
     Examples
@@ -330,27 +329,27 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     Parameters
     ----------
     source : path or file object
-        Lines of TREC (blank lines, columns behind the tag, and comments are passed over: a comment
-        begins with #, and cannot be a row, as its columns are too few, or no number stands where
-        the score must be); JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet
-        with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
+        Lines of TREC; JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with
+        named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name. Blank
+        lines, columns after the tag, and comments are ignored. A comment begins with # and cannot
+        be a row: it has too few columns, or its score is not a number.
     name : str, optional
         Default: the tag of the first line.
     precision : {"single", "double"}
-        Precision in which scores are compared. Those that differ by less are tied. Up to version 9,
-        trec_eval has single precision, and so have pytrec_eval and ir_measures; version 10 has
-        double.
+        Precision in which scores are compared. Scores that are equal in this precision are tied.
+        trec_eval has single precision up to version 9, and so have pytrec_eval and ir_measures;
+        version 10 has double precision.
 
     Returns
     -------
     Run
         In the order of trec_eval: by score and then by document, both descending. The rank in the
-        file counts for nothing.
+        file is ignored.
 
     Raises
     ------
     ValueError
-        With the number of the line, if it has fewer than six columns, a score is not a finite
+        With the number of the line, if the line has fewer than six columns, a score is not a finite
         number, or a document occurs twice in a query; if the file is empty or damaged.
 
     Examples

@@ -38,7 +38,7 @@ from skrank.trec._table import BYTES, NEWLINE, Table, padded, padded_size
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
-_HEAD = 65536  # bytes from which the format is told
+_HEAD = 65536  # bytes by which the format is recognised
 _BLOCK_BYTES, _BLOCK_ROWS = 1 << 20, 1 << 16  # read at once
 _PARQUET = b"PAR1"
 _FORMATS = {
@@ -133,7 +133,7 @@ def read(source: Source, kind: Kind) -> Piece:
 
 
 def pieces_of(source: Source, kind: Kind, chunksize: int | None = None) -> Iterator[Piece]:
-    """The rows of a file, about `chunksize` rows at a time, and more for a longer query.
+    """The rows of a file, about `chunksize` rows at a time; a longer query is one piece.
 
     Parameters
     ----------
@@ -153,18 +153,18 @@ def pieces_of(source: Source, kind: Kind, chunksize: int | None = None) -> Itera
             "object, or a mapping or table of them in memory."
         )
     with _opened(source) as file:
-        file.format = _format_of(file, kind)
-        if isinstance(file.format, LineForm):
-            yield from _lines(file, file.format, kind, chunksize)
+        form = _format_of(file, kind)
+        if isinstance(form, LineForm):
+            yield from _lines(file, form, kind, chunksize)
         else:
             with check.about(file.name):
-                yield from _rows(file, kind, chunksize)
+                yield from _rows(file.name, _READ[form](file, kind, chunksize), kind, chunksize)
 
 
 # opening ------------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _File:
     """An open file.
 
@@ -174,14 +174,12 @@ class _File:
     stream : BufferedReader
         The content, unpacked.
     on_disk : bool
-        Whether the content is a plain file at the path `name`.
-    format : LineForm or str
+        Whether the content is that of the path `name`, and not packed.
     """
 
     name: str
     stream: io.BufferedReader
     on_disk: bool
-    format: LineForm | str = ""
 
     def head(self) -> bytes:
         """The first bytes, which remain to be read."""
@@ -348,10 +346,12 @@ def _blocks_of_lines(stream: io.BufferedReader, size: int) -> Iterator[tuple[int
 # tables -------------------------------------------------------------------------------------------
 
 
-def _rows(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
-    blocks = _READ[str(file.format)](file, kind, chunksize)
+def _rows(
+    name: str, blocks: Iterable[Columns], kind: Kind, chunksize: int | None
+) -> Iterator[Piece]:
+    """Blocks of rows, regrouped so that no query is cut."""
     if chunksize is None:
-        yield Piece(file.name, kind, list(blocks))
+        yield Piece(name, kind, list(blocks))
         return
     ended: list[Columns] = []  # queries that have ended
     last: list[Columns] = []  # the query that may go on
@@ -363,10 +363,10 @@ def _rows(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
             last = []
             n_rows = sum(map(len, ended))
             if n_rows >= chunksize:
-                yield Piece(file.name, kind, ended, before)
+                yield Piece(name, kind, ended, before)
                 ended, before = [], before + n_rows
         last.append(block.part(slice(cut, None)))
-    yield Piece(file.name, kind, ended + last, before)
+    yield Piece(name, kind, ended + last, before)
 
 
 def _chosen(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:

@@ -106,11 +106,11 @@ def _is_one(runs: object) -> bool:
 
 @dataclass(eq=False)
 class JoinedRuns:
-    """Runs that are read, joined with judgments, and let go.
+    """Runs that are read and joined with judgments when they are iterated.
 
-    Iterating yields lists of `Joined` of bounded size, which cover each judged query of each run
-    once, in the order of the runs. `tags`, `facts` and `lacks` are complete when the iteration
-    ends.
+    Iteration yields lists of `Joined` of bounded size, which cover each judged query of each run
+    once, in the order of the runs, and are not stored. `tags`, `facts` and `lacks` are complete
+    when the iteration ends.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class JoinedRuns:
             yield part
 
     def _items(self) -> Iterable[tuple[int, AnyRun | Piece]]:
-        """What can be read and joined independently: runs, or pieces of runs, with their number."""
+        """Number and source of what can be read independently: runs, or pieces of runs."""
         if self.chunksize is None:
             return list(enumerate(self.runs.sources))
         return (
