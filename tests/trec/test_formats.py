@@ -117,6 +117,66 @@ def test_forms_in_memory(form, expected):
     same_bits(trec.evaluate(*MEMORY[form](), METRICS), expected)
 
 
+class Capsule:
+    """A table that has the PyCapsule interface of Arrow, and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def dictionaries(table):
+    for place, name in enumerate(table.column_names[:2]):
+        table = table.set_column(place, name, table[name].dictionary_encode())
+    return table
+
+
+ARROW = {
+    "capsule": Capsule,
+    "chunks": lambda table: type(table).from_batches(table.to_batches(max_chunksize=7)),
+    "dictionaries": dictionaries,
+    "batch": lambda table: table.to_batches()[0],
+    "slice": lambda table: type(table).from_batches([table.to_batches()[0]] * 2)[len(table) :],
+}
+
+
+@pytest.mark.parametrize("form", ARROW)
+def test_tables_of_arrow(form, expected):
+    qrels, run = (ARROW[form](table) for table in frames(arrow))
+    same_bits(trec.evaluate(qrels, run, METRICS), expected)
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"docid": ["a", None]}, "the id of the document of row 1 is missing"),
+        ({"qid": [1.5, 2.5]}, "query ids of the run is of type double: ids are texts or whole"),
+        ({"score": ["1", "x"]}, "score must be numbers, and that of row 1 is 'x'"),
+        ({"score": [1.0, None]}, "score of document 'b' of query '1' is nan"),
+        ({"docid": ["a", "a"]}, "document 'a' occurs twice in query '1'"),
+    ],
+)
+def test_mistakes_in_tables_of_arrow(changed, message):
+    columns = {"qid": ["1", "1"], "docid": ["a", "b"], "score": [2.0, 1.0]}
+    with pytest.raises(ValueError, match=message):
+        trec.evaluate({"1": {"a": 1}}, arrow(columns | changed), "ap")
+
+
+def test_a_table_of_arrow_with_several_runs():
+    names = ("qid", "docid", "score")
+    columns = dict(zip(names, map(list, zip(*RUN_ROWS, strict=True)), strict=True))
+    one = arrow(columns | {"run": ["a"] * len(RUN_ROWS)})
+    other = arrow(columns | {"run": ["b"] * len(RUN_ROWS)})
+    import pyarrow as pa
+
+    report = trec.evaluate(QRELS, pa.concat_tables([one, other]), "ap")
+    assert report.mean.index.tolist() == ["a", "b"]
+    assert report.mean.ap["a"] == report.mean.ap["b"]
+
+
 def csv(rows, names, mark):
     return "\n".join(mark.join(map(str, row)) for row in [names, *rows]) + "\n"
 
