@@ -1,4 +1,4 @@
-"""Completion of commands: what a shell offers."""
+"""Completion of commands in shells."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def script(capsys, scripts):
 
 
 def offered(script, *words, cwd=None):
-    """What bash offers for the last of the words."""
+    """The completions by bash of the last word."""
     quoted = " ".join(f"'{word}'" for word in words)
     ask = _ASK.format(words=quoted, place=len(words) - 1)
     done = subprocess.run(

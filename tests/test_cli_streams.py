@@ -1,4 +1,4 @@
-"""Where the output of commands goes: files by their suffix, closed, full and narrow streams."""
+"""Output of commands: formats by suffix, and streams that are closed, full or not UTF-8."""
 
 import json
 import os
@@ -73,8 +73,8 @@ def test_a_format_must_not_contradict_the_suffix(files, capsys, suffix, given):
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [
-        ("report.xlsx", [], ".xlsx is the suffix of no format: use .txt, .csv, "),
-        ("report.tsv", [], ".tsv is the suffix of no format"),
+        ("report.xlsx", [], ".xlsx is not the suffix of a format: use .txt, .csv, "),
+        ("report.tsv", [], ".tsv is not the suffix of a format"),
         ("report.csv.gz", [], "the output is not packed: leave .gz out"),
         ("report.gz", ["--format", "csv"], "the output is not packed"),
     ],
@@ -167,7 +167,7 @@ def test_output_to_a_file_needs_no_standard_output(files):
 def test_messages_that_cannot_be_written_change_nothing(files, redirection):
     if "full" in redirection and not FULL.is_char_device():
         pytest.skip("there is no /dev/full")
-    Path("bm25").write_text("1 Q0 a 1 2 bm25\n")  # lacks queries, of which a warning tells
+    Path("bm25").write_text("1 Q0 a 1 2 bm25\n")  # lacks queries, which is a warning
     done = shell(["evaluate", *files, "-m", "ap", "--format", "csv"], redirection)
     assert (done.returncode, done.stdout.splitlines()[0][:6]) == (0, "run,ap")
     assert len(done.stdout.splitlines()) == 3
@@ -188,7 +188,7 @@ def test_standard_input_that_is_closed(files, call):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize("form", ["table", "csv", "trec_eval", "html"])
 def test_names_that_a_terminal_does_not_have(files, encoding, form):
-    """They are escaped there, and whole in a file."""
+    """Characters that the terminal lacks are escaped there, and not in files."""
     name = "bm\u00e9\u20ac"
     Path("bm25").write_text(RUN.format(name), encoding="utf-8")
     call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", form]

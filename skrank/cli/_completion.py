@@ -1,4 +1,4 @@
-"""``skrank completion``: scripts by which shells complete commands, options and values."""
+"""``skrank completion``: scripts for shells that complete commands, options and values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> str:
-    import shtab  # before the parser is built, which then says which arguments are files
+    import shtab  # before the parser is built, see `add_file`
 
     from skrank.cli import whole_parser
 

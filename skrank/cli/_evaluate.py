@@ -180,7 +180,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
-    """The metrics that are asked for, with the prefix of --names."""
+    """The chosen metrics, with the prefix of --names."""
     if arguments.view == "curve":
         return _curve()
     peer = arguments.names
@@ -197,7 +197,7 @@ def _names(arguments: argparse.Namespace) -> list[str]:
 
 
 def _curve() -> list[str]:
-    """Names of the metrics that the curve is made of."""
+    """The metrics of the points of the curve."""
     from skrank.cli._page import CURVE
 
     return list(CURVE)
@@ -252,12 +252,12 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
 
 
 def _short(names: Iterable[str], peer: str | None) -> dict[str, str]:
-    """Names without the prefix that is said once for all."""
+    """Names without the prefix of --names."""
     return {name: name.removeprefix(f"{peer}:") for name in names} if peer else {}
 
 
 def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Columns:
-    """The table that is asked for."""
+    """The table of the chosen view."""
     short = _short(report.metrics, arguments.names)
     if arguments.view in ("compare", "intervals"):
         tests = arguments.view == "compare"
@@ -266,7 +266,9 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
     names, found = report.names, report.found
     if arguments.view == "curve":
         if "recall" in names:
-            raise ValueError("a run is called 'recall', as the column of the levels: rename it.")
+            raise ValueError(
+                "a run is called 'recall', which is the name of the column of levels: rename it."
+            )
         return {"recall": ELEVEN_LEVELS, **dict(zip(names, found.mean.tolist(), strict=True))}
     shown = [short.get(name, name) for name in report.metrics]
     if arguments.view == "per_query":
@@ -279,7 +281,7 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
 
 
 def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:
-    """The rows from the highest of a column to the lowest; NaN, which is neither, stands last."""
+    """The rows in descending order of a column; rows with NaN come last."""
     if name is None:
         return columns
     if name not in columns:

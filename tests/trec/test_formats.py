@@ -1,4 +1,4 @@
-"""Forms of judgments and runs: whatever they come in, the values are the same bits."""
+"""Judgments and runs in all formats: the values have the same bits."""
 
 import bz2
 import gzip
@@ -76,7 +76,7 @@ ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
 
 
 class DataSet:
-    """What ir_datasets gives."""
+    """A data set as those of ir_datasets."""
 
     def qrels_iter(self):
         return (Qrel(*row, "0") for row in QRELS_ROWS)
@@ -203,7 +203,7 @@ TEXTS = {
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("suffix", TEXTS)
 def test_files(tmp_path, suffix, named, expected):
-    """By their names, or, under a name that says nothing, by their content."""
+    """The format is recognised by the suffix, or else by the content."""
     paths = [tmp_path / f"{name}{suffix * named}" for name in ("qrels", "run")]
     for path, text in zip(paths, TEXTS[suffix], strict=True):
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Runs that are read in pieces: the values are those of the whole, to the bit."""
+"""Runs that are read in pieces: the values have the same bits as those of the whole."""
 
 import bz2
 import gzip
@@ -113,7 +113,7 @@ def test_packed_files_and_streams(run, tmp_path, packing):
 
 def test_text_streams(run):
     assert_same(evaluate(io.StringIO(lines()), chunksize=50), evaluate(run))
-    rows = [("1", "é" * 50_000 + str(i), -i / 7) for i in range(3)]  # more bytes than are asked for
+    rows = [("1", "é" * 50_000 + str(i), -i / 7) for i in range(3)]  # a character is several bytes
     frame = pd.DataFrame(rows, columns=["qid", "docid", "score"])
     assert_same(evaluate(io.StringIO(lines(rows)), chunksize=50), evaluate({"bm25": frame}))
 
@@ -288,7 +288,7 @@ def test_each_line_is_looked_at_once(tmp_path, kind, chunksize):
 
 
 def test_lines_without_rows_take_no_memory(tmp_path):
-    """A small packed file may hold any number of them."""
+    """A small packed file may hold any number of such lines."""
     row = "{} Q0 {} 1 1 t\n".format
     flood = "\n" * 1_000_000
     text = flood + row(1, "a") + flood + row(1, "b") + row(2, "a") + flood + row(2, "b")
@@ -351,7 +351,7 @@ def test_a_missing_file(tmp_path):
 def test_a_bar_on_standard_error(run, capsys):
     pytest.importorskip("tqdm")
     evaluate(run, chunksize=50)
-    assert capsys.readouterr().err == ""  # no terminal
+    assert capsys.readouterr().err == ""  # not a terminal
     for how, unit in (({"chunksize": 50}, "rows"), ({}, "runs")):
         evaluate([run], progress=True, **how)
         shown = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Parquet and packed files: what is wrong in them, and what to install where it is missing."""
+"""Parquet and packed files: errors in files, and packages that are not installed."""
 
 import gzip
 import io
@@ -94,7 +94,7 @@ def test_without_zstandard(tmp_path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("packing", [bytes, gzip.compress])
 def test_a_pipe_is_read_once(tmp_path, packing):
-    """As by ``<(zcat run.gz)`` of a shell."""
+    """Such as ``<(zcat run.gz)`` in a shell."""
     os.mkfifo(tmp_path / "run")
     data = packing(LINES.encode())
     writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=[data])
