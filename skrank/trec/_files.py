@@ -93,10 +93,15 @@ class Piece:
         return replace(table, name=self.name), tags[0] if tags else "run"
 
     def check_order(self, table: Table) -> None:
-        """Raise ValueError if rows of another query stand between those of a query."""
-        if np.all(table.documents.start[1:] >= table.documents.start[:-1]):
+        """Raise ValueError if rows of another query stand between those of a query.
+
+        The ids of documents are slices of one text, so that their starts ascend in the order of the
+        file. A table orders rows by query.
+        """
+        start = table.documents.start
+        if np.all(start[1:] >= start[:-1]):
             return
-        order = np.argsort(table.documents.start, kind="stable")  # rows as the file has them
+        order = np.argsort(start, kind="stable")
         queries = table.queries.row_query[order]
         seen: set[int] = set()
         for row in np.flatnonzero(np.append(True, queries[1:] != queries[:-1])).tolist():
@@ -188,6 +193,7 @@ class _File:
 
 @contextmanager
 def _opened(source: Source) -> Iterator[_File]:
+    """A source, unpacked if it is packed, at its beginning."""
     name = name_of(source)
     with ExitStack() as stack:
         raw: io.RawIOBase
@@ -205,17 +211,21 @@ def _opened(source: Source) -> Iterator[_File]:
 
 
 class _Raw(io.RawIOBase):
-    """Bytes of anything that has `read`, which may be text.
+    """The bytes of anything that has `read`, such as a file object that is open as text.
 
     Parameters
     ----------
     read : callable
+        Returns some content, of about the size that it is given, or all.
     packed : str, optional
         The name of the packed file whose content this is, for errors.
     """
 
     def __init__(self, read: Callable[..., bytes | str], packed: str | None = None) -> None:
-        self._read, self._packed, self._rest = read, packed, b""
+        self._read, self._packed = read, packed
+        self._rest = (
+            b""  # read, but beyond the size of the buffer: a character can be several bytes
+        )
 
     def readable(self) -> bool:
         return True
@@ -270,6 +280,7 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
 
 
 def _lines(file: _File, form: LineForm, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
+    """Pieces of lines, of `chunksize` times the mean length of the first lines in bytes."""
     if chunksize is None:
         yield Piece(file.name, kind, Lines(_whole_text(file), file.name, form))
         return
@@ -312,7 +323,7 @@ def _queries_of_lines(
         cut, its_last = last_query(block)
         if not its_last:
             continue  # no row
-        if cut or its_last != query:
+        if cut or its_last != query:  # the rows in `last` are all rows of their query
             ended += [*last, (number, block[:cut])]
             n_bytes += sum(len(one) for _, one in last) + cut
             last = []
@@ -358,7 +369,7 @@ def _rows(
     before = 0
     for block in blocks:
         cut = block.last_query()
-        if cut or (last and last[-1].query[-1] != block.query[0]):
+        if cut or (last and last[-1].query[-1] != block.query[0]):  # the query in `last` has ended
             ended += [*last, block.part(slice(0, cut))]
             last = []
             n_rows = sum(map(len, ended))
@@ -370,7 +381,7 @@ def _rows(
 
 
 def _chosen(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
-    """The columns to read."""
+    """The names of the columns to read: queries, documents, numbers, and runs if there are such."""
     found = kind.columns_among(names)
     if len(found) > 3 and chunksize is not None:
         raise ValueError(
@@ -381,6 +392,7 @@ def _chosen(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
 
 
 def _in_blocks(rows: Iterator[list[Any]], chunksize: int | None) -> Iterator[Columns]:
+    """Rows in blocks, which need not hold whole queries."""
     while block := list(islice(rows, min(chunksize or _BLOCK_ROWS, _BLOCK_ROWS))):
         yield Columns.of_rows(block)
 
@@ -505,4 +517,5 @@ def _parquet(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Columns
                 yield Columns.of_arrow(pa.Table.from_batches([batch]).select(names).columns)
 
 
+# Each reader takes a file, the kind of its rows and a chunksize, and yields blocks of rows.
 _READ = {"json": _json, "json lines": _json_lines, "csv": _csv, "parquet": _parquet}
