@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from skrank import _validation as check
-from skrank.stats._moments import EQUAL, ROUNDING, power_sums, student_t, variance_divisor
-from skrank.stats._pairs import SystemPairs
-from skrank.stats._resampling import centred, every_flip, one_thread, sign_flips
+from skrank.stats._moments import EQUAL, ROUNDING, effective_size, moments, ratio
+from skrank.stats._pairs import Block, SystemPairs
+from skrank.stats._resampling import Resamples, centred, every_flip, one_thread, sign_flips
 
-_CELLS = 2**21  # of a block of resamples x queries x systems, which then takes 16 MB
+_CELLS = 2**21  # of a block of permutations x queries x systems, which then takes 16 MB
+_CACHED = 2**18  # of a block of resamples x pairs, which then stays in the cache of a processor
+_Numbers = slice | np.ndarray
+_POOLED = 0.5  # share of the median variance of all pairs in the variance of each pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +173,8 @@ class MaxT:
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     statistic : ndarray of shape (n_pairs,)
-        Student's t.
+        The difference over its standard error, whose variance is half that of the pair and half
+        the median of all pairs. For one pair this is Student's t.
     p_value : ndarray of shape (n_pairs,)
         Adjusted: the chance that any of the pairs is below alpha without a difference is alpha.
     low, high : ndarray of shape (n_pairs,)
@@ -174,7 +182,7 @@ class MaxT:
         those exclude 0 whose p-value is below alpha.
     alpha : float
     critical_t : float
-        Size of t beyond which a pair is significant at `alpha`.
+        Size of the statistic beyond which a pair is significant at `alpha`.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Queries on which both systems have a value, and the others.
     """
@@ -201,12 +209,11 @@ def max_t(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> MaxT:
-    """Test pairs of systems at once against the largest Student's t among them.
+    """Test pairs of systems at once against the largest t among them.
 
-    The differences of each pair, less their mean, change sign at random, on the same queries for
-    all pairs (a wild bootstrap with Rademacher weights). A t counts against the largest t of any
-    pair that then occurs. Every pair is measured in its own standard error, so that systems may
-    vary as differently as they like, and depend on each other.
+    The t of a pair is compared with the largest t of any pair in resamples without differences.
+    Half of the resamples change the signs of the differences on random queries. The other half draw
+    queries with replacement, from the differences of each pair less their mean.
 
     Parameters
     ----------
@@ -214,8 +221,8 @@ def max_t(
     alpha : float
         Chance of any false finding, and one minus the level of the intervals.
     n_resamples : int
-        Random signs. Where there are no more than this altogether (2**(n_queries - 1)), all are
-        visited.
+        Random changes of signs and random draws, half each. Where there are no more than this half
+        altogether (2**(n_queries - 1) changes, 462 draws of 6 queries), all are visited.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -223,18 +230,35 @@ def max_t(
     Returns
     -------
     MaxT
-        The p-value is ``(1 + B s) / (1 + B)``, with s the share of the signs whose largest t is at
-        least as large, and B `n_resamples`.
 
     See Also
     --------
     tukey_hsd : for systems of which each could be any other.
     holm : adjusts the p-values of any tests.
 
+    Notes
+    -----
+    The p-value is the mean of the two shares of resamples that reach the t of the pair. For B
+    random resamples of which b reach it, the share is (1 + b) / (1 + B). One change of signs in
+    ``2**(n_queries - 1)`` changes nothing, so that no p-value is below ``2**-n_queries``.
+
+    Changing signs is exact where a difference is as likely as its opposite, and finds too much
+    where differences are skewed. Drawing queries follows the skewness, and finds too little where
+    queries are few. The mean of both errs less than either.
+
+    Few queries often miss a rare large difference, and the pair then seems more certain than it is.
+    The variance of each pair is therefore averaged with the median of the pairs that are connected
+    with it by common systems. Pairs of systems under different metrics are not connected.
+
+    With weights, the variance is the one of differences that vary alike, whatever their weights.
+    Both kinds of resamples keep each difference with its weight, so that the p-values and intervals
+    hold where the variance depends on the weight.
+
     References
     ----------
-    P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing, Wiley 1993.
-    R. Davidson, E. Flachaire, The Wild Bootstrap, Tamed at Last, Journal of Econometrics 146, 2008.
+    J. P. Romano, M. Wolf, Stepwise Multiple Testing as Formalized Data Snooping, Econometrica
+    73(4), 2005. G. K. Smyth, Linear Models and Empirical Bayes Methods for Assessing Differential
+    Expression, Statistical Applications in Genetics and Molecular Biology 3(1), 2004.
 
     Examples
     --------
@@ -248,16 +272,20 @@ def max_t(
     alpha = check.check_share("alpha", alpha)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    most = _most_extreme(chosen, n_resamples, seed)
-    mean, error, t, _ = chosen.measure(student_t, 4)
-    share = 1 - np.searchsorted(most, np.abs(t) * EQUAL, side="left") / len(most)
-    critical = _critical(most, alpha, n_resamples)
+    families = _families(chosen.index)
+    mean, variance = chosen.measure(_mean_and_variance, 2)
+    error = np.sqrt(_pooled(variance, families))
+    t = ratio(mean, error)
+    halves = _without_differences(chosen, families, max(1, n_resamples // 2), seed)
+    candidates = np.unique(np.concatenate([half.largest for half in halves]))
+    significant = np.mean([half.share(candidates, "right") for half in halves], axis=0) < alpha
+    critical = float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)
     return MaxT(
         pairs=chosen.index,
         difference=mean,
         statistic=t,
-        p_value=(1 + n_resamples * share) / (1 + n_resamples),
+        p_value=np.mean([half.share(np.abs(t) * EQUAL, "left") for half in halves], axis=0),
         low=mean - half,
         high=mean + half,
         alpha=alpha,
@@ -267,41 +295,126 @@ def max_t(
     )
 
 
-def _most_extreme(pairs: SystemPairs, n_resamples: int, seed: int) -> np.ndarray:
-    """The largest size of t of any pair under each assignment of signs, ascending."""
-    n_queries = int(pairs.n_queries[0] + pairs.n_dropped[0])
+def _families(pairs: np.ndarray) -> list[_Numbers]:
+    """Numbers of the pairs that are connected by common systems, for each such group."""
+    size = int(pairs.max()) + 1
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    family = connected_components(graph, directed=False)[1][pairs[:, 0]]
+    return [_numbers(np.flatnonzero(family == number)) for number in np.unique(family)]
+
+
+def _numbers(ascending: np.ndarray) -> _Numbers:
+    """Numbers of pairs as a slice where they are consecutive: a view then takes no copy."""
+    first, last = int(ascending[0]), int(ascending[-1])
+    return slice(first, last + 1) if last - first + 1 == len(ascending) else ascending
+
+
+def _pooled(variance: np.ndarray, families: list[_Numbers]) -> np.ndarray:
+    """Variances of shape (..., n_pairs), each averaged with the median of its family."""
+    pooled = np.empty_like(variance)
+    for members in families:
+        own = variance[..., members]
+        median = np.median(own, axis=-1, keepdims=True)
+        pooled[..., members] = own + _POOLED * (median - own)
+    return pooled
+
+
+def _mean_and_variance(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of each row of differences that vary alike, and the variance of that mean."""
+    return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
+
+
+@dataclass(frozen=True)
+class _LargestT:
+    """Distribution of the largest t without differences, from one kind of resamples.
+
+    Attributes
+    ----------
+    largest : ndarray of shape (n_resamples,)
+        In ascending order.
+    reached : ndarray of shape (n_resamples + 1,)
+        Share of the resamples that reach each of these; last, the share for a t above all.
+    """
+
+    largest: np.ndarray
+    reached: np.ndarray
+
+    @classmethod
+    def of(cls, largest: np.ndarray, orders: np.ndarray | None) -> Self:
+        """`orders`: how often each resample counts; None: random ones, and the data as one more."""
+        rank = np.argsort(largest)
+        if orders is None:
+            size = len(largest)
+            return cls(largest[rank], np.arange(size + 1, 0, -1) / (size + 1))
+        counts = np.append(np.cumsum(orders[rank][::-1])[::-1], 0)
+        return cls(largest[rank], counts / counts[0])
+
+    def share(self, t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+        """Share of the resamples that reach t; with "right", of those that are above t."""
+        return self.reached[np.searchsorted(self.largest, t, side=side)]
+
+
+def _without_differences(
+    pairs: SystemPairs, families: list[_Numbers], n_resamples: int, seed: int
+) -> tuple[_LargestT, _LargestT]:
+    """Largest t under changes of signs, and in draws of queries, from `n_resamples` of each."""
+    blocks = list(pairs.blocks(len(pairs)))
+    used = np.logical_or.reduce([block.kept for block in blocks])
+    blocks = [block._replace(kept=block.kept[used]) for block in blocks]
+    shifted = [b._replace(z=centred(b.z, moments(b.z, b.weights)[0])) for b in blocks]
+    n_queries = int(used.sum())
     every = n_queries < 63 and 2 ** (n_queries - 1) <= n_resamples
-    most = np.zeros(2 ** (n_queries - 1) if every else n_resamples)
+    flips = [every_flip(n_queries)] if every else sign_flips(n_queries, n_resamples, seed)
+    draws = Resamples(n_queries, n_resamples, seed)
     with one_thread():
-        for block in pairs.blocks():
-            z = centred(block.z, student_t(block.z, block.weights)[0])
-            w = np.ones(z.shape[1]) if block.weights is None else block.weights
-            drawn = (
-                iter([(slice(None), every_flip(n_queries))])
-                if every
-                else sign_flips(n_queries, n_resamples, seed)
-            )
-            for rows, flips in drawn:
-                squares = _t_squares(z, w, 1 - 2 * flips[:, block.kept])
-                most[rows] = np.maximum(most[rows], squares.max(axis=1))
-    return np.sort(np.sqrt(most))
+        flipped = _largest_t(blocks, families, _flipped, flips)
+        drawn = _largest_t(shifted, families, _drawn, (counts for _, counts in draws.blocks()))
+    return (
+        _LargestT.of(flipped, np.ones(len(flipped)) if every else None),
+        _LargestT.of(drawn, draws.orders),
+    )
 
 
-def _t_squares(z: np.ndarray, w: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Squares of Student's t of (pairs, queries) under (resamples, queries) of signs."""
-    first, second, third = power_sums(w)
-    mean = signs @ (z * (w / first)).T
-    square = z**2 @ w**2
-    spread = square - mean * (2 * (signs @ (z * w**2).T) - mean * second)
-    spread[spread <= ROUNDING * square] = 0  # all differences are the same with these signs
-    error = spread / variance_divisor(first, second, third) * (second / first**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mean == 0, 0.0, mean**2 / error)
+def _largest_t(
+    blocks: list[Block],
+    families: list[_Numbers],
+    resampled: Callable[[Block, np.ndarray], tuple[np.ndarray, np.ndarray]],
+    samples: Iterable[np.ndarray],
+) -> np.ndarray:
+    """Largest size of t of any pair in each resample."""
+    n_pairs = sum(len(block.pairs) for block in blocks)
+    rows = max(1, _CACHED // n_pairs)
+    places = [_numbers(block.pairs) for block in blocks]
+    found = []
+    for sample in samples:
+        for start in range(0, len(sample), rows):
+            part = sample[start : start + rows]
+            mean, variance = np.empty((2, len(part), n_pairs))
+            for block, place in zip(blocks, places, strict=True):
+                mean[:, place], variance[:, place] = resampled(block, part[:, block.kept])
+            found.append(ratio(mean**2, _pooled(variance, families)).max(axis=1))
+    return np.sqrt(np.concatenate(found))
 
 
-def _critical(most: np.ndarray, alpha: float, n_resamples: int) -> float:
-    """The t beyond which the p-value is below alpha, given the largest t of each assignment."""
-    share = (alpha * (1 + n_resamples) - 1) / n_resamples
-    if share <= 0:
-        return math.inf  # too few resamples for any p-value below alpha
-    return float(most[len(most) - math.ceil(share * len(most) - 1e-9)] / EQUAL)
+def _flipped(block: Block, flips: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and their variances, of shape (resamples, pairs), under changes of signs."""
+    z, n_queries = block.z, block.z.shape[1]
+    w = np.ones(n_queries) if block.weights is None else block.weights
+    signs, square = 1 - 2 * flips, (z**2).sum(axis=1)
+    spread = square - (signs @ z.T) ** 2 / n_queries
+    spread[spread <= ROUNDING * square] = 0
+    size = effective_size(n_queries, w)
+    return signs @ (z * w).T / w.sum(), spread / (n_queries - 1) / size
+
+
+def _drawn(block: Block, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and their variances, of shape (resamples, pairs), of draws of queries."""
+    z, n_queries = block.z, block.z.shape[1]
+    w = np.ones(n_queries) if block.weights is None else block.weights
+    counts = np.where(counts.any(axis=1, keepdims=True), counts, 1.0)
+    number, total = counts.sum(axis=1, keepdims=True), (counts @ w)[:, None]
+    square = counts @ (z**2).T / number
+    spread = square - (counts @ z.T / number) ** 2
+    spread[spread <= ROUNDING * square] = 0
+    size = total**2 / (counts @ w**2)[:, None]
+    return counts @ (z * w).T / total, spread * (n_queries / (n_queries - 1) / size)

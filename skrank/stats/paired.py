@@ -97,9 +97,10 @@ def paired_t(
 
     Notes
     -----
-    With weights, t is the weighted mean over its standard error, that of queries drawn at random
-    together with their weights; the degrees of freedom are Satterthwaite's,
-    ``sum(w^2)^2 / sum(w^4) - 1``.
+    With weights, t is the weighted mean over its standard error, in which each squared deviation is
+    corrected for the share of its query in the mean (HC2, MacKinnon and White 1985). The degrees of
+    freedom are those of the effective number of queries, ``sum(w)^2 / sum(w^2) - 1``. Where few
+    queries have most of the weight, `max_t` and `randomisation_test` find more.
 
     Examples
     --------
