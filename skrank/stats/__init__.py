@@ -21,7 +21,9 @@ from skrank.stats.association import rank_correlation as rank_correlation
 from skrank.stats.bayes import BayesianComparison as BayesianComparison
 from skrank.stats.bayes import bayesian_comparison as bayesian_comparison
 from skrank.stats.bounded import bounded_interval as bounded_interval
+from skrank.stats.correlation import ListOverlap as ListOverlap
 from skrank.stats.correlation import kendall_tau as kendall_tau
+from skrank.stats.correlation import list_overlap as list_overlap
 from skrank.stats.correlation import rank_biased_overlap as rank_biased_overlap
 from skrank.stats.correlation import tau_ap as tau_ap
 from skrank.stats.correlation import tau_b as tau_b
