@@ -64,7 +64,8 @@ class TestBootstrapInterval:
                 y = np.repeat(x, draw)
                 t.append((y.mean() - x.mean()) / max(y.std(ddof=1) / np.sqrt(12), least))
         found = stats.bootstrap_interval(x, method="bootstrap-t", n_resamples=300, random_state=4)
-        low, high = np.quantile(t, [0.025, 0.975])
+        tail = 0.025 * (1 - 2 / 12)
+        low, high = np.quantile(t, [tail, 1 - tail])
         assert_allclose([found.low, found.high], [x.mean() - high * error, x.mean() - low * error])
         assert found.high - found.mean > 2 * (found.mean - found.low)  # where the long tail is
 
@@ -81,6 +82,25 @@ class TestBootstrapInterval:
         found = stats.bootstrap_interval(x, method="bootstrap-t")
         held = np.mean((found.low <= mean) & (mean <= found.high))
         assert held == pytest.approx(0.95, abs=0.02)
+
+    def test_bootstrap_t_of_few_effective_queries_is_that_of_t(self):
+        x, w = values(12), np.append(np.full(11, 0.01), 1.0)
+        found = stats.bootstrap_interval(x, method="bootstrap-t", weights=w)
+        expected = stats.t_interval(x, weights=w)
+        assert_allclose([found.low, found.high], [expected.low, expected.high])
+
+    def test_bootstrap_t_covers_where_most_values_are_small(self):
+        """As those of metrics of the first ranks are: Student's interval covers .90."""
+        x = np.random.default_rng(0).beta(0.4, 2, size=(10, 1500))
+        found = stats.bootstrap_interval(x, method="bootstrap-t")
+        held = np.mean((found.low <= 1 / 6) & (found.high >= 1 / 6))
+        assert 0.93 <= held <= 0.975
+
+    def test_too_few_resamples_for_the_confidence_warn(self):
+        with pytest.warns(UserWarning, match=r"0.5 of 1000 resamples .*n_resamples=2000") as caught:
+            stats.bootstrap_interval(values(), confidence=0.999)
+        assert caught[0].filename == __file__
+        stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
 
     def test_t_against_scipy(self):
         x = values(9, 1)[:, 0]
