@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,9 +179,10 @@ class MaxT:
         Adjusted: the chance that any of the pairs is below alpha without a difference is alpha.
     low, high : ndarray of shape (n_pairs,)
         Simultaneous confidence intervals: all of them hold together with a chance of 1 - alpha, and
-        those exclude 0 whose p-value is below alpha.
+        those exclude 0 whose p-value is below alpha. Infinite where queries are so few that no
+        p-value is below alpha.
     alpha : float
-    critical_t : float
+    critical_t : float, or ndarray of shape (n_pairs,) with ``adjust=False``
         Size of the statistic beyond which a pair is significant at `alpha`.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Queries on which both systems have a value, and the others.
@@ -194,7 +195,7 @@ class MaxT:
     low: np.ndarray
     high: np.ndarray
     alpha: float
-    critical_t: float
+    critical_t: float | np.ndarray
     n_queries: np.ndarray
     n_dropped: np.ndarray
 
@@ -202,6 +203,7 @@ class MaxT:
 def max_t(
     scores: ArrayLike,
     *,
+    adjust: bool = True,
     alpha: float = 0.05,
     n_resamples: int = 5000,
     pairs: int | ArrayLike | None = None,
@@ -218,6 +220,9 @@ def max_t(
     Parameters
     ----------
     scores : array-like of shape (n_queries, n_systems)
+    adjust : bool
+        True: p-values and intervals of all pairs together. False: of each pair by itself, against
+        its own t in the resamples and with its own variance.
     alpha : float
         Chance of any false finding, and one minus the level of the intervals.
     n_resamples : int
@@ -272,24 +277,27 @@ def max_t(
     alpha = check.check_share("alpha", alpha)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    families = _families(chosen.index)
+    families = _families(chosen.index) if adjust else []
     mean, variance = chosen.measure(_mean_and_variance, 2)
     error = np.sqrt(_pooled(variance, families))
     t = ratio(mean, error)
-    halves = _without_differences(chosen, families, max(1, n_resamples // 2), seed)
-    candidates = np.unique(np.concatenate([half.largest for half in halves]))
-    significant = np.mean([half.share(candidates, "right") for half in halves], axis=0) < alpha
-    critical = float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
+    p_value, critical = np.empty((2, len(chosen)))
+    for blocks in _together(chosen, adjust, n_resamples):
+        halves = _without_differences(blocks, families, max(1, n_resamples // 2), seed)
+        for column, members in enumerate(blocks[0].pairs if not adjust else [slice(None)]):
+            nulls = [half.column(column) for half in halves]
+            p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL, "left")
+            critical[members] = _critical(nulls, alpha)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)
     return MaxT(
         pairs=chosen.index,
         difference=mean,
         statistic=t,
-        p_value=np.mean([half.share(np.abs(t) * EQUAL, "left") for half in halves], axis=0),
+        p_value=p_value,
         low=mean - half,
         high=mean + half,
         alpha=alpha,
-        critical_t=critical,
+        critical_t=float(critical[0]) if adjust else critical,
         n_queries=chosen.n_queries,
         n_dropped=chosen.n_dropped,
     )
@@ -310,8 +318,8 @@ def _numbers(ascending: np.ndarray) -> _Numbers:
 
 
 def _pooled(variance: np.ndarray, families: list[_Numbers]) -> np.ndarray:
-    """Variances of shape (..., n_pairs), each averaged with the median of its family."""
-    pooled = np.empty_like(variance)
+    """Variances of shape (..., n_pairs), each averaged with the median of its family, if any."""
+    pooled = variance.copy()
     for members in families:
         own = variance[..., members]
         median = np.median(own, axis=-1, keepdims=True)
@@ -324,41 +332,54 @@ def _mean_and_variance(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray,
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
 
 
+def _together(pairs: SystemPairs, adjust: bool, n_resamples: int) -> Iterable[list[Block]]:
+    """Blocks of pairs that are resampled together: all of them, or one at a time."""
+    if adjust:
+        return [list(pairs.blocks(len(pairs)))]
+    return ([block] for block in pairs.blocks(max(1, _CELLS // n_resamples)))
+
+
 @dataclass(frozen=True)
-class _LargestT:
-    """Distribution of the largest t without differences, from one kind of resamples.
+class _Null:
+    """Distributions of t without differences, from one kind of resamples.
 
     Attributes
     ----------
-    largest : ndarray of shape (n_resamples,)
-        In ascending order.
-    reached : ndarray of shape (n_resamples + 1,)
-        Share of the resamples that reach each of these; last, the share for a t above all.
+    t : ndarray of shape (n_resamples, n_columns)
+        Size of t: the largest of all pairs in one column, or one column per pair.
+    orders : ndarray of shape (n_resamples,) or None
+        How often each resample counts; None: random ones, and the data as one more.
     """
 
-    largest: np.ndarray
-    reached: np.ndarray
+    t: np.ndarray
+    orders: np.ndarray | None
 
-    @classmethod
-    def of(cls, largest: np.ndarray, orders: np.ndarray | None) -> Self:
-        """`orders`: how often each resample counts; None: random ones, and the data as one more."""
-        rank = np.argsort(largest)
-        if orders is None:
-            size = len(largest)
-            return cls(largest[rank], np.arange(size + 1, 0, -1) / (size + 1))
-        counts = np.append(np.cumsum(orders[rank][::-1])[::-1], 0)
-        return cls(largest[rank], counts / counts[0])
+    def column(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sorted t, and the share of resamples that reach each; last, none does."""
+        rank = np.argsort(self.t[:, number])
+        orders = np.ones(len(rank)) if self.orders is None else self.orders
+        counts = np.append(np.cumsum(orders[rank][::-1])[::-1], 0) + (self.orders is None)
+        return self.t[rank, number], counts / counts[0]
 
-    def share(self, t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-        """Share of the resamples that reach t; with "right", of those that are above t."""
-        return self.reached[np.searchsorted(self.largest, t, side=side)]
+
+def _share(
+    nulls: list[tuple[np.ndarray, np.ndarray]], t: np.ndarray, side: Literal["left", "right"]
+) -> np.ndarray:
+    """Mean share of the resamples that reach t; with "right", of those that are above t."""
+    return np.mean([reached[np.searchsorted(all_t, t, side)] for all_t, reached in nulls], axis=0)
+
+
+def _critical(nulls: list[tuple[np.ndarray, np.ndarray]], alpha: float) -> float:
+    """Least t of a resample that less than alpha of them exceed; infinite if there is none."""
+    candidates = np.unique(np.concatenate([all_t for all_t, _ in nulls]))
+    significant = _share(nulls, candidates, "right") < alpha
+    return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
 
 
 def _without_differences(
-    pairs: SystemPairs, families: list[_Numbers], n_resamples: int, seed: int
-) -> tuple[_LargestT, _LargestT]:
-    """Largest t under changes of signs, and in draws of queries, from `n_resamples` of each."""
-    blocks = list(pairs.blocks(len(pairs)))
+    blocks: list[Block], families: list[_Numbers], n_resamples: int, seed: int
+) -> tuple[_Null, _Null]:
+    """Sizes of t under changes of signs, and in draws of queries, from `n_resamples` of each."""
     used = np.logical_or.reduce([block.kept for block in blocks])
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
     shifted = [b._replace(z=centred(b.z, moments(b.z, b.weights)[0])) for b in blocks]
@@ -367,24 +388,21 @@ def _without_differences(
     flips = [every_flip(n_queries)] if every else sign_flips(n_queries, n_resamples, seed)
     draws = Resamples(n_queries, n_resamples, seed)
     with one_thread():
-        flipped = _largest_t(blocks, families, _flipped, flips)
-        drawn = _largest_t(shifted, families, _drawn, (counts for _, counts in draws.blocks()))
-    return (
-        _LargestT.of(flipped, np.ones(len(flipped)) if every else None),
-        _LargestT.of(drawn, draws.orders),
-    )
+        flipped = _resampled_t(blocks, families, _flipped, flips)
+        drawn = _resampled_t(shifted, families, _drawn, (counts for _, counts in draws.blocks()))
+    return _Null(flipped, np.ones(len(flipped)) if every else None), _Null(drawn, draws.orders)
 
 
-def _largest_t(
+def _resampled_t(
     blocks: list[Block],
     families: list[_Numbers],
     resampled: Callable[[Block, np.ndarray], tuple[np.ndarray, np.ndarray]],
     samples: Iterable[np.ndarray],
 ) -> np.ndarray:
-    """Largest size of t of any pair in each resample."""
+    """Size of t in each resample: the largest of the families, or without these of each pair."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
-    places = [_numbers(block.pairs) for block in blocks]
+    places = [_numbers(block.pairs) for block in blocks] if families else [slice(None)]
     found = []
     for sample in samples:
         for start in range(0, len(sample), rows):
@@ -392,7 +410,8 @@ def _largest_t(
             mean, variance = np.empty((2, len(part), n_pairs))
             for block, place in zip(blocks, places, strict=True):
                 mean[:, place], variance[:, place] = resampled(block, part[:, block.kept])
-            found.append(ratio(mean**2, _pooled(variance, families)).max(axis=1))
+            squares = ratio(mean**2, _pooled(variance, families))
+            found.append(squares.max(axis=1, keepdims=True) if families else squares)
     return np.sqrt(np.concatenate(found))
 
 
