@@ -68,8 +68,8 @@ class Report:
         interval : {"bootstrap-t", "t", "percentile", "bca"}
             Method: `skrank.stats.t_interval`, or one of `skrank.stats.bootstrap_interval` with 1000
             seeded resamples of the queries, or more for a confidence above .99. The default covers
-            best of these, whatever the distribution of the values. Each interval holds by itself,
-            however many metrics there are.
+            best of these, whatever the distribution of the values. Each interval holds by itself:
+            "low" and "high" do not depend on the other metrics. Those of `skrank.compare` do.
 
         Returns
         -------

@@ -162,7 +162,7 @@ class TrecReport:
         return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
-        """Test the differences between runs, with Holm's correction over all of them.
+        """Test the differences between runs, corrected for the number of metrics and runs.
 
         Parameters
         ----------
