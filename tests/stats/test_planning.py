@@ -181,12 +181,39 @@ class TestPower:
         assert stats.queries_needed(100, 1) == 2
         assert stats.queries_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
 
+    @pytest.mark.parametrize("n_systems", [2, 3, 10])
+    def test_power_of_several_systems_is_how_often_anova_finds_it(self, n_systems):
+        """The best and the worst differ by 1, and the difference of two systems has std 2."""
+        n_queries = stats.queries_needed(1, 2, n_systems=n_systems)
+        random, found = np.random.default_rng(0), 0
+        means = np.zeros(n_systems)
+        means[:2] = -0.5, 0.5
+        for _ in range(1000):
+            scores = means + random.normal(0, np.sqrt(2), size=(n_queries, n_systems))
+            found += stats.two_way_anova(scores).systems.p_value < 0.05
+        assert found / 1000 == pytest.approx(0.8, abs=0.04)
+
+    @pytest.mark.parametrize("n_systems", [2, 5])
+    def test_width_is_that_of_intervals(self, n_systems):
+        n_queries = stats.queries_needed(std=0.3, width=0.2, n_systems=n_systems)
+        n_pairs = n_systems * (n_systems - 1) / 2
+        z = np.random.default_rng(0).normal(0, 0.3, size=(n_queries, 4000))
+        confidence = 1 - 0.05 / n_pairs
+        found, shorter = (stats.t_interval(z[:n], confidence=confidence) for n in (n_queries, -1))
+        assert np.mean(found.high - found.low) <= 0.2 * 1.001
+        assert np.mean(shorter.high - shorter.low) > 0.2 * 0.999
+
     @pytest.mark.parametrize(
         ("call", "message"),
         [
             (lambda: stats.queries_needed(0, 1), "difference is 0"),
             (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
             (lambda: stats.queries_needed(1, 0), "std=0"),
+            (lambda: stats.queries_needed(std=1), "either the difference .* or the width"),
+            (lambda: stats.queries_needed(1, 1, width=1), "either the difference"),
+            (lambda: stats.queries_needed(width=0), "width=0"),
+            (lambda: stats.queries_needed(width=1e-9), "width=1e-09 needs more than"),
+            (lambda: stats.queries_needed(1, 1, n_systems=1), "n_systems=1"),
             (lambda: stats.queries_needed(np.nan, 1), "difference=nan"),
             (lambda: stats.queries_needed(1, 1, power=1), "power=1 must be below 1"),
             (lambda: stats.paired_t_power(1, 1, 1), "n_queries=1 must be integers"),
