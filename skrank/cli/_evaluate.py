@@ -136,8 +136,8 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
         (
             "intervals",
             ("--intervals",),
-            "show one row per run and metric: the mean with its 95%% interval, which holds by itself "
-            "however many metrics and runs there are",
+            "show one row per run and metric: the mean with its 95%% interval, which holds by "
+            "itself however many metrics and runs there are",
         ),
         (
             "compare",

@@ -106,11 +106,12 @@ class ThresholdChoice:
         criterion = self.table["criterion"]
         shown = ", ".join(f"{g:g}" for g in self.balanced)
         better = "better" if self.better_than_balanced else "not better"
+        error = f"{criterion.min():.4f}, cross-validated over queries {self.cross_validated:.4f}"
         return (
             f"ThresholdChoice: {self.metric}\n"
             f"{self.table.to_string(float_format='{:.4f}'.format)}\n"
-            f"error {criterion.min():.4f}, cross-validated over queries "
-            f"{self.cross_validated:.4f}: {better} than balanced thresholds ({shown}) with {criterion[self.balanced]:.4f}"
+            f"error {error}: {better} than balanced thresholds ({shown}) with "
+            f"{criterion[self.balanced]:.4f}"
         )
 
 
