@@ -135,14 +135,6 @@ class Resamples:
         place = np.minimum(np.array(at), values.shape[1] - 1)
         return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)
 
-    def means(self, z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Mean of each row in each draw, of shape (rows, draws)."""
-        means = np.empty((len(z), len(self)))
-        with one_thread():
-            for drawn, counts in self.blocks():
-                means[:, drawn] = _weighted_mean(z, weights, counts)
-        return means
-
     def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, ROUNDING, effective_size, moments, ratio
-from skrank.stats._pairs import Block, SystemPairs
+from skrank.stats._pairs import Block, PairResult, SystemPairs
 from skrank.stats._resampling import Resamples, centred, every_flip, one_thread, sign_flips
 
 _CELLS = 2**21  # of a block of permutations x queries x systems, which then takes 16 MB
@@ -163,7 +163,7 @@ def _spreads(
 
 
 @dataclass(frozen=True, eq=False)
-class MaxT:
+class MaxT(PairResult):
     """A test of many pairs of systems at once, with intervals that agree with it.
 
     Attributes
@@ -188,16 +188,12 @@ class MaxT:
         Queries on which both systems have a value, and the others.
     """
 
-    pairs: np.ndarray
-    difference: np.ndarray
     statistic: np.ndarray
     p_value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     alpha: float
     critical_t: float | np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 def max_t(
@@ -290,7 +286,6 @@ def max_t(
             critical[members] = _critical(nulls, alpha)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)
     return MaxT(
-        pairs=chosen.index,
         difference=mean,
         statistic=t,
         p_value=p_value,
@@ -298,8 +293,7 @@ def max_t(
         high=mean + half,
         alpha=alpha,
         critical_t=float(critical[0]) if adjust else critical,
-        n_queries=chosen.n_queries,
-        n_dropped=chosen.n_dropped,
+        **chosen.described,
     )
 
 
@@ -388,15 +382,14 @@ def _without_differences(
     flips = [every_flip(n_queries)] if every else sign_flips(n_queries, n_resamples, seed)
     draws = Resamples(n_queries, n_resamples, seed)
     with one_thread():
-        flipped = _resampled_t(blocks, families, _flipped, flips)
-        drawn = _resampled_t(shifted, families, _drawn, (counts for _, counts in draws.blocks()))
+        flipped = _resampled_t(blocks, families, (1 - 2 * flip for flip in flips))
+        drawn = _resampled_t(shifted, families, (counts for _, counts in draws.blocks()))
     return _Null(flipped, np.ones(len(flipped)) if every else None), _Null(drawn, draws.orders)
 
 
 def _resampled_t(
     blocks: list[Block],
     families: list[_Numbers],
-    resampled: Callable[[Block, np.ndarray], tuple[np.ndarray, np.ndarray]],
     samples: Iterable[np.ndarray],
 ) -> np.ndarray:
     """Size of t in each resample: the largest of the families, or without these of each pair."""
@@ -409,31 +402,27 @@ def _resampled_t(
             part = sample[start : start + rows]
             mean, variance = np.empty((2, len(part), n_pairs))
             for block, place in zip(blocks, places, strict=True):
-                mean[:, place], variance[:, place] = resampled(block, part[:, block.kept])
+                mean[:, place], variance[:, place] = _resampled_moments(block, part[:, block.kept])
             squares = ratio(mean**2, _pooled(variance, families))
             found.append(squares.max(axis=1, keepdims=True) if families else squares)
     return np.sqrt(np.concatenate(found))
 
 
-def _flipped(block: Block, flips: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and their variances, of shape (resamples, pairs), under changes of signs."""
+def _resampled_moments(block: Block, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and their variances, of shape (resamples, pairs).
+
+    Parameters
+    ----------
+    drawn : ndarray of shape (resamples, queries)
+        Signs of the queries, or how often each is drawn.
+    """
     z, n_queries = block.z, block.z.shape[1]
     w = np.ones(n_queries) if block.weights is None else block.weights
-    signs, square = 1 - 2 * flips, (z**2).sum(axis=1)
-    spread = square - (signs @ z.T) ** 2 / n_queries
-    spread[spread <= ROUNDING * square] = 0
-    size = effective_size(n_queries, w)
-    return signs @ (z * w).T / w.sum(), spread / (n_queries - 1) / size
-
-
-def _drawn(block: Block, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and their variances, of shape (resamples, pairs), of draws of queries."""
-    z, n_queries = block.z, block.z.shape[1]
-    w = np.ones(n_queries) if block.weights is None else block.weights
-    counts = np.where(counts.any(axis=1, keepdims=True), counts, 1.0)
+    drawn = np.where(drawn.any(axis=1, keepdims=True), drawn, 1.0)
+    counts = np.abs(drawn)
     number, total = counts.sum(axis=1, keepdims=True), (counts @ w)[:, None]
     square = counts @ (z**2).T / number
-    spread = square - (counts @ z.T / number) ** 2
+    spread = square - (drawn @ z.T / number) ** 2
     spread[spread <= ROUNDING * square] = 0
     size = total**2 / (counts @ w**2)[:, None]
-    return counts @ (z * w).T / total, spread * (n_queries / (n_queries - 1) / size)
+    return drawn @ (z * w).T / total, spread * (n_queries / (n_queries - 1) / size)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._resampling import query_counts
-from skrank.stats.correlation import tau_ap_b
+from skrank.stats.correlation import kendall_tau, tau_ap_b, tau_b
 
 METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
 _CELLS = 2**22  # of a block of rankings x systems x systems
@@ -130,28 +130,12 @@ def rank_correlation(
 
 def _correlations(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
     """Correlation of each row of `x` with the same row of `y`, of shape (n_rankings, n_systems)."""
-    measure = {"tau": _tau, "tau_b": _tau_b, "tau_ap": tau_ap_b}[method]
+    if method != "tau_ap":
+        measure = {"tau": kendall_tau, "tau_b": tau_b}[method]
+        return np.array([measure(*pair) for pair in zip(x, y, strict=True)])
     rows = max(1, _CELLS // x.shape[1] ** 2)
     parts = [slice(start, start + rows) for start in range(0, len(x), rows)]
-    return np.concatenate([measure(x[part], y[part]) for part in parts])
-
-
-def _concordance(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Concordant less discordant pairs, and pairs that do not tie in x, and in y."""
-    above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
-    below_y = np.swapaxes(above_y, 1, 2)
-    together = [(above_x & side).sum(axis=(1, 2)) for side in (above_y, below_y)]
-    return together[0] - together[1], above_x.sum(axis=(1, 2)), above_y.sum(axis=(1, 2))
-
-
-def _tau(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _concordance(x, y)[0] / math.comb(x.shape[1], 2)
-
-
-def _tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    excess, untied_x, untied_y = _concordance(x, y)
-    with np.errstate(invalid="ignore"):
-        return excess / np.sqrt(untied_x * untied_y)
+    return np.concatenate([tau_ap_b(x[part], y[part]) for part in parts])
 
 
 def _p_value(

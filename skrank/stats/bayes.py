@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ratio, student_t
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import one_thread
 
 METHOD_CHOICES = ("t", "signed-rank")
@@ -19,7 +19,7 @@ _CELLS = 2**20  # of a block of samples x queries, which then takes 8 MB
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianComparison:
+class BayesianComparison(PairResult):
     """Posterior probabilities of every pair of systems.
 
     Attributes
@@ -41,16 +41,12 @@ class BayesianComparison:
     """
 
     method: str
-    pairs: np.ndarray
-    difference: np.ndarray
     rope: tuple[float, float]
     better: np.ndarray
     equivalent: np.ndarray
     worse: np.ndarray
     error: np.ndarray
     freedom: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 def bayesian_comparison(
@@ -127,7 +123,6 @@ def bayesian_comparison(
     mean, error, freedom, better, worse = chosen.measure(block, 5)
     return BayesianComparison(
         method=method,
-        pairs=chosen.index,
         difference=mean,
         rope=(low, high),
         better=better,
@@ -135,8 +130,7 @@ def bayesian_comparison(
         worse=worse,
         error=error,
         freedom=freedom,
-        n_queries=chosen.n_queries,
-        n_dropped=chosen.n_dropped,
+        **chosen.described,
     )
 
 

@@ -189,14 +189,14 @@ def _percentile(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return draws.quantiles(draws.means(z, w), tails).T
+    return draws.quantiles(draws.moments(z, w)[0], tails).T
 
 
 def _bca(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
-    means = draws.means(z, w)
+    means, _ = draws.moments(z, w)
     observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
     below = draws.share(means < observed - same) / 2 + draws.share(means <= observed + same) / 2
     bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
