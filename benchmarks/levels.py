@@ -238,16 +238,21 @@ def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
 
 
 def show(title: str, repeats: int, sizes: str, rows: Iterator[tuple[str, list[Rows]]]) -> None:
-    """Print one table: a line per population and method, a column per size."""
+    """Print one table of populations and methods, whose cells have a figure for each size."""
+    table = {
+        name: {method: " / ".join(f"{one[method]:.1f}" for one in by_size) for method in by_size[0]}
+        for name, by_size in rows
+    }
+    if not table:  # no two tables hold the same systems
+        return
+    frame = pd.DataFrame(table).T.fillna("")
+    if len(frame) < len(frame.columns):
+        frame = frame.T
     error = 100 * np.sqrt(0.05 * 0.95 / repeats)
-    first = True
-    for name, by_size in rows:
-        if first:
-            print(f"\n{title} ({error:.1f})\n\n| | {sizes} |\n|---{'|---' * len(by_size)}|")
-            first = False
-        for method in by_size[0]:
-            cells = " | ".join(f"{one[method]:.1f}" for one in by_size)
-            print(f"| {name}: {method} | {cells} |", flush=True)
+    print(f"\n{title} ({sizes}; {error:.1f})\n")
+    print(f"| | {' | '.join(frame.columns)} |\n|---{'|---' * len(frame.columns)}|")
+    for name, cells in zip(frame.index, frame.to_numpy(), strict=True):
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
@@ -261,7 +266,7 @@ def main() -> None:
     real = {name: centred(table) for name, table in tables.items()}
     populations = SYMMETRIC | {"skewed": skewed} | real
     repeats, drawn = given.repeats, given.resamples
-    by_query = " | ".join(f"n = {n}" for n in SIZES)
+    by_query = "10 / 25 / 50 queries"
     if "many" in given.parts:
         rows = ((k, [many(p, n, repeats, drawn) for n in SIZES]) for k, p in populations.items())
         show("M. Five systems alike: percent with any finding at .05", repeats, by_query, rows)
@@ -276,7 +281,7 @@ def main() -> None:
         sizes, taus = (10, 20, 40), (0.8, 0.95, 0.99)
         rows = ((f"tau {t:g}", [correlated(t, n, repeats // 2) for n in sizes]) for t in taus)
         title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
-        show(title, repeats // 2, " | ".join(f"{n} systems" for n in sizes), rows)
+        show(title, repeats // 2, "10 / 20 / 40 systems", rows)
         alike = [
             (f"{a} and {b}", tables[a], tables[b])
             for i, a in enumerate(tables)
@@ -293,14 +298,14 @@ def main() -> None:
         sizes = (10, 20, 50)
         rows = ((k, [means(d, n, 2 * repeats, drawn) for n in sizes]) for k, d in kinds.items())
         title = "I. One mean: percent of 95 % intervals that hold it"
-        show(title, 2 * repeats, " | ".join(f"n = {n}" for n in sizes), rows)
+        show(title, 2 * repeats, "10 / 20 / 50 queries", rows)
     if "seeds" in given.parts:
         sizes = (2, 3, 5)
         rows = (
             (f"spread {s:g}", [seeds(s, r, repeats // 3) for r in sizes]) for s in (0, 0.3, 0.7)
         )
         title = "S. Two rankers alike, trained with several seeds: percent found at .05"
-        show(title, repeats // 3, " | ".join(f"{r} seeds" for r in sizes), rows)
+        show(title, repeats // 3, "2 / 3 / 5 seeds", rows)
 
 
 if __name__ == "__main__":
