@@ -20,7 +20,6 @@ from skrank.stats._resampling import Resamples, centred, every_flip, one_thread,
 
 _CELLS = 2**21  # of a block of permutations x queries x systems, which then takes 16 MB
 _CACHED = 2**18  # of a block of resamples x pairs, which then stays in the cache of a processor
-_Numbers = slice | np.ndarray
 _POOLED = 0.5  # share of the median variance of all pairs in the variance of each pair
 
 
@@ -278,7 +277,9 @@ def max_t(
     error = np.sqrt(_pooled(variance, families))
     t = ratio(mean, error)
     p_value, critical = np.empty((2, len(chosen)))
-    for blocks in _together(chosen, adjust, n_resamples):
+    width = len(chosen) if adjust else max(1, _CELLS // n_resamples)
+    every = list(chosen.blocks(width))
+    for blocks in [every] if adjust else ([block] for block in every):
         halves = _without_differences(blocks, families, max(1, n_resamples // 2), seed)
         for column, members in enumerate(blocks[0].pairs if not adjust else [slice(None)]):
             nulls = [half.column(column) for half in halves]
@@ -297,21 +298,15 @@ def max_t(
     )
 
 
-def _families(pairs: np.ndarray) -> list[_Numbers]:
+def _families(pairs: np.ndarray) -> list[np.ndarray]:
     """Numbers of the pairs that are connected by common systems, for each such group."""
     size = int(pairs.max()) + 1
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     family = connected_components(graph, directed=False)[1][pairs[:, 0]]
-    return [_numbers(np.flatnonzero(family == number)) for number in np.unique(family)]
+    return [np.flatnonzero(family == number) for number in np.unique(family)]
 
 
-def _numbers(ascending: np.ndarray) -> _Numbers:
-    """Numbers of pairs as a slice where they are consecutive: a view then takes no copy."""
-    first, last = int(ascending[0]), int(ascending[-1])
-    return slice(first, last + 1) if last - first + 1 == len(ascending) else ascending
-
-
-def _pooled(variance: np.ndarray, families: list[_Numbers]) -> np.ndarray:
+def _pooled(variance: np.ndarray, families: list[np.ndarray]) -> np.ndarray:
     """Variances of shape (..., n_pairs), each averaged with the median of its family, if any."""
     pooled = variance.copy()
     for members in families:
@@ -324,13 +319,6 @@ def _pooled(variance: np.ndarray, families: list[_Numbers]) -> np.ndarray:
 def _mean_and_variance(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Mean of each row of differences that vary alike, and the variance of that mean."""
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
-
-
-def _together(pairs: SystemPairs, adjust: bool, n_resamples: int) -> Iterable[list[Block]]:
-    """Blocks of pairs that are resampled together: all of them, or one at a time."""
-    if adjust:
-        return [list(pairs.blocks(len(pairs)))]
-    return ([block] for block in pairs.blocks(max(1, _CELLS // n_resamples)))
 
 
 @dataclass(frozen=True)
@@ -371,7 +359,7 @@ def _critical(nulls: list[tuple[np.ndarray, np.ndarray]], alpha: float) -> float
 
 
 def _without_differences(
-    blocks: list[Block], families: list[_Numbers], n_resamples: int, seed: int
+    blocks: list[Block], families: list[np.ndarray], n_resamples: int, seed: int
 ) -> tuple[_Null, _Null]:
     """Sizes of t under changes of signs, and in draws of queries, from `n_resamples` of each."""
     used = np.logical_or.reduce([block.kept for block in blocks])
@@ -389,13 +377,13 @@ def _without_differences(
 
 def _resampled_t(
     blocks: list[Block],
-    families: list[_Numbers],
+    families: list[np.ndarray],
     samples: Iterable[np.ndarray],
 ) -> np.ndarray:
     """Size of t in each resample: the largest of the families, or without these of each pair."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
-    places = [_numbers(block.pairs) for block in blocks] if families else [slice(None)]
+    places = [block.pairs if families else slice(None) for block in blocks]
     found = []
     for sample in samples:
         for start in range(0, len(sample), rows):

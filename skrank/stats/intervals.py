@@ -214,21 +214,12 @@ def _bootstrap_t(
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
     _, error, _, _ = student_t(z, w)
-    least = np.where(error > 0, _least_share(z.shape[1]) * error, 1.0)[:, None]
+    # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
+    # the data was found by simulation
+    least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]
     shifts, squares = draws.moments(centred(z, mean), w)
     t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
     return mean - error * t.T[::-1]
-
-
-def _least_share(n_queries: int) -> float:
-    """Share of the standard error of the data that the one of a draw counts as at least.
-
-    A draw that hardly varies has a t beyond all bounds, and some draws cannot tell how likely that
-    is: without a least share, intervals of few values that are mostly 0 are unbounded, or too
-    narrow if such draws are left out. Draws of many values vary alike, and those that do not make
-    intervals too wide. That the share grows as it does was found by simulation.
-    """
-    return min(0.5, math.sqrt(n_queries) / 16)
 
 
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
