@@ -19,7 +19,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
     from skrank.trec import TrecReport
 
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,120 +15,14 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
+from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison, tabulate
 from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
 from skrank.evaluation._folds import fold_scores
-from skrank.evaluation._pair_tests import (
-    PairTest,
-    anytime_test,
-    fold_test,
-    ordinary_test,
-    seed_test,
-)
-from skrank.metrics import Metric, metric
+from skrank.evaluation._pair_tests import TEST_CHOICES, PairTest, fold_test, pair_test, seed_test
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from skrank.stats import PairedEffects
-
-TEST_CHOICES = ("resampled-t", "t", "randomisation", "anytime")
-CORRECTION_CHOICES = {
-    "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
-    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
-    "none": "not corrected; each interval holds by itself at {:g} %",
-}
-_MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middle
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """What `compare` found.
-
-    Attributes
-    ----------
-    means : DataFrame of shape (n_systems, n_metrics)
-        Mean over queries of each metric, as its `empty` says.
-    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
-        Value of each query; the columns are (metric, system). NaN where a metric is not defined.
-        The mean over seeds for systems that have several; values of folds if such were compared.
-    test : {"resampled-t", "t", "randomisation", "anytime"}
-        The test whose p-values are corrected.
-    correction : {"max-t", "holm", "none"}
-        For the number of comparisons.
-    alpha : float
-        Level of significance, and one minus the level of the intervals.
-    baseline : str or None
-        System that the others are compared with; None if all are with all.
-    weighted : bool
-        Queries have weights.
-    random_state : int, Generator, RandomState or None
-    """
-
-    means: pd.DataFrame
-    per_query: pd.DataFrame
-    test: str
-    correction: str
-    alpha: float
-    baseline: Hashable
-    weighted: bool
-    random_state: RandomState
-    _table: pd.DataFrame
-    _test: PairTest
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per metric and pair of systems.
-
-        Returns
-        -------
-        DataFrame with columns
-
-            metric, system, other
-                What is compared.
-            difference, low, high
-                Mean of `system` minus mean of `other`, and its confidence interval by `test`, as
-                `correction` says: by "max-t" and "holm" all of them hold together with a chance of
-                1 - alpha, so that more metrics or systems make each wider. Those of "max-t" exclude
-                0 exactly where `significant`. Those of "holm" are Bonferroni's, as Holm's method
-                has none: they may hold 0 where it finds a difference. With the randomisation test
-                they are Student's. Infinite where queries are too few for any p-value below alpha.
-            p_t, p_randomisation
-                P-values of the paired t-test and of the randomisation test, of ordinary
-                comparisons. With seeds and folds, p_t is that of their own test.
-            p_resampled_t, p_anytime
-                P-values of these tests, where one is corrected by Holm's method or not at all.
-            p_max_t (or p_holm), significant
-                P-value of the chosen test corrected over all rows, and whether it is below alpha.
-                Without correction there is no such column, and that of the test counts.
-            effect_size
-                Cohen's d: mean over standard deviation of the differences.
-            wins, ties, losses
-                Queries on which `system` is better, equal and worse.
-            queries
-                Queries (or folds) compared: those with a value for both.
-        """
-        return self._table.copy()
-
-    def _caption(self) -> str:
-        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
-        queries = self._table["queries"]
-        compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
-        weighted = ", weighted" * self.weighted
-        return (
-            f"{len(self.means)} systems on {compared} of "
-            f"{len(self.per_query)} {self._test.unit}{weighted}: {len(self._table)} comparison(s) "
-            f"by {self._test.text}, {self._table['significant'].sum()} significant at "
-            f"{self.alpha:g}, {how}; random_state={self.random_state}"
-        )
-
-    def __repr__(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_string(**style), self._table.to_string(index=False, **style)
-        return f"{self._caption()}\n\n{means}\n\n{table}"
-
-    def _repr_html_(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_html(**style), self._table.to_html(index=False, **style)
-        return f"<p>{self._caption()}</p>{means}{table}"
 
 
 def compare(
@@ -304,31 +197,25 @@ def compare_values(
     _check_counts(per_query)
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    resampled: Options = {"n_resamples": n_resamples, "random_state": random_state}
+    how: Options = {"n_resamples": n_resamples, "random_state": random_state}
 
     def named(name: str) -> PairTest:
-        return ordinary_test(per_query, name, weights, correction == "max-t", resampled)
+        return pair_test(name, per_query, weights, adjust=correction == "max-t", resampled=how)
 
-    if own_test is None and test == "anytime":
-        if weights is not None:
-            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
-        own_test = anytime_test(per_query)
     used = own_test or named(test)
     level = alpha / len(columns) if correction == "holm" else alpha
     found, bounds = used.run(columns, level)
     p_values = {test: found}
-    if own_test is None or test == "anytime":
-        always = ("t", "randomisation")  # every ordinary table has their p-values
-        p_values = {
-            name: found if name == test else named(name).run(columns, level)[0] for name in always
-        } | p_values
+    if own_test is None:
+        for name in {"t", "randomisation"} - {test}:
+            p_values[name] = named(name).run(columns, level)[0]
     corrected = found
     if correction == "holm":
         corrected = p_values["holm"] = stats.holm(found)
     elif correction == "max-t":
-        p_values["max_t"] = p_values.pop(test)
+        p_values["max-t"] = p_values.pop(test)
     effects = stats.paired_effects(per_query, pairs=columns, weights=weights)
-    table = _tabulate(per_query, effects, bounds, p_values, corrected < alpha, used.unit)
+    table = tabulate(per_query, effects, bounds, p_values, corrected < alpha, used.unit)
     return Comparison(
         means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
         table, used,
@@ -410,38 +297,3 @@ def _check_counts(per_query: pd.DataFrame) -> None:
                 "a comparison needs at least 2. Leave the metric out, or give empty queries a "
                 "value with its empty=0."
             )
-
-
-def _tabulate(
-    per_query: pd.DataFrame,
-    effects: PairedEffects,
-    bounds: tuple[np.ndarray, np.ndarray],
-    p_values: Mapping[str, np.ndarray],
-    significant: np.ndarray,
-    unit: str,
-) -> pd.DataFrame:
-    """What `Comparison.to_frame` returns."""
-    import pandas as pd
-
-    first, second = (per_query.columns[numbers] for numbers in effects.pairs.T)
-    names = first.get_level_values("metric")
-    # scikit-learn's scores of folds are always better where they are greater
-    greater = [unit == "folds" or metric(name).greater_is_better for name in names]
-    rises = np.array(greater, dtype=bool)
-    return pd.DataFrame(
-        {
-            "metric": names,
-            "system": first.get_level_values("system"),
-            "other": second.get_level_values("system"),
-            "difference": effects.difference,
-            "low": bounds[0],
-            "high": bounds[1],
-            **{f"p_{name.replace('-', '_')}": values for name, values in p_values.items()},
-            "significant": significant,
-            "effect_size": effects.cohen_d,
-            "wins": np.where(rises, effects.wins, effects.losses),
-            "ties": effects.ties,
-            "losses": np.where(rises, effects.losses, effects.wins),
-            "queries": effects.n_queries,
-        }
-    )

@@ -14,6 +14,7 @@ from skrank.metrics import metric
 if TYPE_CHECKING:
     import pandas as pd
 
+TEST_CHOICES = ("resampled-t", "t", "randomisation", "anytime")
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
@@ -34,35 +35,6 @@ class PairTest:
     text: str
     unit: str
     run: Callable[[np.ndarray, float], tuple[np.ndarray, Bounds]]
-
-
-def anytime_test(values: pd.DataFrame) -> PairTest:
-    """Bets on the sign of the mean difference, which stay fair however often somebody looks.
-
-    The p-value is one over the highest wealth so far, and the interval is the confidence sequence
-    of `skrank.active` for draws with replacement, in the order of the rows.
-    """
-    from skrank.active._anytime import certainty_so_far, repeated_game, sequence
-    from skrank.active._weighing import Known
-
-    for name in values.columns.unique("metric"):
-        if metric(name).value_range not in ("[0, 1]", "[0, 1)"):
-            raise ValueError(
-                f'test="anytime" needs values between 0 and 1, and those of {name} have the range '
-                f"{metric(name).value_range}: leave the metric out, or choose another test."
-            )
-
-    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        matrix, out = values.to_numpy(), np.empty((3, len(pairs)))
-        for row, (first, second) in enumerate(pairs):
-            z = matrix[:, first] - matrix[:, second]
-            z = z[~np.isnan(z)]
-            one, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-            game = repeated_game(z, np.arange(len(z)), even, even, (-one, one), False, Known())
-            out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
-        return out[0], (out[1], out[2])
-
-    return PairTest("test by betting, for any number of looks", "queries", run)
 
 
 def seed_test(by_seed: Sequence[np.ndarray], weights: np.ndarray | None) -> PairTest:
@@ -155,29 +127,73 @@ def _by_t(
     return p_value, (mean - half, mean + half)
 
 
-def ordinary_test(
-    values: pd.DataFrame, test: str, weights: np.ndarray | None, adjust: bool, resampled: Options
+def pair_test(
+    name: str,
+    values: pd.DataFrame,
+    weights: np.ndarray | None,
+    *,
+    adjust: bool,
+    resampled: Options,
 ) -> PairTest:
-    """A test of `skrank.stats`; `adjust` is that of `max_t`."""
-    from skrank import stats
+    """One of `TEST_CHOICES` for values of queries; `adjust` and `resampled` are for `max_t`."""
+    if name == "anytime":
+        if weights is not None:
+            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
+        return _anytime_test(values)
+    how: Options = {"weights": weights}
+    if name == "resampled-t":
 
-    def by_resampling(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        how: Options = {"pairs": pairs, "weights": weights} | resampled
-        found = stats.max_t(values, adjust=adjust, alpha=alpha, **how)
-        return found.p_value, (found.low, found.high)
+        def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
+            from skrank import stats
 
-    def by_formula(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        how: Options = {"pairs": pairs, "weights": weights}
-        effects = stats.paired_effects(values, confidence=1 - alpha, **how)
-        if test == "randomisation":
-            p_value = stats.randomisation_test(values, **how, **resampled).p_value
+            found = stats.max_t(values, adjust=adjust, alpha=alpha, pairs=pairs, **how, **resampled)
+            return found.p_value, (found.low, found.high)
+
+        return PairTest("t-test by resampling", "queries", run)
+    return _test_by_formula(name, values, how, resampled)
+
+
+def _test_by_formula(name: str, values: pd.DataFrame, how: Options, resampled: Options) -> PairTest:
+    """The paired t-test or the randomisation test, with Student's intervals."""
+
+    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
+        from skrank import stats
+
+        effects = stats.paired_effects(values, confidence=1 - alpha, pairs=pairs, **how)
+        if name == "t":
+            found = stats.paired_t(values, pairs=pairs, **how)
         else:
-            p_value = stats.paired_t(values, **how).p_value
-        return p_value, (effects.low, effects.high)
+            found = stats.randomisation_test(values, pairs=pairs, **how, **resampled)
+        return found.p_value, (effects.low, effects.high)
 
-    text = {
-        "resampled-t": "t-test by resampling",
-        "t": "paired t-test",
-        "randomisation": "randomisation test",
-    }[test]
-    return PairTest(text, "queries", by_resampling if test == "resampled-t" else by_formula)
+    text = {"t": "paired t-test", "randomisation": "randomisation test"}[name]
+    return PairTest(text, "queries", run)
+
+
+def _anytime_test(values: pd.DataFrame) -> PairTest:
+    """Bets on the sign of the mean difference, which stay fair however often somebody looks.
+
+    The p-value is one over the highest wealth so far, and the interval is the confidence sequence
+    of `skrank.active` for draws with replacement, in the order of the rows.
+    """
+    from skrank.active._anytime import certainty_so_far, repeated_game, sequence
+    from skrank.active._weighing import Known
+
+    for name in values.columns.unique("metric"):
+        if metric(name).value_range not in ("[0, 1]", "[0, 1)"):
+            raise ValueError(
+                f'test="anytime" needs values between 0 and 1, and those of {name} have the range '
+                f"{metric(name).value_range}: leave the metric out, or choose another test."
+            )
+
+    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
+        matrix, out = values.to_numpy(), np.empty((3, len(pairs)))
+        for row, (first, second) in enumerate(pairs):
+            z = matrix[:, first] - matrix[:, second]
+            z = z[~np.isnan(z)]
+            one, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
+            game = repeated_game(z, np.arange(len(z)), even, even, (-one, one), False, Known())
+            out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
+        return out[0], (out[1], out[2])
+
+    return PairTest("test by betting, for any number of looks", "queries", run)

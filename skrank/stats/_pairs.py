@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import Options
 from skrank.stats._moments import ROUNDING
 
 
@@ -41,6 +40,14 @@ class PairResult:
 
     pairs: np.ndarray
     difference: np.ndarray
+    n_queries: np.ndarray
+    n_dropped: np.ndarray
+
+
+class PairFields(TypedDict):
+    """Fields of a `PairResult` that do not depend on the test."""
+
+    pairs: np.ndarray
     n_queries: np.ndarray
     n_dropped: np.ndarray
 
@@ -105,8 +112,8 @@ class SystemPairs:
         return len(self.index)
 
     @property
-    def described(self) -> Options:
-        """Fields of a `PairResult` that do not depend on the test."""
+    def described(self) -> PairFields:
+        """Pairs and queries, as a `PairResult` has them."""
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:

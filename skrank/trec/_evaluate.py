@@ -29,7 +29,7 @@ from skrank.trec._measure import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
 
 
 class TrecReport:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import skrank
 from skrank import stats
 from skrank.datasets import make_ranking
-from skrank.evaluation._compare import Comparison, compare
+from skrank.evaluation import Comparison, compare
 
 METRICS = ["gap", "ndcg@10"]
 COLUMNS = [

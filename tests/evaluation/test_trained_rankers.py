@@ -115,13 +115,14 @@ class TestSeeds:
             compared(data, **how)
 
 
-class TestFolds:
-    @pytest.fixture(scope="class")
-    def regression(self):
-        random = np.random.default_rng(0)
-        x = random.normal(size=(120, 6))
-        return x, x[:, 0] + random.normal(size=120)
+@pytest.fixture(scope="module")
+def regression():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(120, 6))
+    return x, x[:, 0] + random.normal(size=120)
 
+
+class TestFolds:
     def test_cross_validate_literally(self, regression):
         scoring = ["r2", "neg_mean_absolute_error"]
         results = {
