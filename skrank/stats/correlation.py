@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -291,8 +291,9 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
 
 def _items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     """The items of a list, which has at least one and each once."""
-    found = list(items)
-    if not found or isinstance(items, str):
+    ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
+    found = list(items) if ordered else []
+    if not found or not all(isinstance(item, Hashable) for item in found):
         raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
     twice = [item for item, times in Counter(found).items() if times > 1]
     if twice:

@@ -192,7 +192,14 @@ class TestListOverlap:
 
     @pytest.mark.parametrize(
         ("x", "message"),
-        [([], "x must be a list"), ("abc", "x must be a list"), ([1, 2, 1], "x holds 1 twice")],
+        [
+            ([], "x must be a list"),
+            ("abc", "x must be a list"),
+            (1, "x must be a list"),
+            ({"a", "b"}, "x must be a list"),
+            ([["a"]], "x must be a list"),
+            ([1, 2, 1], "x holds 1 twice"),
+        ],
     )
     def test_wrong_lists(self, x, message):
         with pytest.raises(ValueError, match=message):

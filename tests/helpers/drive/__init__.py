@@ -31,7 +31,8 @@ RESULTS = {
     "model_selection": ("SearchSpace",),
     "objectives": ("Objective",),
     "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower", "EquivalenceTest",
-              "Interval", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation", "TukeyHSD"),
+              "Interval", "ListOverlap", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation",
+              "TukeyHSD"),
     "trec": ("TrecReport",),
     "dask": ("DaskScorer", "Partitions"),
 }  # fmt: skip
