@@ -34,9 +34,10 @@ class MaxT(PairResult):
         Mean score of the first system minus that of the second.
     statistic : ndarray of shape (n_pairs,)
         The difference over its standard error, whose variance is half that of the pair and half
-        the median of all pairs. For one pair this is Student's t.
+        the median of all pairs. For one pair, and with ``adjust=False``, this is Student's t.
     p_value : ndarray of shape (n_pairs,)
-        Adjusted: the chance that any of the pairs is below alpha without a difference is alpha.
+        The chance that any of the pairs is below alpha without a difference is alpha; with
+        ``adjust=False``, that chance for each pair.
     low, high : ndarray of shape (n_pairs,)
         Simultaneous confidence intervals: all of them hold together with a chance of 1 - alpha, and
         those exclude 0 whose p-value is below alpha. Infinite where queries are so few that no
@@ -146,7 +147,8 @@ def max_t(
             nulls = [half.column(column) for half in halves]
             p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL, "left")
             critical[members] = _critical(nulls, alpha)
-    half = np.where(error > 0, critical * np.where(error > 0, error, 1), 0)
+    certain = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)  # differences that are equal
+    half = np.where(error > 0, critical * np.where(error > 0, error, 1), certain)
     return MaxT(
         difference=mean,
         statistic=t,

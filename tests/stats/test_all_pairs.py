@@ -122,6 +122,31 @@ def test_intervals_exclude_zero_where_significant():
         assert_array_equal(np.abs(found.statistic) > found.critical_t, significant)
 
 
+@pytest.mark.parametrize("adjust", [True, False])
+@pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
+def test_equal_differences_of_few_queries_show_no_more_than_their_signs(
+    adjust, n_queries, significant
+):
+    x = np.arange(n_queries)[:, None] / 10 + [[0.5, 0.0]]
+    found = stats.max_t(x, adjust=adjust)
+    assert (found.p_value[0] < 0.05) == significant
+    assert (found.low[0] > 0) == significant
+    assert found.high[0] == (found.difference[0] if significant else np.inf)
+
+
+def test_pairs_by_themselves():
+    """Without adjustment each pair is tested as if it were the only one."""
+    x = scores(n_queries=12, n_systems=4)
+    x[3, 2] = np.nan
+    found = stats.max_t(x, adjust=False, alpha=0.1)
+    for i, pair in enumerate(found.pairs):
+        alone = stats.max_t(x, pairs=[pair], alpha=0.1)
+        assert_allclose(found.statistic[i], alone.statistic[0])
+        assert_allclose(found.p_value[i], alone.p_value[0])
+        assert_allclose([found.low[i], found.high[i]], [alone.low[0], alone.high[0]])
+        assert_allclose(found.critical_t[i], alone.critical_t)
+
+
 def test_keeps_its_level_at_unequal_spread_where_tukey_does_not():
     random = np.random.default_rng(0)
     spread = np.array([1, 1, 1, 1, 5.0])
