@@ -281,9 +281,9 @@ def main() -> None:
         show("W. Lognormal weights: percent", repeats * 0.4, by_query, rows)
     if "correlations" in given.parts:
         sizes, taus = (10, 20, 40), (0.8, 0.95, 0.99)
-        rows = ((f"tau {t:g}", [correlated(t, n, repeats // 2) for n in sizes]) for t in taus)
+        rows = ((f"tau {t:g}", [correlated(t, n, repeats // 4) for n in sizes]) for t in taus)
         title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
-        show(title, repeats // 2, "10 / 20 / 40 systems", rows)
+        show(title, repeats // 4, "10 / 20 / 40 systems", rows)
         alike = [
             (f"{a} and {b}", tables[a], tables[b])
             for i, a in enumerate(tables)

@@ -79,8 +79,8 @@ class Report:
         Notes
         -----
         No resampling shows what the queries do not show. Where fewer than twenty queries count and
-        most of their values are 0, `skrank.stats.bounded_interval` of a column of `per_query` holds
-        at least what it says.
+        most of their values are 0, use `skrank.stats.bounded_interval` of a column of `per_query`:
+        it holds the mean at least as often as its confidence.
         """
         import pandas as pd
 

@@ -34,7 +34,7 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
     Returns
     -------
     list of tuple of float of length n_grades
-        Each sums to 1; that which puts all on the highest grade comes first. Two grades and ten
+        Each sums to 1. The first puts all on the highest grade. Two grades and ten
         steps make 11 candidates, three 66, four 286.
 
     Raises

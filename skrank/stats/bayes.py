@@ -63,7 +63,7 @@ def bayesian_comparison(
 ) -> BayesianComparison:
     """Compare systems by posterior probabilities, with a region of practical equivalence.
 
-    Unlike a p-value, these answer what is asked: how likely is it, given the data, that the first
+    Unlike a p-value, these probabilities answer how likely it is, given the data, that the first
     system is better, that it is worse, or that the difference does not matter.
 
     Parameters
@@ -79,7 +79,7 @@ def bayesian_comparison(
     n_samples : int
         Of the posterior, for "signed-rank"; the same for all pairs.
     prior_strength : float
-        Weight of the prior of "signed-rank", in queries: it says that the systems do not differ.
+        Weight of the prior of "signed-rank", in queries without a difference.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None

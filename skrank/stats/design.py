@@ -120,7 +120,7 @@ def queries_needed(
         return _least(lambda n: width / std >= _expected_width(n, tail), f"width={width:g}")
     effect = _effect(difference, std)
     if effect == 0:
-        raise ValueError("difference is 0: no number of queries finds what is not there.")
+        raise ValueError("difference is 0: no number of queries finds it. Pass one that matters.")
     return _least(
         lambda n: bool(_power(effect, n, n_systems, alpha) >= power),
         f"difference / std = {effect:g}",

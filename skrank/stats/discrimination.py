@@ -1,4 +1,4 @@
-"""Sakai's bootstrap sensitivity: how many pairs of systems a metric tells apart."""
+"""Sakai's bootstrap sensitivity: the share of pairs of systems that differ significantly."""
 
 from __future__ import annotations
 
