@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.stats
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._resampling import query_counts
-from skrank.stats.correlation import kendall_tau, tau_ap_b, tau_b
+from skrank.stats.correlation import tau_ap_b
 
 METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
 _CELLS = 2**22  # of a block of rankings x systems x systems
@@ -130,12 +131,21 @@ def rank_correlation(
 
 def _correlations(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
     """Correlation of each row of `x` with the same row of `y`, of shape (n_rankings, n_systems)."""
-    if method != "tau_ap":
-        measure = {"tau": kendall_tau, "tau_b": tau_b}[method]
-        return np.array([measure(*pair) for pair in zip(x, y, strict=True)])
+    measure = tau_ap_b if method == "tau_ap" else partial(_tau, ties=method == "tau_b")
     rows = max(1, _CELLS // x.shape[1] ** 2)
     parts = [slice(start, start + rows) for start in range(0, len(x), rows)]
-    return np.concatenate([tau_ap_b(x[part], y[part]) for part in parts])
+    return np.concatenate([measure(x[part], y[part]) for part in parts])
+
+
+def _tau(x: np.ndarray, y: np.ndarray, *, ties: bool) -> np.ndarray:
+    """Kendall's tau of each row, or tau_b with `ties`."""
+    above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
+    together = (above_x & above_y).sum(axis=(1, 2))
+    excess = together - (above_x & np.swapaxes(above_y, 1, 2)).sum(axis=(1, 2))
+    if not ties:
+        return excess / math.comb(x.shape[1], 2)
+    with np.errstate(invalid="ignore"):
+        return excess / np.sqrt(above_x.sum(axis=(1, 2)) * above_y.sum(axis=(1, 2)))
 
 
 def _p_value(
