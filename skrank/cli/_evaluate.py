@@ -155,13 +155,15 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
         (
             "intervals",
             ("--intervals",),
-            "show one row per run and metric: the mean with its 95%% interval",
+            "show one row per run and metric: the mean with its 95%% interval, which holds by "
+            "itself however many metrics and runs there are",
         ),
         (
             "compare",
             ("--compare",),
-            "show one row per metric and pair of runs: difference with its 95%% interval, "
-            "p-values (p_holm: of the paired t-test, corrected for all rows), effect size, wins",
+            "show one row per metric and pair of runs: difference with its 95%% interval, p-values "
+            "(p_max_t: by resampling, corrected for all rows), effect size, wins; all intervals "
+            "hold together, so that low and high change with the number of metrics and runs",
         ),
     ):
         shown.add_argument(*options, dest="view", action="store_const", const=view, help=text)

@@ -19,7 +19,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
     from skrank.trec import TrecReport
 
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
@@ -168,9 +168,9 @@ def _verdict(
     low, high = (row.low, row.high) if row.system == best else (-row.high, -row.low)
     interval = f"{abs(row.difference):.4f} with the interval [{low:.4f}, {high:.4f}]"
     if row.significant:
-        return text + f" The difference, {interval}, is significant (p = {row.p_holm:.3g})."
+        return text + f" The difference, {interval}, is significant (p = {row.p_max_t:.3g})."
     return text + (
-        f" The difference, {interval}, is not significant (p = {row.p_holm:.3g}): either may be "
+        f" The difference, {interval}, is not significant (p = {row.p_max_t:.3g}): either may be "
         "better."
     )
 

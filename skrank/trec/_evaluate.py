@@ -22,7 +22,7 @@ from skrank.trec._table import announce
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
 
 
 class TrecReport:
@@ -157,7 +157,7 @@ class TrecReport:
         return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
-        """Test the differences between runs, with Holm's correction over all of them.
+        """Test the differences between runs, corrected for the number of metrics and runs.
 
         Parameters
         ----------
