@@ -161,7 +161,7 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
         (START, {"pool": "query,item,a\n1,2,x\n"}, "row 1: a='x' is not a number"),
         (START, {"pool": "query,item,a\n1,2,3\n"}, "need the grades"),
         (START, {"pool": '{"query": 1\n'}, "pool: line 1: no JSON"),
-        (START, {"pool": "query,item\nq\udc82,d\n"}, "pool is not text in UTF-8"),
+        (START, {"pool": "query,item\nq\udc82,d\n"}, "pool: it is not text in UTF-8"),
         (START, {"pool": 'query,item\n"q,d\n'}, "pool: line 2: unexpected end"),
     ],
 )

@@ -300,7 +300,11 @@ def _rows(data: bytes) -> Iterator[Row]:
                 raise ValueError(f"line {number} is not an object of JSON.")
             yield row
     else:
-        rows = csv_rows(io.StringIO(data.decode("utf-8-sig"), newline=""), data)
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"it is not text in UTF-8: {error}.") from None
+        rows = csv_rows(io.StringIO(text, newline=""), data)
         header = next(rows)
         for cells in rows:
             yield dict(zip(header, cells, strict=True))
