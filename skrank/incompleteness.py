@@ -16,9 +16,9 @@ from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._open import Source
 
 if TYPE_CHECKING:
     import pandas as pd

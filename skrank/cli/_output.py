@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skrank.cli._streams import BYTES
-from skrank.trec._packed import SUFFIXES
+from skrank.trec._open import SUFFIXES
 
 if TYPE_CHECKING:
     from skrank.trec import TrecReport

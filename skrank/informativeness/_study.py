@@ -15,9 +15,9 @@ from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
 from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
+from skrank.trec._open import Source
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -246,7 +246,7 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     queries = _texts_of(query, "query", kind, before)
     documents = _texts_of(document, "document", kind, before)
     numbers = numbers_of(number, kind, before)
-    check_numbers(numbers, kind, queries, documents, before)
+    check_labels_or_scores(numbers, kind, queries, documents, before)
     return Table.of_texts(queries, documents, numbers)
 
 
@@ -266,7 +266,7 @@ def numbers_of(values: Any, kind: Kind, before: int = 0) -> np.ndarray:
     return check.as_vector(name, values)
 
 
-def check_numbers(
+def check_labels_or_scores(
     numbers: np.ndarray, kind: Kind, queries: Texts, documents: Texts, before: int = 0
 ) -> None:
     """Raise ValueError if a number is neither a label nor a score."""

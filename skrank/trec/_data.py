@@ -17,13 +17,14 @@ from skrank.trec._columns import (
     RUNS,
     Columns,
     Kind,
-    check_numbers,
+    check_labels_or_scores,
     columns_of,
     numbers_of,
     table_of,
     text_index,
 )
-from skrank.trec._files import Source, read
+from skrank.trec._files import read
+from skrank.trec._open import Source
 from skrank.trec._table import Documents, Slots, Table, Texts
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind:
     vector = numbers_of(numbers, kind)
     queries = Texts.of(check.as_ids("qid", qid, len(vector), "query"), "query")
     documents = Texts.of(check.as_ids("docid", docid, len(vector), "document"), "document")
-    check_numbers(vector, kind, queries, documents)
+    check_labels_or_scores(vector, kind, queries, documents)
     return Table.of_texts(queries, documents, vector)
 
 

@@ -7,23 +7,18 @@ Lines, CSV, TSV and Parquet.
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePath
-from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, table_of
 from skrank.trec._lines import (
     FORMS,
     SHORT_QRELS_LINE,
@@ -32,14 +27,11 @@ from skrank.trec._lines import (
     is_comment,
     last_query,
 )
-from skrank.trec._packed import SUFFIXES, is_packed, unpacked, unpacking
-from skrank.trec._table import BYTES, NEWLINE, Table, padded, padded_size
+from skrank.trec._open import SUFFIXES, File, Source, opened
+from skrank.trec._readers import BOM, READERS
+from skrank.trec._table import NEWLINE, Table, padded, padded_size
 
-Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
-
-BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
-_HEAD = 65536  # bytes by which the format is recognised
-_BLOCK_BYTES, _BLOCK_ROWS = 1 << 20, 1 << 16  # read at once
+_BLOCK_BYTES = 1 << 20  # read at once
 _PARQUET = b"PAR1"
 _FORMATS = {
     ".json": "json",
@@ -113,7 +105,7 @@ class Piece:
         """The error for a row of a query after rows of other queries."""
         start = int(table.documents.start[row])
         if isinstance(self.content, Lines):
-            place = f"line {self.content.line(start)[0]}"
+            place = f"line {self.content.line_number(start)}"
         else:
             place = f"row {self.before + np.count_nonzero(table.documents.start < start)}"
         query = int(np.searchsorted(table.queries.indptr, row, side="right")) - 1
@@ -122,13 +114,6 @@ class Piece:
             "other queries: sort the file by query to read it in pieces, or evaluate it without "
             "chunksize."
         )
-
-
-def name_of(source: Source) -> str:
-    """The name of a path or file object, for messages."""
-    if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
-    return str(getattr(source, "name", "<file>"))
 
 
 def read(source: Source, kind: Kind) -> Piece:
@@ -157,106 +142,26 @@ def pieces_of(source: Source, kind: Kind, chunksize: int | None = None) -> Itera
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    with _opened(source) as file:
+    with opened(source) as file:
         form = _format_of(file, kind)
         if isinstance(form, LineForm):
             yield from _lines(file, form, kind, chunksize)
         else:
             with check.about(file.name):
-                yield from _rows(file.name, _READ[form](file, kind, chunksize), kind, chunksize)
+                yield from _rows(file.name, READERS[form](file, kind, chunksize), kind, chunksize)
 
 
-# opening ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _File:
-    """An open file.
-
-    Attributes
-    ----------
-    name : str
-    stream : BufferedReader
-        The content, unpacked.
-    on_disk : bool
-        Whether the content is that of the path `name`, and not packed.
-    """
-
-    name: str
-    stream: io.BufferedReader
-    on_disk: bool
-
-    def head(self) -> bytes:
-        """The first bytes, which remain to be read."""
-        return self.stream.peek(_HEAD)[:_HEAD]
-
-
-@contextmanager
-def _opened(source: Source) -> Iterator[_File]:
-    """A source, unpacked if it is packed, at its beginning."""
-    name = name_of(source)
-    with ExitStack() as stack:
-        raw: io.RawIOBase
-        if isinstance(source, (str, os.PathLike)):
-            raw = stack.enter_context(open(source, "rb", buffering=0))
-        else:
-            raw = _Raw(source.read)
-        stream: io.BufferedReader = io.BufferedReader(raw, _HEAD)
-        packed = is_packed(stream.peek(_HEAD))
-        if packed:
-            with unpacking(name):
-                content = unpacked(stream, stream.peek(_HEAD))
-            stream = io.BufferedReader(_Raw(content.read, name), _HEAD)
-        yield _File(name, stream, isinstance(raw, io.FileIO) and not packed)
-
-
-class _Raw(io.RawIOBase):
-    """The bytes of anything that has `read`, such as a file object that is open as text.
-
-    Parameters
-    ----------
-    read : callable
-        Returns some content, of about the size that it is given, or all.
-    packed : str, optional
-        The name of the packed file whose content this is, for errors.
-    """
-
-    def __init__(self, read: Callable[..., bytes | str], packed: str | None = None) -> None:
-        self._read, self._packed = read, packed
-        self._rest = (
-            b""  # read, but beyond the size of the buffer: a character can be several bytes
-        )
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._rest = self._rest or self._more(len(buffer))
-        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
-
-    def readall(self) -> bytes:
-        return self._rest + self._more()
-
-    def _more(self, *size: int) -> bytes:
-        with nullcontext() if self._packed is None else unpacking(self._packed):
-            content = self._read(*size)
-        return content.encode(errors=BYTES) if isinstance(content, str) else content
-
-
-def _format_of(file: _File, kind: Kind) -> LineForm | str:
+def _format_of(file: File, kind: Kind) -> LineForm | str:
     """The form of the lines of TREC, or the name of another format.
 
     The suffix of a path decides, and otherwise the content.
     """
-    head = file.head()
     suffixes = [one for one in PurePath(file.name.lower()).suffixes if one not in SUFFIXES]
     if suffixes and suffixes[-1] in _FORMATS:
         return _FORMATS[suffixes[-1]]
-    if head.startswith(_PARQUET):
+    if file.head.startswith(_PARQUET):
         return "parquet"
-    lines = _first_lines(head, kind)
+    lines = _first_lines(file.head, kind)
     if lines[0].startswith((b"{", b"[")):
         one_a_line = lines[0].startswith(b"{") and lines[0].endswith(b"}") and len(lines) > 1
         return "json lines" if one_a_line else "json"
@@ -279,18 +184,17 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
 # lines of TREC ------------------------------------------------------------------------------------
 
 
-def _lines(file: _File, form: LineForm, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
+def _lines(file: File, form: LineForm, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
     """Pieces of lines, of `chunksize` times the mean length of the first lines in bytes."""
     if chunksize is None:
         yield Piece(file.name, kind, Lines(_whole_text(file), file.name, form))
         return
-    head = file.head()
-    size = chunksize * max(16, len(head) // max(1, head.count(b"\n")))
+    size = chunksize * max(16, len(file.head) // max(1, file.head.count(b"\n")))
     for lines in _queries_of_lines(file.stream, file.name, form, size):
         yield Piece(file.name, kind, lines)
 
 
-def _whole_text(file: _File) -> np.ndarray:
+def _whole_text(file: File) -> np.ndarray:
     """The padded content; a file on disk is not copied in memory."""
     if file.on_disk:
         size = os.path.getsize(file.name)
@@ -378,144 +282,3 @@ def _rows(
                 ended, before = [], before + n_rows
         last.append(block.part(slice(cut, None)))
     yield Piece(name, kind, ended + last, before)
-
-
-def _chosen(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
-    """The names of the columns to read: queries, documents, numbers, and runs if there are such."""
-    found = kind.columns_among(names)
-    if len(found) > 3 and chunksize is not None:
-        raise ValueError(
-            f"column {found[3]!r} says that rows are of several runs: write one file for each, "
-            "without it, to read them in pieces."
-        )
-    return found
-
-
-def _in_blocks(rows: Iterator[list[Any]], chunksize: int | None) -> Iterator[Columns]:
-    """Rows in blocks, which need not hold whole queries."""
-    while block := list(islice(rows, min(chunksize or _BLOCK_ROWS, _BLOCK_ROWS))):
-        yield Columns.of_rows(block)
-
-
-def _csv(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    head = file.head()
-    text = io.TextIOWrapper(file.stream, "utf-8-sig", newline="")
-    try:
-        rows = csv_rows(text, head)
-        header = next(rows)
-        places = [header.index(name) for name in _chosen(header, kind, chunksize)]
-        yield from _in_blocks(([row[place] for place in places] for row in rows), chunksize)
-    finally:
-        text.detach()  # or it would close the stream
-
-
-def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
-    """The header of a CSV or TSV table that begins with `head`, then its rows; not blank rows.
-
-    Raises
-    ------
-    ValueError
-        With the number of the line, if it has another number of columns or cannot be read.
-    """
-    first = head.removeprefix(BOM).partition(b"\n")[0]
-    rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",", strict=True)
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        for name, count in Counter(name.lower() for name in header if name).items():
-            if count > 1:
-                raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
-        yield header
-        for row in filter(None, rows):
-            if len(row) != len(header):
-                columns = f"{len(row)} columns instead of {len(header)}"
-                raise ValueError(f"line {rows.line_num}: {columns}.")
-            yield row
-    except csv.Error as error:  # such as a quotation mark that is never closed
-        raise ValueError(f"line {rows.line_num}: {error}.") from None
-
-
-def _json_lines(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    return _in_blocks(_fields(json_lines(file.stream), kind, chunksize), chunksize)
-
-
-def _fields(
-    rows: Iterable[tuple[int, Any]], kind: Kind, chunksize: int | None
-) -> Iterator[list[Any]]:
-    """The fields of records that are objects or lists, all of them like the first."""
-    chosen: Sequence[Any] = ()
-    for number, row in rows:
-        try:
-            if isinstance(row, dict):
-                chosen = chosen or _chosen(list(row), kind, chunksize)
-            else:
-                chosen = chosen or kind.places[len(row)]
-            yield [row[field] for field in chosen]
-        except (IndexError, KeyError, TypeError):
-            wanted = ", ".join(map(str, chosen)) or kind.example()
-            raise ValueError(f"line {number}: no record with {wanted}.") from None
-
-
-def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    """Number and content of each line that is not blank."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                row = json.loads(line, object_pairs_hook=unique_keys)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
-            except ValueError as error:  # a key that occurs twice, or bytes that are not UTF-8
-                raise ValueError(f"line {number}: {error}") from None
-            except RecursionError:
-                raise ValueError(f"line {number}: no record: it is nested too deeply.") from None
-            yield number, row
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; raises ValueError if a key occurs twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        name, count = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"key {name!r} occurs {count} times in one object: keep one of them.")
-    return found
-
-
-def _json(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    if chunksize is not None:
-        raise ValueError(
-            "JSON is one object and cannot be read in pieces: write JSON Lines, or evaluate it "
-            "without chunksize."
-        )
-    try:
-        content = json.loads(file.stream.read(), object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
-    except RecursionError:
-        raise ValueError("no JSON of queries and documents: it is nested too deeply.") from None
-    found = columns_of(content, kind)
-    if found is None:
-        raise ValueError(
-            f"the file holds no {kind.name}: expected queries that map to documents and numbers, "
-            f"or records with the fields {kind.example()}."
-        )
-    yield found
-
-
-def _parquet(file: _File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
-    if chunksize is not None and not file.on_disk:
-        raise ValueError("Parquet is read in pieces from a plain file only.")
-    source = file.name if file.on_disk else io.BytesIO(file.stream.read())
-    # with its default buffers, the reader would hold the whole file in the end
-    with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as content:
-        names = _chosen(content.schema_arrow.names, kind, chunksize)
-        for batch in content.iter_batches(chunksize or _BLOCK_ROWS, columns=names):
-            if len(batch):
-                yield Columns.of_arrow(pa.Table.from_batches([batch]).select(names).columns)
-
-
-# Each reader takes a file, the kind of its rows and a chunksize, and yields blocks of rows.
-_READ = {"json": _json, "json lines": _json_lines, "csv": _csv, "parquet": _parquet}

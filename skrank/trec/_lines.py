@@ -91,6 +91,10 @@ class Lines:
         line = self.text[above.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
         return number + above.count(b"\n", start), line.strip()
 
+    def line_number(self, place: int) -> int:
+        """Number of the line that holds a place of the text."""
+        return self.line(place)[0]
+
     def parsed(self) -> tuple[Table, str]:
         """The rows, and the last column of the first of them.
 
@@ -101,7 +105,9 @@ class Lines:
         """
         tokens = self._tokens()
         numbers = self._numbers(tokens)
-        table = Table.of_tokens(self.text, tokens, self.form.document, numbers, self)
+        table = Table.of_tokens(
+            self.text, tokens, self.form.document, numbers, self.name, self.line_number
+        )
         last = slice(*tokens[0, -1].tolist())
         return table, str(self.text.data[last], "utf-8", "backslashreplace")  # to be shown
 

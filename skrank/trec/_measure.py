@@ -21,8 +21,9 @@ from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Piece, name_of, pieces_of
+from skrank.trec._files import Piece, pieces_of
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._open import name_of
 from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
@@ -186,7 +187,7 @@ class JoinedRuns:
         n_documents = n_judged = 0
         for _, source, table, run, joined in readings:
             if not seen:
-                tag, first = run.name, run.queries.name(0)
+                first = run
                 _warn_swapped(self.pool.qrels, run)
             if table is not None and not seen.isdisjoint(table.queries.ids):
                 again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
@@ -204,15 +205,15 @@ class JoinedRuns:
         ids = self.pool.qrels.queries.ids
         if not n_present:
             raise ValueError(
-                f"run {tag!r} has no query of the qrels: its first is {first}, and that of the "
-                f"qrels {self.pool.qrels.queries.name(0)}."
+                f"run {first.name!r} has no query of the qrels: its first is "
+                f"{first.queries.name(0)}, and that of the qrels {self.pool.qrels.queries.name(0)}."
             )
         if len(absent):
-            self._note_missing(tag, ids[absent])
+            self._note_missing(first.name, ids[absent])
             yield Joined.of_nothing(self.pool, absent, number)
         if self.bar is not None and self.chunksize is None:
             self.bar.update(1)
-        self.tags.append(tag)
+        self.tags.append(first.name)
         self.facts.append(
             {
                 "queries": n_present,

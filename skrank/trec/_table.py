@@ -7,16 +7,12 @@ or the joined ids of columns in memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._engine.queries import Queries
-
-if TYPE_CHECKING:
-    from skrank.trec._lines import Lines
 
 WORD, NEWLINE = 8, 10
 BYTES = "surrogateescape"  # the error handler by which Python keeps bytes that are not UTF-8
@@ -165,17 +161,17 @@ class Table:
         In the order of their first row.
     documents : Documents
     numbers : float64 ndarray of shape (n_rows,)
-    lines : Lines or None
-        The lines that the rows were read from, for messages.
     name : str
         Of the file that the rows were read from, for messages; empty if there is none.
+    line_of : callable, optional
+        Returns the number of the line of the file that holds a place of the text, for messages.
     """
 
     queries: Queries
     documents: Documents
     numbers: np.ndarray
-    lines: Lines | None = None
     name: str = ""
+    line_of: Callable[[int], int] | None = None
 
     @classmethod
     def of_tokens(
@@ -184,7 +180,8 @@ class Table:
         tokens: np.ndarray,
         document: int,
         numbers: np.ndarray,
-        lines: Lines | None = None,
+        name: str = "",
+        line_of: Callable[[int], int] | None = None,
     ) -> Table:
         """Table of slices of a padded text.
 
@@ -196,13 +193,14 @@ class Table:
         document : int
             The column of documents.
         numbers : float64 ndarray of shape (n_rows,)
-        lines : Lines, optional
+        name, line_of : str, callable
+            See `Table`.
         """
         queries = _queries_of(text, tokens)
         places = tokens[:, document] if queries.order is None else tokens[queries.order, document]
         documents = Documents.of(text, places)
         ordered = Queries(queries.ids, queries.indptr)
-        return cls(ordered, documents, queries.gather(numbers), lines)
+        return cls(ordered, documents, queries.gather(numbers), name, line_of)
 
     @classmethod
     def of_texts(cls, queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
@@ -235,10 +233,10 @@ class Table:
         query = int(np.searchsorted(self.queries.indptr, rows[0], side="right")) - 1
         documents = self.documents.take(np.array(rows))
         what = f"document {documents.names()[0]!r} occurs twice in query {self.queries.name(query)}"
-        if self.lines is None:
+        if self.line_of is None:
             return ValueError(f"{self.name}: " * bool(self.name) + f"{what}: keep one of them.")
-        first, second = sorted(self.lines.line(int(start))[0] for start in documents.start)
-        return ValueError(f"{self.lines.name}, line {second}: {what}, first in line {first}.")
+        first, second = sorted(self.line_of(int(start)) for start in documents.start)
+        return ValueError(f"{self.name}, line {second}: {what}, first in line {first}.")
 
 
 def _queries_of(text: np.ndarray, tokens: np.ndarray) -> Queries:
