@@ -24,15 +24,14 @@ from skrank.trec._data import Qrels, Run, as_run
 from skrank.trec._files import Piece, pieces_of
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
 from skrank.trec._open import name_of
-from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together
 
 AnyRun: TypeAlias = Any  # a Run, or what `evaluate` accepts as one
 AnyRuns: TypeAlias = Any
-# number of the run, source, table of a piece, run, and its judged queries
-_Reading: TypeAlias = tuple[int, AnyRun | Piece, Table | None, Run, Joined]
+# number of the run, where it comes from, the run or a piece of it, and its judged queries
+_Reading: TypeAlias = tuple[int, AnyRun | Piece, Run, Joined]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -175,21 +174,22 @@ class JoinedRuns:
             source.check_order(table)
             run = Run.of_table(table, tag, self.precision)
         else:
-            table, run = None, as_run(source, self.precision)
+            run = as_run(source, self.precision)
         if self.depth is not None:
             run = run.top(self.depth)
-        return number, source, table, run, Joined.of(self.pool, run, number)
+        return number, source, run, Joined.of(self.pool, run, number)
 
     def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
         """The judged queries of one run; those that the run lacks come last."""
         seen: set[str] = set()
         present = np.zeros(len(self.pool.places), bool)
         n_documents = n_judged = 0
-        for _, source, table, run, joined in readings:
+        for _, source, run, joined in readings:
             if not seen:
                 first = run
                 _warn_swapped(self.pool.qrels, run)
-            if table is not None and not seen.isdisjoint(table.queries.ids):
+            if not seen.isdisjoint(run.queries.ids):
+                table, _ = source.table()  # once more, for the place of the row in the file
                 again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
                 raise source.comes_again(table, int(table.queries.indptr[again]))
             seen.update(run.queries.ids)

@@ -205,10 +205,13 @@ class Table:
     @classmethod
     def of_texts(cls, queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
         """Table of columns."""
-        text = padded(b"".join((queries.data, documents.data)))
+        middle, end = len(queries.data), len(queries.data) + len(documents.data)
+        text = np.full(padded_size(end), NEWLINE, np.uint8)
+        text[:middle] = np.frombuffer(queries.data, np.uint8)
+        text[middle:end] = np.frombuffer(documents.data, np.uint8)
         kind = np.int32 if len(text) < 2**31 else np.int64
         tokens = np.empty((len(numbers), 2, 2), kind)
-        for column, edges in enumerate((queries.edges, documents.edges + len(queries.data))):
+        for column, edges in enumerate((queries.edges, documents.edges + middle)):
             tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
         return cls.of_tokens(text, tokens, 1, numbers)
 
