@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from skrank._engine.whole import highest_grade
+from skrank._engine.collection import highest_grade
 from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")

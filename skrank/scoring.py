@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_feature, warn_of_scored
+from skrank._cut_queries import warn_of_cut_queries, warn_of_feature
+from skrank._engine.collection import collection_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._engine.whole import whole_of
 from skrank._fitted import RESPONSES, chain_of, predicted_scores, trained_grade
 from skrank._typing import Estimator, Table
 from skrank.evaluation._evaluate import unique_metrics
@@ -180,15 +180,15 @@ class RankingScorer:
         """
         groups = self._groups(groups, X, y)
         queries = Queries.from_groups(groups)
-        judgments = Judgments(check.without_index(y), queries, whole=whole_of(y))
+        judgments = Judgments(check.without_index(y), queries, collection=collection_of(y))
         weights = check.query_weights(sample_weight, queries)
-        models = chain_of(estimator)
-        warn_of_feature(models)
-        warn_of_scored(models, groups, y, queries)
+        check.warn_single_rows(queries)
+        warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
+        warn_of_feature(chain_of(estimator))
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
         known = None
         if self.max_grade is None and any(one.needs_scale for one in self.metrics):
-            known = judgments.whole_grade or trained_grade(estimator)
+            known = judgments.collection_grade or trained_grade(estimator)
         means = {}
         for one in self.metrics:
             plan = _plan(one, judgments, self.max_grade, known)
@@ -337,8 +337,8 @@ class _ScoreFunction:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
-        judgments = Judgments(y_true, queries, whole=whole_of(y_true))
-        plan = _plan(self.metric, judgments, self.max_grade, judgments.whole_grade)
+        judgments = Judgments(y_true, queries, collection=collection_of(y_true))
+        plan = _plan(self.metric, judgments, self.max_grade, judgments.collection_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)

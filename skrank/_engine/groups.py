@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.whole import LEVEL, WholeLevel, index_level
+from skrank._engine.collection import ATTRS_KEY, LEVEL, Collection, index_level
 from skrank._typing import Table
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
 
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
     splitters, so that the groups reach every tool of scikit-learn with no further argument.
+
+    The labels are a collection: ``attrs["skrank"]`` has the numbers of rows and the highest grades
+    of its queries. pandas keeps attrs in slices, and so do pickles and the workers of a search.
+    Parts of the labels are measured on the scale of grades of the collection, and parts that cut a
+    query are warned of (see `skrank.CutQueryWarning`). After documents are left out on purpose,
+    call `with_groups` again: ``y = skrank.with_groups(y[some], y.index[some])``.
 
     Parameters
     ----------
@@ -62,11 +68,13 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     values = check.as_column("relevance", relevance)
     ids = check.as_ids("qid", qid, len(values))
     check.check_labels_first(values, ids)
-    return pd.Series(
+    labels = pd.Series(
         relevance.array if isinstance(relevance, pd.Series) else values,
-        index=pd.Index(ids, name=WholeLevel(ids, values)),
+        index=pd.Index(ids, name=LEVEL),
         name=getattr(relevance, "name", None) or "relevance",
     )
+    labels.attrs[ATTRS_KEY] = Collection.of(ids, values)
+    return labels
 
 
 def show(query_id: object) -> str:

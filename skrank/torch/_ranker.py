@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
-from skrank._engine.whole import collection_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -216,11 +216,8 @@ class NeuralRanker(Ranker):
         table = self._table(X, reset=not again)
         warn_of_feature([self])
         check_consistent_length(table, y)
-        self._split_seen = warn_of_split(ids)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
-        assert rows.codes is not None
-        trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         if not again:
             rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
@@ -235,7 +232,6 @@ class NeuralRanker(Ranker):
         if not again:
             self.module_ = self._network(part.X)
         training = self._training(part, valid)
-        self._trained_on = trained_on
         training.run(self.epochs, self._state)
         self.n_epochs_ = self._state.epoch
         self.best_epoch_ = self._state.best_epoch if valid is not None else self._state.epoch
