@@ -8,7 +8,8 @@ import numpy as np
 
 from skrank._engine.collection import LEVEL, collection_of
 from skrank._engine.groups import show
-from skrank._typing import Estimator
+from skrank._fitted import chain_of
+from skrank._typing import Estimator, Table
 
 
 class CutQueryWarning(UserWarning):
@@ -61,9 +62,11 @@ def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: st
         )
 
 
-def warn_of_feature(models: list[Estimator]) -> None:
-    """Warn if the column "qid" is a feature of a model, or of one inside it."""
-    if any(LEVEL in _features(model) for model in models):
+def warn_of_feature(X: Table, estimator: Estimator) -> None:
+    """Warn if the column "qid" of X is a feature of a model, or of one inside it."""
+    if LEVEL not in list(getattr(X, "columns", ())):
+        return
+    if any(LEVEL in _features(model) for model in chain_of(estimator)):
         warnings.warn(
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",

@@ -1,9 +1,10 @@
-"""Which query each row is of: where the groups come from."""
+"""Groups: the query of each row, and the sources that may have it."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sized
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +91,7 @@ def _column(X: Table) -> np.ndarray | None:
 def resolve_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None
 ) -> np.ndarray | None:
-    """Query id of each row, from the first source that has them.
+    """Query id of each row, from the first source that has ids.
 
     In this order: explicit `groups`, index level "qid" of `y`, index level "qid" of `X`, column
     "qid" of `X` (with a warning: the column is also a feature).
@@ -137,22 +138,21 @@ def resolve_groups(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
         "move it to the index, X.set_index('qid'), or use skrank.with_groups(y, qid).",
         UserWarning,
-        stacklevel=3,  # who called `require_groups`
+        stacklevel=3,  # the caller of `require_groups`
     )
     return check.as_ids('column "qid" of X', column, n_rows)
 
 
-def _length(data: Any) -> int | None:
-    """Number of rows; None where the data are missing, or no rows, which is told elsewhere."""
-    if getattr(data, "shape", None):
-        return data.shape[0]
-    return len(data) if hasattr(data, "__len__") else None
+def _length(data: object) -> int | None:
+    """Number of rows; None where it is unknown: other checks refuse such data."""
+    shape = getattr(data, "shape", None)
+    return shape[0] if shape else len(data) if isinstance(data, Sized) else None
 
 
 def require_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
-    """`resolve_groups`, or the error that says how to pass groups to `who`."""
+    """`resolve_groups`; raises if no source has ids, with the ways to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)
     if ids is None:
         raise ValueError(

@@ -244,7 +244,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         _checks.warn_of_no_validation(self, validates)
         with restored_on_failure(self):
             X = self._table(X, reset=True)
-            warn_of_feature([self])
+            warn_of_feature(X, self)
             check_consistent_length(X, y)
             ids = self._groups(backend, X, y, groups if qid is None else qid)
             graded = backend.ranks or self.eval_metric is not None

@@ -223,7 +223,7 @@ class LinearRanker(Ranker):
         before = getattr(self, "coef_", None) if self.warm_start else None
         with restored_on_failure(self):
             table = self._table(X, reset=True)
-            warn_of_feature([self])
+            warn_of_feature(X, self)
             check_consistent_length(table, y)
             rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
             check_lists(rows)

@@ -214,7 +214,7 @@ class NeuralRanker(Ranker):
         again = self.warm_start and hasattr(self, "module_")
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
         table = self._table(X, reset=not again)
-        warn_of_feature([self])
+        warn_of_feature(X, self)
         check_consistent_length(table, y)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
