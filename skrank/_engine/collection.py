@@ -41,7 +41,7 @@ class Collection(dict[str, int]):
 
     @classmethod
     def of(cls, ids: ArrayLike, labels: ArrayLike) -> Collection:
-        """The collection of rows; labels that are not numbers count as missing."""
+        """The collection of rows. Labels that are not finite numbers count as missing."""
         import pandas as pd
 
         codes, unique = pd.factorize(np.asarray(ids))
@@ -50,6 +50,7 @@ class Collection(dict[str, int]):
             np.fmax.at(tops, codes, np.asarray(labels, dtype=np.float64))
         except (TypeError, ValueError):
             tops[:] = np.nan
+        tops[np.isinf(tops)] = np.nan
         return cls(np.asarray(unique), np.bincount(codes, minlength=len(unique)), tops)
 
     def _places(self, ids: np.ndarray) -> np.ndarray:

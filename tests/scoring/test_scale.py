@@ -159,6 +159,13 @@ def test_unjudged_rows_have_no_grade():
         scorer("err")(Ridge().fit(ones, np.ones(5)), ones[:2], unjudged)
 
 
+def test_infinite_labels_are_refused_where_they_are_measured():
+    y = skrank.with_groups([1, np.inf, 0], [7, 7, 8])
+    assert y.attrs["skrank"]["max_grade"] == 1
+    with pytest.raises(ValueError, match="label of row 1 is inf"):
+        skrank.evaluate(y, [2, 1, 0], metrics="gap")
+
+
 # labels of the training ---------------------------------------------------------------------------
 
 
