@@ -4,8 +4,8 @@ Each contestant is trained on the training part of each fold, with the same sett
 the same number of rounds at most, stops early on the nDCG@10 of the validation part, and is
 measured on the test part. Rows are shuffled, anew for each seed, for their order tells the labels
 in some collections. Linear rankers have no trees and no seed. The second setting of trees
-regularises them more. A control is one contestant once more, with other seeds: what differs from it
-is noise.
+regularises them more. A star marks a difference only between contestants with the same trees. A
+control is one contestant once more, with other seeds: what differs from it is noise.
 
     python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
         [--only NAME ...] [--report] [--against NAME] [--plot quality.svg] [--markdown]
@@ -261,6 +261,12 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.concat(tests, ignore_index=True), pd.DataFrame(valids)
 
 
+def same_trees(name: str, other: str) -> bool:
+    """Whether two rows of the contest differ in nothing but objective and start."""
+    linear = any(CONTESTANTS[one.removesuffix(MORE)].linear for one in (name, other))
+    return linear or name.endswith(MORE) == other.endswith(MORE)
+
+
 def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
     """Mean of each contestant, and how far it is ahead of one of them, by collection."""
     rows = []
@@ -293,7 +299,8 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
     if against not in set(tests.name):
         raise SystemExit(f"the log has no {against!r}: run it, or say what to test --against.")
     found = summary(tests, against)
-    found["cell"] = found["mean"].map("{:.4f}".format) + np.where(found.p < 0.05, "*", "")
+    star = (found.p < 0.05) & found["name"].map(lambda name: same_trees(name, against))
+    found["cell"] = found["mean"].map("{:.4f}".format) + np.where(star, "*", "")
     show = as_markdown if markdown else pd.DataFrame.to_string
     order = [name + more for more in ("", MORE) for name in CONTESTANTS]
     for collection, part in found.groupby("collection"):
@@ -301,7 +308,8 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
         cells.insert(0, "seeds", part.groupby("name")["seeds"].first())
         cells["sd of nDCG@10"] = part[part.metric == "ndcg@10"].set_index("name")["sd"].round(4)
         print(
-            f"\n{collection}; * differs from {against}, p < .05, paired t over queries with Holm\n"
+            f"\n{collection}; * differs from {against} with the same trees, p < .05, paired t over "
+            "queries with Holm\n"
         )
         print(show(cells.reindex([name for name in order if name in cells.index])))
     shown = found[found.metric.isin(SHOWN)]

@@ -12,8 +12,8 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.metric import format_value
-from skrank._engine.peer_names import IR_MEASURES, RANX, TREC_EVAL, Here
+from skrank._engine.definition import format_value
+from skrank._engine.peer_tables import IR_MEASURES, RANX, TREC_EVAL, Here
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
@@ -23,22 +23,23 @@ SHARED = {field.name for field in dataclasses.fields(Metric)}
 PEERS = {"trec_eval": TREC_EVAL, "ir_measures": IR_MEASURES, "ranx": RANX}
 BOOSTERS = {  # metrics of libraries whose names are not read: theirs, and what it is here
     "ap": {
-        "scikit-learn `average_precision_score`, one list without ties": "ap",
+        "scikit-learn `average_precision_score` of one list without ties": "ap(empty=0)",
+        "scikit-learn `label_ranking_average_precision_score` without ties": "ap(empty=1)",
         "LightGBM `map@5`": "ap(normalize=ideal,ties=stable,empty=1)@5",
-        "CatBoost `MAP:top=5`": "ap(normalize=ideal,ties=worst)@5",
+        "CatBoost `MAP:top=5`": "ap(normalize=ideal,ties=worst,empty=0)@5",
     },
     "dcg": {
-        "scikit-learn `dcg_score`": "dcg(gain=linear)",
-        "CatBoost `DCG:type=Exp`": "dcg(ties=worst)",
+        "scikit-learn `dcg_score`": "dcg(gain=linear,empty=0)",
+        "CatBoost `DCG:type=Exp`": "dcg(ties=worst,empty=0)",
     },
     "ndcg": {
         "scikit-learn `ndcg_score`": "ndcg(gain=linear,empty=0)",
         "LightGBM `ndcg@5`": "ndcg(ties=stable,empty=1)@5",
         "XGBoost `ndcg@5-`": "ndcg(ties=stable,empty=0)@5",
-        "CatBoost `NDCG:top=5;type=Exp`": "ndcg(ties=worst)@5",
+        "CatBoost `NDCG:top=5;type=Exp`": "ndcg(ties=worst,empty=1)@5",
     },
-    "pfound": {"CatBoost `PFound`": "pfound(p_rel=raw)"},
-    "rr": {"CatBoost `MRR:top=3;border=0.5`": "rr(ties=worst)@3"},
+    "pfound": {"CatBoost `PFound`": "pfound(p_rel=raw,ties=worst,empty=0)"},
+    "rr": {"CatBoost `MRR:top=3;border=0.5`": "rr(ties=worst,empty=0)@3"},
 }
 HEAD = """# Metrics
 

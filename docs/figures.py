@@ -11,13 +11,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CONTEST = HERE / "what_to_train.md"
 PICTURE = HERE / "_static" / "gain.png"
-SHOWN = {  # row of the table, whether its regularised columns, and how it is called in the picture
-    "skrank: LightGBM on GAP, from a linear ranker": ("LightGBM, GAP from linear", True),
-    "skrank: LinearRanker on GAP": ("LinearRanker, GAP", False),
-    "CatBoost, YetiRank": ("CatBoost YetiRank", False),
-    "XGBoost, rank:ndcg": ("XGBoost rank:ndcg", False),
-    "LightGBM, lambdarank": ("LightGBM lambdarank", False),
+SHOWN = {  # how a row of the contest is called in the picture
+    "skrank: LightGBM on GAP, from a linear ranker": "LightGBM, GAP from linear",
+    "skrank: LinearRanker on GAP": "LinearRanker, GAP",
+    "CatBoost, YetiRank": "CatBoost YetiRank",
+    "XGBoost, rank:ndcg": "XGBoost rank:ndcg",
+    "LightGBM, lambdarank": "LightGBM lambdarank",
 }
+TREES = ("trees of the contest", "regularised trees")
 
 
 def table() -> dict[str, list[float]]:
@@ -29,13 +30,10 @@ def table() -> dict[str, list[float]]:
     return {name: [float(cell) for cell in cells if cell] for name, *cells in rows}
 
 
-def shown() -> dict[str, tuple[float, float]]:
-    """What the picture shows: nDCG@10 and AP by name."""
+def shown() -> dict[str, list[float]]:
+    """What the picture shows: the cells of a row by name."""
     found = table()
-    return {
-        name: (found[row][2 * regular], found[row][2 * regular + 1])
-        for name, (row, regular) in SHOWN.items()
-    }
+    return {name: found[row] for name, row in SHOWN.items()}
 
 
 def draw() -> None:
@@ -46,22 +44,29 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     values = shown()
-    names = list(values)
-    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 2.7), layout="constrained")
-    for ax, metric, place in zip(axes, ("nDCG@10", "AP"), (0, 1), strict=True):
-        for rank, name in enumerate(reversed(names)):
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.3), layout="constrained")
+    for column, (ax, metric) in enumerate(zip(axes, ("nDCG@10", "AP"), strict=True)):
+        for row, (name, cells) in enumerate(values.items()):
             ours = name.startswith("skrank")
-            ax.plot(values[name][place], rank, "o", color="#1b6ca8" if ours else "#8a8a8a", ms=9)
-            ax.annotate(
-                f"{values[name][place]:.3f}", (values[name][place], rank), (8, -4),
-                textcoords="offset points", fontweight="bold" if ours else "normal",
-            )  # fmt: skip
+            color, weight = ("#1b6ca8", "bold") if ours else ("#6a6a6a", "normal")
+            for regularised, value in enumerate(cells[column::2]):
+                place = row + (0.2 if len(cells) > 2 else 0) * (2 * regularised - 1)
+                fill = color if regularised else "white"
+                ax.plot(value, place, "o", color=color, markerfacecolor=fill, ms=7)
+                ax.annotate(
+                    f"{value:.4f}".lstrip("0"), (value, place), (7, -4), color=color, fontsize=9,
+                    textcoords="offset points", fontweight=weight,
+                )  # fmt: skip
         ax.set_title(metric)
         ax.grid(axis="x", alpha=0.3)
-        ax.margins(x=0.18, y=0.15)
+        ax.margins(x=0.2, y=0.1)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(left=False)
-    axes[0].set_yticks(range(len(names)), list(reversed(names)))
+    axes[0].set_yticks(range(len(values)), list(values))
+    axes[0].invert_yaxis()
+    for label, fill in zip(TREES, ("white", "#6a6a6a"), strict=True):
+        axes[0].plot([], [], "o", color="#6a6a6a", markerfacecolor=fill, label=label)
+    fig.legend(loc="outside lower center", ncols=2, frameon=False)
     fig.savefig(PICTURE, dpi=130, metadata={"Description": str(values), "Software": None})
     print(f"wrote {PICTURE}")
 

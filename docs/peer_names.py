@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import skrank
-from skrank._engine.peer_names import IR_MEASURES, RANX, RANX_TIES, TREC_EVAL, Here, Refused
+from skrank._engine.peer_tables import IR_MEASURES, RANX, RANX_TIES, TREC_EVAL, Here, Refused
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of trec_eval, ir_measures and ranx

@@ -16,7 +16,8 @@ import ir_measures
 import pytrec_eval
 
 from skrank import trec
-from skrank._engine.peer_names import IR_MEASURES, NICKNAMES, Here, expand
+from skrank._engine.peer_names import expand
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Here
 
 # pytrec_eval does not hand trec_eval the parameters of utility, and prints no geometric means
 NOT_PER_QUERY = {"utility", "gm_map", "gm_bpref"}

@@ -6,13 +6,15 @@ train linear rankers. SoftRank: `skrank.LinearRanker`, which chooses among three
 LambdaRank: Newton's steps along its gradients from the same start, with the same penalties. Where
 PyTorch is installed, two-layer networks are trained as well, as in the paper.
 
-Everything is chosen on the validation part of each fold, by the metric that is trained. Rows are
-shuffled. Queries without a relevant document are left out.
+Everything is chosen on the validation part of each fold, by the metric that is trained. Queries
+without a relevant document are left out.
 
-    python examples/reproduce_gap_paper.py FOLDER [--seeds 3]
+    python examples/reproduce_gap_paper.py FOLDER [--seeds 10]
 
-FOLDER holds OHSUMED of LETOR: S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). Seeds are for
-networks; what is linear is drawn by no lot.
+FOLDER holds OHSUMED of LETOR: S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). Values are
+means over seeds with their standard error. A seed shuffles the rows, and starts the networks.
+Linear rankers depend on the order of the rows by rounding only; networks multiply a difference of
+rounding from batch to batch. Another processor rounds differently, which is like other seeds.
 """
 
 from __future__ import annotations
@@ -106,8 +108,10 @@ def shuffled(part: Any, rng: np.random.Generator) -> Part:
     return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
 
 
-def measure(learn: Callable[..., Scores], metric: str, folds: list[Any], seeds: int) -> np.ndarray:
-    """Values of the test queries, of the mean over seeds."""
+def measure(
+    learn: Callable[..., Scores], metric: str, folds: list[Any], seeds: int
+) -> pd.DataFrame:
+    """Values of the test queries by seed."""
     found = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -117,33 +121,36 @@ def measure(learn: Callable[..., Scores], metric: str, folds: list[Any], seeds: 
                 warnings.simplefilter("ignore")
                 scores = learn(metric, train, valid, seed)
             report = skrank.evaluate(test[1], scores(test[0]), metrics=MEASURED)
-            found.append(report.per_query.assign(seed=seed))
-    return pd.concat(found).drop(columns="seed").groupby(level=0).mean().dropna()
+            found.append(report.per_query.dropna().assign(seed=seed))
+    return pd.concat(found).set_index("seed", append=True)
+
+
+def cells(values: pd.DataFrame) -> str:
+    """Means over queries and seeds, with the standard error over seeds."""
+    by_seed = values.groupby("seed").mean()
+    pairs = zip(by_seed.mean(), by_seed.sem(), strict=True)
+    return "".join(f"{f'{mean:.3f} ± {error:.3f}':>16}" for mean, error in pairs)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
     folds = list(load_letor(options.folder).folds)
-    kinds: dict[str, tuple[Callable[..., Scores], int]] = {
-        "SoftRank": (softrank, 1),
-        "LambdaRank": (lambdarank, 1),
-    }
+    kinds: dict[str, Callable[..., Scores]] = {"SoftRank": softrank, "LambdaRank": lambdarank}
     if networks_at_hand():
-        for kind in ("SoftRank", "LambdaRank"):
-            kinds[f"{kind}, network"] = (network(kind), options.seeds)
-    for name, (learn, seeds) in kinds.items():
-        values = {metric: measure(learn, metric, folds, seeds) for metric in TRAINED}
-        print(f"\n{name}\n{'trained for':12}" + "".join(f"{one:>14}" for one in MEASURED))
+        kinds |= {f"{kind}, network": network(kind) for kind in ("SoftRank", "LambdaRank")}
+    for name, learn in kinds.items():
+        values = {metric: measure(learn, metric, folds, options.seeds) for metric in TRAINED}
+        print(f"\n{name}\n{'trained for':12}" + "".join(f"{one:>16}" for one in MEASURED))
         for metric, frame in values.items():
-            paper = PAPER.get((name.split(",")[0], metric))
-            cells = "".join(f"{value:14.4f}" for value in frame.mean())
-            print(f"{metric:12}{cells}   paper: {' '.join(f'{value:.4f}' for value in paper)}")
+            paper = PAPER[name.split(",")[0], metric]
+            print(f"{metric:12}{cells(frame)}   paper: {' '.join(f'{one:.4f}' for one in paper)}")
+        queries = {metric: frame.groupby(level=0).mean() for metric, frame in values.items()}
         for other in ("ndcg", "ap"):
             for one in MEASURED:
-                pair = np.column_stack([values["gap"][one], values[other][one]])
+                pair = np.column_stack([queries["gap"][one], queries[other][one]])
                 p = float(skrank.stats.paired_t(pair).p_value[0])
                 ahead = 100 * (pair[:, 0] - pair[:, 1]).mean()
                 verdict = (

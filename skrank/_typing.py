@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    import dask.array as da
+    import dask.dataframe as dd
     import pandas as pd
     import polars as pl
     from matplotlib.axes import Axes as MatplotlibAxes
@@ -20,6 +22,10 @@ Table: TypeAlias = "np.ndarray | pd.DataFrame | pl.DataFrame | sparse.csr_matrix
 
 # Anything with `fit` and `predict`: scikit-learn's estimators and those of the boosters.
 Estimator: TypeAlias = "BaseEstimator"
+
+# Rows in partitions: features, and one value per row.
+DaskTable: TypeAlias = "da.Array | dd.DataFrame"
+DaskColumn: TypeAlias = "da.Array | dd.Series"
 
 # What displays draw on.
 Axes: TypeAlias = "MatplotlibAxes"

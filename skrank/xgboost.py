@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,10 @@ def early_stopping(
     """
     chosen = _metric(metric)
     rounds = check.check_count("rounds", rounds, "rounds without improvement before the stop")
+    if "min_delta" in kwargs:
+        check.check_number("min_delta", kwargs["min_delta"], 0, math.inf)
+    if "save_best" in kwargs:
+        check.check_flag("save_best", kwargs["save_best"])
     import_booster("xgboost")
     from skrank._boosters.xgboost_stopping import MetricStopping
 

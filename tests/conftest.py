@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def _kernels_digest() -> str:
     digest = hashlib.sha256(version("numba").encode())
+    digest.update(os.environ.get("NUMBA_CPU_NAME", "").encode())
     for path in sorted((ROOT / "skrank" / "_kernels").glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -33,6 +34,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # Looking for doctests in them would import them under a second name.
 collect_ignore = ["helpers"]
+
+
+@pytest.fixture
+def random():
+    """A generator that no other test draws from: data do not depend on which tests run before."""
+    import numpy as np
+
+    return np.random.default_rng(0)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def call(tmp_path, monkeypatch, capsys):
 
     def call(*arguments, files=None):
         for name, text in (files or {}).items():
-            (tmp_path / name).write_text(text)
+            (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
         status = main(["active", *map(str, arguments)])
         out, err = capsys.readouterr()
         return status, out, err
@@ -161,6 +161,8 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
         (START, {"pool": "query,item,a\n1,2,x\n"}, "row 1: a='x' is no number"),
         (START, {"pool": "query,item,a\n1,2,3\n"}, "need the grades"),
         (START, {"pool": '{"query": 1\n'}, "line 1 is no JSON object"),
+        (START, {"pool": "query,item\nq\udc82,d\n"}, "pool is not text in UTF-8"),
+        (START, {"pool": 'query,item\n"q,d\n'}, "pool, line 2: unexpected end"),
     ],
 )
 def test_what_cannot_be_read_is_said(call, arguments, files, message):

@@ -91,15 +91,25 @@ class Judgments:
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code.
 
-        Code by code: a product of matrices would round otherwise where there are other queries.
+        Code by code, however many codes there are: a product of matrices, or a sum document by
+        document, would round otherwise where there are other queries.
         """
+        from skrank._kernels import labels
+
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
-            return np.add.reduceat(worth[self.codes], self.indptr[:-1])
+            total = np.empty(len(self.queries))
+            run_chunks(labels.sum_runs, self.indptr, self._ascending.codes, worth, total)
+            return total
         total = np.zeros(len(self.counts))
         for code in np.flatnonzero(worth):
             total += self.counts[:, code] * worth[code]
         return total
+
+    @cached_property
+    def _ascending(self) -> RankedCodes:
+        """The codes of each query in ascending order."""
+        return self.best_lists(-np.arange(len(self.labels), dtype=np.float64))
 
     def number_of(self, some: np.ndarray) -> np.ndarray:
         """Documents of each query that have some of the codes (a mask)."""
@@ -156,7 +166,9 @@ class Judgments:
         if self.counts is None:
             codes = np.empty_like(self.codes)
             order, tied = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint8)
-            rank_scores(self.queries, worth[self.codes], order, tied, np.empty_like(sizes))
+            height = np.empty(len(worth))  # codes of equal worth stand apart, as where they count
+            height[best_first(worth)] = -np.arange(len(worth))
+            rank_scores(self.queries, height[self.codes], order, tied, np.empty_like(sizes))
             run_chunks(ranking.gather, indptr, self.codes, order, codes)
             return RankedCodes.untied(indptr, codes, sizes)
         if k is not None and k < self.queries.longest:
@@ -166,27 +178,27 @@ class Judgments:
         run_chunks(labels.arrange, indptr, self.counts, best_first(worth), codes)
         return RankedCodes.untied(indptr, codes, sizes)
 
-    def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
-        """Worth per code times weight per rank, summed over best lists; None without `counts`."""
-        if self.counts is None:
-            return None
-        if len(weights) > len(self.counts):  # to look for them would take as long
-            return self._new_best_sums(self.counts, worth, weights)
+    def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Worth per code times weight per rank, summed over best lists."""
+        if len(weights) > len(self.queries):  # to look for them would take as long
+            return self._new_best_sums(worth, weights)
         key = worth.tobytes(), weights.tobytes()
         if key not in self._best_sums:
-            self._best_sums[key] = self._new_best_sums(self.counts, worth, weights)
+            self._best_sums[key] = self._new_best_sums(worth, weights)
         return self._best_sums[key].copy()
 
-    def _new_best_sums(
-        self, counts: np.ndarray, worth: np.ndarray, weights: np.ndarray
-    ) -> np.ndarray:
+    def _new_best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         from skrank._kernels import quadratic
 
         before = np.zeros(len(weights) + 1)
         np.cumsum(weights, out=before[1:])
-        sums = np.empty(len(counts))
-        order = best_first(worth)
-        run_chunks(quadratic.ideals, self.indptr, counts, order, worth, before, sums)
+        sums = np.empty(len(self.queries))
+        if self.counts is None:
+            best = self.best_lists(worth).codes
+            run_chunks(quadratic.ideals_of_lists, self.indptr, best, worth, before, sums)
+        else:
+            order = best_first(worth)
+            run_chunks(quadratic.ideals, self.indptr, self.counts, order, worth, before, sums)
         return sums
 
     @cached_property

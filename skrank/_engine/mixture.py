@@ -9,11 +9,12 @@ from functools import partial
 import numpy as np
 
 from skrank._engine.cached import cached_property
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking, deepest
-from skrank._engine.tables import LambdaKernels, Tables
+from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 
 
@@ -41,7 +42,7 @@ class MixtureTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Sum over the metrics, with one row of `inverse` for each."""
         pairs = zip(self.parts, inverse, strict=True)
-        return np.sum([tables.values(ranked, one) for tables, one in pairs], axis=0)
+        return sum_in_order(tables.values(ranked, one) for tables, one in pairs)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sums of each metric, one row for each."""
@@ -180,7 +181,7 @@ class MixturePlan(Plan):
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query; NaN where one of the metrics is."""
-        return np.sum([weight * plan.values(ranking) for weight, plan in self.parts], axis=0)
+        return sum_in_order(weight * plan.values(ranking) for weight, plan in self.parts)
 
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean: 0 where one of the metrics leaves it out."""

@@ -1,18 +1,19 @@
-"""Names of metrics: the registry, and texts such as ``0.7*gap+0.3*ndcg@10`` that name them."""
+"""Names of metrics: the registry, and the metrics that names and those of other tools stand for."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
+from skrank._engine.definition import first_name
 from skrank._engine.metric import Metric
+from skrank._engine.name_parser import read
+from skrank._engine.peer_tables import Refused
 from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
@@ -43,8 +44,8 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     TypeError
         If the class is no such dataclass, or does not define `tables`.
     ValueError
-        If a name is taken by another class, or is no name. The same class, defined once more as a
-        cell of a notebook does, takes the place of the earlier one.
+        If a name is taken by another class or by a tool such as trec_eval, or cannot be a name; or
+        if the class is one of skrank's own.
 
     See Also
     --------
@@ -54,6 +55,10 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
 
     Notes
     -----
+    A class that is registered once more gets further names; the first one stays the one that
+    reports show. A class that is defined once more under one of its names, as a cell of a notebook
+    does, replaces the earlier one.
+
     Metrics are found in worker processes as classes are: by the import of the module that defines
     them. A class of a notebook or script travels with the metrics that are made of it, but its name
     does not: there, give workers ``skrank.metric("name")`` in place of ``"name"``.
@@ -73,18 +78,46 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     >>> skrank.unregister("square_rank")
     """
 
+    if not names:
+        raise ValueError('register() has no name: write register("my_metric").')
+    for name in names:
+        check.check_metric_name(name)
+
     def add(cls: _M) -> _M:
-        check.check_metric_class(cls, Metric, names[0] if names else "")
-        check.check_metric_names(names, _registry, cls)
-        for replaced in {_registry[name] for name in names if name in _registry}:
+        check.check_metric_class(cls, Metric, names[0])
+        if not _is_own(cls):
+            for name in names:
+                refuse_known_name(name, cls)
+        elif "names" in vars(cls):
+            raise ValueError(
+                f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
+                "from it, and register that."
+            )
+        for replaced in {_registry[name] for name in names if name in _registry} - {cls}:
             _remove(replaced)
-        cls.names = names
-        cls.function = function or f"{names[0]}_score"
+        earlier = [name for name, one in _registry.items() if one is cls]
+        cls.names = tuple(dict.fromkeys((*earlier, *names)))
+        cls.function = function or f"{cls.names[0]}_score"
         _registry.update(dict.fromkeys(names, cls))
         _known_text.cache_clear()
         return cls
 
     return add
+
+
+def refuse_known_name(name: str, cls: type[Metric]) -> None:
+    """Refuse a name for a class that is taken by another class or by another tool."""
+    check.check_free_name(name, _registry, cls)
+    tool = peer_names.peer_of(name)
+    if tool is not None and name not in _registry:
+        raise ValueError(
+            f"the name {name!r} is taken by {tool}, whose names stand for its metrics: choose "
+            f"another, such as 'my_{name}'."
+        )
+
+
+def _is_own(cls: type[Metric]) -> bool:
+    return cls.__module__.startswith("skrank.metrics.")
 
 
 def unregister(name: str) -> None:
@@ -110,7 +143,7 @@ def unregister(name: str) -> None:
     if not isinstance(name, str) or name not in _registry:
         raise check.unknown_name("metric", name, _registry)
     cls = _registry[name]
-    if cls.__module__.startswith("skrank.metrics."):
+    if _is_own(cls):
         raise ValueError(f"{name!r} is a metric of skrank itself, which stays.")
     _remove(cls)
 
@@ -118,6 +151,7 @@ def unregister(name: str) -> None:
 def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         _registry.pop(name, None)
+    cls.names = ()
     _known_text.cache_clear()
 
 
@@ -227,7 +261,7 @@ def _refuse_two_meanings(name: str, cut: str) -> None:
         here = peer.names.get(name)
         if here is None:
             continue
-        if isinstance(here, peer_names.Refused):
+        if isinstance(here, Refused):
             instead = f"which is not read: {here.reason}"
         else:
             theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")
@@ -267,99 +301,6 @@ def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
     known = [field.name for field in dataclasses.fields(cls)]
     for name in parameters:
         if name not in known:
-            raise check.unknown_name(f"parameter of {cls.names[0]}", name, known)
+            meant = "k" if name == "cutoff" else None  # as ir_measures calls it
+            raise check.unknown_name(f"parameter of {first_name(cls)}", name, known, meant)
     return cls(**parameters)
-
-
-def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
-    """The metric of a text, which is read as a Python expression and never run.
-
-    Parameters
-    ----------
-    text : str
-        ``name``, ``name@k``, ``name(parameter=value)@k``, or a sum of ``weight*metric``.
-    named : function of a name and its parameters
-        Makes the metrics that the text names.
-
-    Returns
-    -------
-    Metric
-    """
-    wrong = ValueError(
-        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
-        "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
-    )
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-        return _Reader(text, named, wrong).metric(node)
-    except (SyntaxError, RecursionError):
-        raise wrong from None
-
-
-@dataclass(frozen=True)
-class _Reader:
-    text: str
-    named: Callable[[str, Options], Metric]
-    wrong: ValueError
-
-    def metric(self, node: ast.expr) -> Metric:
-        """The metric of a sum, of a product with a number, or of a name."""
-        if not isinstance(node, ast.BinOp) or _is_cut_name(node):
-            return self.named(*self.parts_of_name(node))
-        if isinstance(node.op, ast.Add):
-            return self.metric(node.left) + self.metric(node.right)
-        if isinstance(node.op, ast.Mult):
-            first = _is_number(node.left)
-            weight, rest = (node.left, node.right) if first else (node.right, node.left)
-            if _is_number(weight):
-                return self.metric(rest) * ast.literal_eval(weight)
-        if isinstance(node.op, ast.MatMult):  # 0.7*gap@10 is (0.7*gap)@10 to Python
-            return self.cut(self.metric(node.left), self.literal(node.right))
-        raise self.wrong
-
-    def cut(self, mixture: Metric, k: Any) -> Metric:
-        """A mixture with one cut-off for all."""
-        if any(part.k is not None for _, part in mixture.terms):
-            raise ValueError(f"{self.text!r} gives k twice.")
-        return mixture @ k
-
-    def parts_of_name(self, node: ast.expr) -> tuple[str, Options]:
-        """Name and parameters of one metric."""
-        parameters: Options = {}
-        if isinstance(node, ast.BinOp):
-            parameters["k"] = self.literal(node.right)
-            node = node.left
-        if isinstance(node, ast.Call):
-            if node.args or any(keyword.arg is None for keyword in node.keywords):
-                raise self.wrong
-            for keyword in node.keywords:
-                if keyword.arg in parameters:
-                    raise ValueError(f"{self.text!r} gives {keyword.arg} twice.")
-                parameters[str(keyword.arg)] = self.literal(keyword.value)
-            node = node.func
-        if not isinstance(node, ast.Name):
-            raise self.wrong
-        return node.id, parameters
-
-    def literal(self, node: ast.expr) -> object:
-        """A Python literal, or a bare word as a string."""
-        if isinstance(node, ast.Name):
-            return node.id
-        try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError):
-            raise self.wrong from None
-
-
-def _is_cut_name(node: ast.BinOp) -> bool:
-    """Whether this is name@k: @ belongs to the name unless it follows a sum or a product."""
-    left = node.left
-    inner = isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Add, ast.Mult))
-    return isinstance(node.op, ast.MatMult) and not inner
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether this is a number, with or without a sign."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

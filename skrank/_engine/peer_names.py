@@ -1,7 +1,7 @@
 """Names that trec_eval, ir_measures and ranx give to metrics, read with exactly their meaning.
 
-A table per tool says what each of its names is here, or why it is refused. The names are texts, and
-so are ours: `skrank.metric` reads what `translate` returns.
+The names are texts, and so are ours: `skrank.metric` reads what `translate` returns. The tables of
+names are in `peer_tables.py`.
 """
 
 from __future__ import annotations
@@ -10,182 +10,13 @@ import math
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import NamedTuple
 
-CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-_LEVELS = tuple(f"{tenth / 10:.2f}" for tenth in range(11))
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
-_GAIN = rf"\d+={_NUMBER}"
+from skrank._engine.catboost_names import CATBOOST, of_catboost
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, RANX, TREC_EVAL, Here, Refused
+
+_NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_GAIN = rf"[0-9]+={_NUMBER}"
 _NUMBERS = rf"{_NUMBER}(?:,{_NUMBER})*"
-
-
-class Here(NamedTuple):
-    """What a name is here.
-
-    Attributes
-    ----------
-    name : str
-        Our name; ``{k}`` stands for the parameter of theirs.
-    usual : tuple
-        Parameters that a name without one stands for, each of them a metric.
-    all_at_once : bool
-        Whether several parameters make one metric, not one each.
-    note : str
-        Where the values may differ all the same.
-    """
-
-    name: str
-    usual: tuple[str | float, ...] = ()
-    all_at_once: bool = False
-    note: str = ""
-
-
-class Refused(NamedTuple):
-    """Why a name is not read, and what comes nearest."""
-
-    reason: str
-    nearest: str = ""
-
-
-def _sorted_levels(text: str) -> str:
-    return "[" + ",".join(str(float(level)) for level in text.split(",")) + "]"
-
-
-_PREFERENCES = Refused("it measures preferences between documents, which are out of scope")
-_GROUPS = Refused("it averages over groups of assessors, which is out of scope", "map")
-_EXPERIMENTAL = Refused("trec_eval calls it experimental", "ndcg(gain=linear,empty=0)")
-
-TREC_EVAL: dict[str, Here | Refused] = {
-    "num_q": Here("num_q"),
-    "num_ret": Here("num_ret"),
-    "num_rel": Here("num_rel", note="trec_eval -c -l adds up all labels above 0"),
-    "num_rel_ret": Here("num_rel_ret"),
-    "map": Here("ap(empty=0)"),
-    "gm_map": Here("ap(empty=0,average=geometric)"),
-    "Rprec": Here("r_precision(empty=0)"),
-    "bpref": Here("bpref(empty=0)"),
-    "recip_rank": Here("rr(empty=0)"),
-    "iprec_at_recall": Here("iprec(recall={k},rounding=trec_eval9,empty=0)", _LEVELS),
-    "P": Here("precision(empty=0)@{k}", CUTOFFS),
-    "recall": Here("recall(empty=0)@{k}", CUTOFFS),
-    "infAP": Here("infap(empty=0)"),
-    "gm_bpref": Here("bpref(empty=0,average=geometric)"),
-    "Rprec_mult": Here(
-        "r_precision(multiple={k},empty=0)", tuple(f"{fifth / 5:.2f}" for fifth in range(1, 11))
-    ),
-    "utility": Here("utility(weights={k})", ("1,-1,0,0",), all_at_once=True),
-    "11pt_avg": Here(
-        "iap(levels={k},rounding=trec_eval9,empty=0)", (",".join(_LEVELS),), all_at_once=True
-    ),
-    "ndcg": Here("ndcg(gain=linear,empty=0)"),
-    "ndcg_cut": Here("ndcg(gain=linear,empty=0)@{k}", CUTOFFS),
-    "map_cut": Here("ap(empty=0)@{k}", CUTOFFS),
-    "relative_P": Here("relative_precision(empty=0)@{k}", CUTOFFS),
-    "success": Here("success(empty=0)@{k}", (1, 5, 10)),
-    "set_P": Here("precision(empty=0)"),
-    "set_relative_P": Here("relative_precision(empty=0)"),
-    "set_recall": Here("recall(empty=0)"),
-    "set_map": Here("set_ap(empty=0)"),
-    "set_F": Here("f1(beta={k},empty=0)", ("1.0",), note="its parameter is the square of beta"),
-    "num_nonrel_judged_ret": Here("num_nonrel_judged_ret"),
-    "runid": Refused("it is a name, not a number: the report has it as its index"),
-    "relstring": Refused("it is a text, not a number"),
-    "binG": _EXPERIMENTAL,
-    "G": _EXPERIMENTAL,
-    "ndcg_rel": _EXPERIMENTAL,
-    "Rndcg": _EXPERIMENTAL,
-    "dcg": Refused("trec_eval prints it in debug builds only", "dcg(gain=linear,empty=0)"),
-    "ideal_dcg": Refused("it says nothing about a run", "dcg(gain=linear,empty=0)"),
-    "rbp": Refused("trec_eval 10 computes it from memory that it does not set", "rbp"),
-    "rbp_resid": Refused("trec_eval 10 leaves the tail below the list out", "rbp_residual"),
-    "unj": Refused("it is the share of k that was not judged", "judged@10"),
-    "yaap": Refused("it is AP of log odds with constants of its own", "ap(empty=0)"),
-    "map_avgjg": _GROUPS,
-    "P_avgjg": _GROUPS,
-    "Rprec_mult_avgjg": _GROUPS,
-    **{
-        f"prefs_{name}": _PREFERENCES
-        for name in (
-            "simp", "simp_ret", "simp_imp", "pair", "pair_ret", "pair_imp", "avgjg", "avgjg_ret",
-            "avgjg_imp", "avgjg_Rnonrel", "avgjg_Rnonrel_ret", "num_prefs_poss", "num_prefs_ful",
-            "num_prefs_ful_ret",
-        )
-    },
-}  # fmt: skip
-_OFFICIAL = (
-    "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
-    "iprec_at_recall", "P",
-)  # fmt: skip
-_SETS = ("utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F")
-NICKNAMES = {
-    "official": _OFFICIAL,
-    "set": (*_OFFICIAL[:4], *_SETS),
-    "all_trec": tuple(name for name, here in TREC_EVAL.items() if isinstance(here, Here)),
-}
-
-_DIVERSITY = Refused("it measures diversity, which is out of scope")
-_CWL = Refused("it is a model of cwl_eval that is not here", "rbp(p=0.8,rel=1)")
-_TIES = "ir_measures orders ties by name, ascending, and takes labels below 0 for judgments"
-
-
-IR_MEASURES: dict[str, Here | Refused] = {
-    "AP": Here("ap"),
-    "MAP": Here("ap"),
-    "P": Here("precision"),
-    "Precision": Here("precision"),
-    "R": Here("recall"),
-    "Recall": Here("recall"),
-    "RR": Here("rr", note="with a cut-off, ir_measures orders ties as the file does"),
-    "MRR": Here("rr", note="with a cut-off, ir_measures orders ties as the file does"),
-    "Rprec": Here("r_precision"),
-    "RPrec": Here("r_precision"),
-    "Bpref": Here("bpref"),
-    "BPref": Here("bpref"),
-    "infAP": Here("infap"),
-    "Success": Here("success"),
-    "nDCG": Here("ndcg(gain=linear)"),
-    "NDCG": Here("ndcg(gain=linear)"),
-    "ERR": Here("err(max_grade=4)", note="ir_measures rounds to five decimals"),
-    "RBP": Here("rbp"),
-    "IPrec": Here("iprec(rounding=trec_eval9)"),
-    "Judged": Here("judged", note=_TIES),
-    "NumQ": Here("num_q"),
-    "NumRet": Here("num_ret"),
-    "NumRel": Here("num_rel"),
-    "NumRelRet": Here("num_rel_ret"),
-    "SetP": Here("precision"),
-    "SetRelP": Here("relative_precision"),
-    "SetR": Here("recall"),
-    "SetF": Here("f1", note="its beta is the square of ours"),
-    "SetAP": Here("set_ap"),
-    "Accuracy": Refused("it is the share of pairs in the right order, which is not here", "bpref"),
-    "Compat": Refused("it compares with rankings of preferences, which are out of scope"),
-    **dict.fromkeys(
-        ("AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall", "alpha_DCG",
-         "alpha_nDCG", "α_DCG", "α_nDCG"), _DIVERSITY,
-    ),
-    **dict.fromkeys(
-        ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG"), _CWL
-    ),
-}  # fmt: skip
-
-RANX: dict[str, Here | Refused] = {
-    "hits": Here("num_rel_ret(average=macro)"),
-    "hit_rate": Here("success(empty=0)"),
-    "precision": Here("precision(empty=0)"),
-    "recall": Here("recall(empty=0)"),
-    "f1": Here("f1(empty=0)"),
-    "r-precision": Here("r_precision(empty=0)"),
-    "mrr": Here("rr(empty=0)"),
-    "map": Here("ap(empty=0)"),
-    "dcg": Here("dcg(gain=linear,empty=0)"),
-    "dcg_burges": Here("dcg(empty=0)"),
-    "ndcg": Here("ndcg(gain=linear,empty=0)"),
-    "ndcg_burges": Here("ndcg(empty=0)"),
-    "bpref": Here("bpref(empty=0)", note="ranx has NaN where all judged documents are relevant"),
-    "rbp": Refused("ranx adds up the grades themselves, so that it exceeds 1", "rbp(p=0.95,rel=1)"),
-}  # fmt: skip
-RANX_TIES = "ranx orders ties by an unstable sort"
 
 
 @dataclass(frozen=True)
@@ -226,6 +57,8 @@ def split_trec(text: str) -> tuple[str, str] | None:
 
 
 def _read_trec(text: str, rounding: str) -> str | None:
+    if text in NICKNAMES:
+        raise _several(text, [one for name in NICKNAMES[text] for one in expand(name) or [name]])
     parts = split_trec(text)
     if parts is None:
         return None
@@ -241,10 +74,7 @@ def _read_trec(text: str, rounding: str) -> str | None:
     if given:
         values = [given] if here.all_at_once else given.split(",")
     if len(values) > 1:
-        raise ValueError(
-            f"{text!r} of trec_eval is {len(values)} metrics, {name}_{values[0]} among them: name "
-            "one, or give the name to skrank.trec.evaluate, which takes them all."
-        )
+        raise _several(text, [f"{name}_{value}" for value in values])
     value = values[0]
     if name in ("utility", "11pt_avg"):
         value = _sorted_levels(value)
@@ -255,6 +85,18 @@ def _read_trec(text: str, rounding: str) -> str | None:
     elif value and "@" not in here.name:
         value = str(float(value))
     return here.name.replace("{k}", value).replace("trec_eval9", rounding)
+
+
+def _sorted_levels(text: str) -> str:
+    return "[" + ",".join(str(float(level)) for level in text.split(",")) + "]"
+
+
+def _several(text: str, names: list[str]) -> ValueError:
+    """The error for a name that stands for several metrics."""
+    return ValueError(
+        f"{text!r} of trec_eval is {len(names)} metrics, {names[0]} among them: name one, or give "
+        "the name to skrank.evaluate or skrank.trec.evaluate, which take them all."
+    )
 
 
 def expand(text: str) -> list[str] | None:
@@ -280,7 +122,7 @@ def expand(text: str) -> list[str] | None:
 
 
 def _read_ir_measures(text: str, _: str) -> str | None:
-    found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([\d.]+))?", text, re.DOTALL)
+    found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([0-9.]+))?", text, re.DOTALL)
     if found is None or found[1] not in IR_MEASURES:
         return None
     name, inside, cut = found.groups()
@@ -290,6 +132,9 @@ def _read_ir_measures(text: str, _: str) -> str | None:
     base, _, fixed = here.name.removesuffix(")").partition("(")
     given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
     ours = dict(part.split("=") for part in fixed.split(",") if part)
+    if name != "IPrec":  # whose @ is a level of recall
+        cutoff = given.pop("cutoff", None)
+        cut = cut or cutoff
     if base.startswith("num_"):
         if name == "NumRet" and "rel" in given:
             base = "num_rel_ret"
@@ -316,7 +161,7 @@ def _read_ir_measures(text: str, _: str) -> str | None:
 
 
 def _read_ranx(text: str, _: str) -> str | None:
-    found = re.fullmatch(r"([a-z1_-]+?)(?:[.@](\d+))?(?:-l(\d+))?", text)
+    found = re.fullmatch(r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?", text)
     if found is None or found[1] not in RANX:
         return None
     name, cut, level = found.groups()
@@ -346,6 +191,20 @@ def split_prefix(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text.strip())
 
 
+def peer_of(name: str) -> str | None:
+    """The tool that has a name in some case of letters, as in ``p_10`` for P_10; else None."""
+    if name in NICKNAMES:
+        return "trec_eval"
+    for peer in PEERS.values():
+        if any(name == theirs.lower() for theirs in peer.names):
+            return peer.name
+    for theirs, here in TREC_EVAL.items():
+        takes_number = isinstance(here, Refused) or here.usual
+        if takes_number and re.fullmatch(rf"{theirs.lower()}_\d+", name):
+            return "trec_eval"
+    return None
+
+
 def translate(text: str, own: Container[str]) -> str | None:
     """Our name for a name of another tool, None if it is for our own reader.
 
@@ -363,6 +222,8 @@ def translate(text: str, own: Container[str]) -> str | None:
     """
     prefix, name = split_prefix(text)
     if prefix:
+        if prefix in CATBOOST:
+            raise of_catboost(text, prefix, name)
         if prefix not in PEERS:
             raise ValueError(
                 f"{text!r}: {prefix!r} is no tool whose names are read: write one of "
@@ -377,8 +238,7 @@ def translate(text: str, own: Container[str]) -> str | None:
     if base.lower() in own and base != "IPrec":
         return None
     for peer in PEERS.values():
-        if peer.name != "trec_eval" or name not in NICKNAMES:
-            ours = peer.read(name, "trec_eval9")
-            if ours is not None:
-                return ours
+        ours = peer.read(name, "trec_eval9")
+        if ours is not None:
+            return ours
     return None

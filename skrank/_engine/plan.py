@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from typing import Protocol
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.cached import cached_property
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 from skrank._engine.ranking import Ranking
@@ -16,32 +17,6 @@ from skrank._engine.tables import Line, Lists, Scale, Tables
 
 _MOST_KEPT, _LONGEST_KEPT = 64, 2048  # tables, and ranks of each
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
-
-
-class Definition(Protocol):
-    """What a plan reads of a metric; `skrank.Metric` says what each of them means."""
-
-    @property
-    def k(self) -> int | None: ...
-    @property
-    def condensed(self) -> bool: ...
-    @property
-    def empty(self) -> str | int: ...
-    @property
-    def ties(self) -> str: ...
-    @property
-    def average(self) -> str: ...
-    @property
-    def greater_is_better(self) -> bool: ...
-    @property
-    def needs_relevant(self) -> bool: ...
-    @property
-    def ideal_cutoff(self) -> int | None: ...
-    @property
-    def top_grade(self) -> int | None: ...
-    def tables(self, scale: Scale, k: int | None) -> Tables: ...
-    def line(self, lists: Lists) -> Line: ...
-    def mass(self, lists: Lists) -> np.ndarray | None: ...
 
 
 _kept: dict[Hashable, Tables] = {}  # of the last metrics and scales, the oldest first
@@ -68,6 +43,8 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
 
 def _fitted(metric: Definition, scale: Scale, k: int | None) -> Tables:
     tables = metric.tables(scale, k)
+    family = "tables of a family, such as skrank.extending.QuadraticTables"
+    check.check_returned(tables, Tables, f"{type(metric).__name__}.tables()", family)
     tables.fit(scale)
     return tables
 
@@ -91,7 +68,8 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        top = metric.top_grade or max_grade or judgments.max_grade
+        check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{type(metric).__name__}.ideal_cutoff")
+        top = check.check_max_grade(metric.top_grade) or max_grade or judgments.max_grade
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
 
@@ -135,11 +113,18 @@ class Plan:
         shown = self.ranked(ranking).shown(self.metric.k or self.scale.longest)
         return Lists(shown, self.relevant, ranking.known(self.metric.condensed))
 
+    def _line(self, lists: Lists) -> Line:
+        """Values of queries from their normalised sums."""
+        line, method = self.metric.line(lists), f"{type(self.metric).__name__}.line()"
+        check.check_returned(line, Line, method, "a skrank.extending.Line")
+        check.check_line(line, len(lists.shown), method)
+        return line
+
     def slope(self) -> np.ndarray:
         """Change of each query's value per unit of its normalised sum, all documents retrieved."""
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
-        line = self.metric.line(Lists(shown, self.relevant, sizes))
+        line = self._line(Lists(shown, self.relevant, sizes))
         slope = np.empty(len(sizes))
         slope[:] = line.steepness
         return slope
@@ -148,7 +133,7 @@ class Plan:
         """Value of each query; what `empty` says for queries without a relevant document."""
         metric = self.metric
         sums = self.tables.values(self.ranked(ranking), self.inverse)
-        values = metric.line(self.lists(ranking)).at(sums)
+        values = self._line(self.lists(ranking)).at(sums)
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))
@@ -169,6 +154,9 @@ class Plan:
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean; 0 for those that `empty` leaves out."""
         mass = self.metric.mass(self.lists(ranking))
+        if mass is not None:
+            method = f"{type(self.metric).__name__}.mass()"
+            mass = check.check_mass(mass, len(self.empty), method)
         if self.metric.empty != "skip":
             return np.ones(len(self.empty)) if mass is None else mass
         return self._filled() if mass is None else np.where(self.empty, 0.0, mass)

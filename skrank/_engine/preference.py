@@ -52,6 +52,7 @@ class PreferenceTables(Tables):
         "cap": ("queries",),
         "divisor": ("queries",),
     }
+    unbounded: ClassVar = ("cap", "divisor")
 
     share: np.ndarray
     lack: np.ndarray
@@ -63,6 +64,7 @@ class PreferenceTables(Tables):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_choice("divide_by", self.divide_by, ("total", "rank", "above", "found"))
+        check.check_code("PreferenceTables.unjudged", self.unjudged)
 
     @property
     def relevant(self) -> np.ndarray:

@@ -52,8 +52,11 @@ class PairWorth:
     join: np.ufunc
 
     def __post_init__(self) -> None:
+        if not any(self.join is one for one in (np.multiply, np.minimum)):
+            raise ValueError("PairWorth.join must be numpy.multiply or numpy.minimum.")
         for name in ("weights", "upper", "lower"):
             array = check.as_table(f"PairWorth.{name}", getattr(self, name), 1)
+            check.check_finite_table(f"PairWorth.{name}", array)
             object.__setattr__(self, name, array)
 
     def worth(self, codes: np.ndarray) -> np.ndarray:
@@ -103,15 +106,17 @@ class QuadraticTables(Tables):
     ideal: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         name = type(self).__name__
+        if self.pairs is not None:
+            check.check_kind(f"{name}.pairs", self.pairs, PairWorth)
+        super().__post_init__()
         if self.offset is not None:
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
-            worth, weights = self.ideal
-            ideal = check.as_table(f"{name}.ideal", worth, 1), check.as_table(name, weights, 1)
-            object.__setattr__(self, "ideal", ideal)
+            worth, weights = check.as_pair(f"{name}.ideal", self.ideal)
+            both = (check.as_table(f"{name}.ideal", one, 1) for one in (worth, weights))
+            object.__setattr__(self, "ideal", tuple(both))
 
     def _checked(self, array: np.ndarray) -> bool:
         return self.pairs is not None and array is self.pairs.weights
@@ -126,8 +131,9 @@ class QuadraticTables(Tables):
             "queries": scale.n_queries,
         }
         if self.offset is not None:
-            name, last = "QuadraticTables.offset", self.offset + scale.judgments.queries.sizes
+            name = "QuadraticTables.offset"
             check.check_entries(name, self.offset, ("queries",), entries)
+            last = self.offset + scale.judgments.queries.sizes
             check.check_within(name, self.offset, 0, ranks)
             check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
         if self.ideal is not None:
@@ -243,11 +249,7 @@ class QuadraticTables(Tables):
                 "`ideal` says its worth per code and weight per rank."
             )
         gain, weights = self.ideal or (self.gain, self.u)
-        sums = judgments.best_sums(gain, weights)
-        if sums is not None:
-            return sums
-        best = judgments.best_lists(gain)
-        return QuadraticTables(gain, weights).values(best, np.ones(len(best.retrieved)))
+        return judgments.best_sums(gain, weights)
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
         """Change of the sum for every swap of ranks a < b of one list of codes."""

@@ -45,6 +45,12 @@ class Ranking:
         self.judgments = judgments
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
+    def warn_if_swapped(self, stacklevel: int) -> None:
+        """Warn where labels look like scores, and scores like grades."""
+        labels = self.judgments.graded(np.nan)
+        if (labels % 1 > 0).any():
+            check.warn_swapped(labels[self.judgments.codes], self._scores, stacklevel + 2)
+
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_rows, queries = len(self._scores), self.judgments.queries

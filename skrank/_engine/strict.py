@@ -11,7 +11,7 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.metric import Metric
 from skrank._engine.order import RankedCodes
-from skrank._engine.tables import Scale, Tables
+from skrank._engine.tables import Scale, Tables, sum_in_order
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Strict
 
@@ -57,6 +57,7 @@ class StrictTables(Tables):
 
     def __post_init__(self) -> None:
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
+        check.check_code("StrictTables.unjudged", self.unjudged)
         for name, dtype in (("found", np.bool_), ("needed", np.int64)):
             array = check.as_table(f"StrictTables.{name}", getattr(self, name), 1, dtype)
             object.__setattr__(self, name, array)
@@ -129,7 +130,8 @@ class MeanTables(Tables):
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
-        return np.mean([part.values(ranked, inverse) for part in self.parts], axis=0)
+        total = sum_in_order(part.values(ranked, inverse) for part in self.parts)
+        return total / len(self.parts)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The number of relevant documents."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -176,12 +177,16 @@ class Tables(ABC):
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    unbounded: ClassVar[tuple[str, ...]] = ()  # arrays that may hold infinity
 
     def __post_init__(self) -> None:
         for name, axes in self.axes.items():
             given = getattr(self, name)
             if not self._checked(given):
-                array = check.as_table(f"{type(self).__name__}.{name}", given, len(axes))
+                full_name = f"{type(self).__name__}.{name}"
+                array = check.as_table(full_name, given, len(axes))
+                if name not in self.unbounded:
+                    check.check_finite_table(full_name, array)
                 object.__setattr__(self, name, array)
 
     def _checked(self, array: np.ndarray) -> bool:
@@ -242,6 +247,15 @@ class Tables(ABC):
         raise TypeError(f"{type(self).__name__} has no gradients.")
 
 
+def sum_in_order(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Sum of arrays, one after the other.
+
+    `numpy.sum` adds up many arrays in another order if they have a single entry, so that the last
+    bit of the value of a query would depend on the number of queries.
+    """
+    return reduce(np.add, parts)
+
+
 def discounts(
     weights: Callable[[np.ndarray], np.ndarray], longest: int, k: int | None
 ) -> np.ndarray:
@@ -266,7 +280,14 @@ def discounts(
     >>> discounts(lambda rank: 1 / rank, longest=4, k=2)
     array([1. , 0.5, 0. , 0. ])
     """
-    values = np.array(weights(np.arange(1.0, longest + 1)), dtype=np.float64)
+    if not callable(weights):
+        raise TypeError(f"weights={weights!r} must be a function of an array of ranks.")
+    longest = check.check_count("longest", longest, "the length of the longest list")
+    if k is not None:
+        k = check.check_count("k", k, "the number of top ranks that count")
+    ranks = np.arange(1.0, longest + 1)
+    values = check.as_table("the weights of ranks", weights(ranks), 1).copy()
+    check.check_entries("the weights of ranks", values, ("ranks",), {"ranks": longest})
     if k is not None:
         values[k:] = 0.0
     return values

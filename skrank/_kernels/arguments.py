@@ -141,7 +141,7 @@ class Pairs(NamedTuple):
     truncation: int  # ranks that one document of a pair must reach
     score_norm: bool  # whether the weight of a pair is divided by 0.01 + |s_i - s_j|
     sum_norm: bool  # whether the gradients of a query are scaled from their sum to its logarithm
-    widest: float  # range of sigma times score up to which exponentials fit
+    widest: float  # range of sigma times score up to which exponentials fit: see `tiles.is_wide`
 
 
 class Gradients(NamedTuple):

@@ -33,7 +33,7 @@ class Buckets(NamedTuple):
 class Slots(NamedTuple):
     """What pairs take from documents, and give to them; by slot."""
 
-    score: np.ndarray  # less the midrange, in double precision
+    score: np.ndarray  # in double precision, less the midrange unless their range is wide
     near: np.ndarray  # the same in the precision of pairs
     e: np.ndarray  # exponential of it
     rank: np.ndarray

@@ -24,7 +24,7 @@ _NOBODY = 1e-30  # below, single precision would drag subnormal numbers along
 class _Ranks(NamedTuple):
     """Room for the documents of one query, by rank."""
 
-    score: np.ndarray  # less the midrange, in double precision
+    score: np.ndarray  # in double precision, less the midrange unless their range is wide
     e: np.ndarray
     rho: np.ndarray
     share: np.ndarray  # rho times a power of two near to one over the best sum: see `_walk`
@@ -89,9 +89,9 @@ def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
         loss = zero if loss < zero else loss
         delta = tile[t + _ALIVE] * abs(lead) * loss
         gap = tiles.gap(scores[lane], score) if lead > zero else tiles.gap(score, scores[lane])
-        wrong = tiles.wrong(sigma, gap)
+        wrong, right = tiles.chances(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
-        curvature = pull * (1.0 - wrong)
+        curvature = pull * right
         signed = pull if lead > zero else -pull
         tile[t + GRAD] -= signed
         tile[t + HESS] += curvature
@@ -176,9 +176,11 @@ def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
             tiles.clear(out, q, start, stop)
             continue
         best, worst = tiles.score_range(lists.scores, start, stop)
-        wide = pairs.sigma * (best - worst) > pairs.widest
+        middle = 0.5 * best + 0.5 * worst
+        wide = tiles.is_wide(pairs, best, middle, worst)
+        middle = 0.0 if wide else middle
         position = lists.order[start:stop]
-        reached = _walk(held, q, start, position, lists, form.stop, 0.5 * best + 0.5 * worst)
+        reached = _walk(held, q, start, position, lists, form.stop, middle)
         if not wide:
             tiles.exponentials(n, held.score, pairs.sigma, held.e)
         norm = tiles.norm_of(pairs, best, worst, out.grad)

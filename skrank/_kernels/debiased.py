@@ -106,10 +106,10 @@ def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, nor
         delta = norm.zero if delta < norm.zero else delta
         delta = delta if other < limit else norm.zero
         gap = tiles.gap(score, scores[lane])
-        wrong = tiles.wrong(sigma, gap)
+        wrong, right = tiles.chances(sigma, gap)
         weight = delta / (norm.base + norm.slope * abs(gap))
         pull = weight * click * tile[t + _SKIP] * wrong
-        curvature = pull * (1.0 - wrong)
+        curvature = pull * right
         behind = -gap if gap < 0 else 0.0
         pair = weight * (math.log1p(math.exp(-abs(sigma * gap))) + sigma * behind)
         tile[t + GRAD] += pull

@@ -46,6 +46,24 @@ def count(first, last, indptr, codes, counts):
 
 
 @njit(**options, exact=True)
+def sum_runs(first, last, indptr, ordered, worth, totals):
+    """Sum of a worth per code over the documents of each query, whose equal codes stand together.
+
+    Code by code, as counts times worth are added up.
+    """
+    for q in range(first, last):
+        total = 0.0
+        low, stop = indptr[q], indptr[q + 1]
+        while low < stop:
+            high = low + 1
+            while high < stop and ordered[high] == ordered[low]:
+                high += 1
+            total += (high - low) * worth[ordered[low]]
+            low = high
+        totals[q] = total
+
+
+@njit(**options, exact=True)
 def count_unknown(first, last, indptr, lists, unjudged, counts):
     """Number of documents that were neither retrieved nor judged, from ranked codes."""
     ranked = lists.codes

@@ -29,7 +29,7 @@ _FIELDS = OTHERS + 4
 class _Ranks(NamedTuple):
     """Room for the documents of one query, by rank."""
 
-    score: np.ndarray  # less the midrange, in double precision
+    score: np.ndarray  # in double precision, less the midrange unless their range is wide
     e: np.ndarray
     worth: np.ndarray  # normalised gain
     fall: np.ndarray  # as given, in the precision of pairs
@@ -94,9 +94,9 @@ def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm)
         apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (fall - tile[t + _FALL] + apart)
         gap = tiles.gap(score, scores[i])
-        wrong = tiles.wrong(sigma, gap if ordered else -gap)
+        wrong, right = tiles.chances(sigma, gap if ordered else -gap)
         pull = weight * wrong / (norm.base + norm.slope * abs(gap))
-        curvature = pull * (1.0 - wrong)
+        curvature = pull * right
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature
@@ -168,7 +168,8 @@ def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
             continue
         best, worst = tiles.score_range(lists.scores, start, stop)
         middle = 0.5 * best + 0.5 * worst
-        wide = pairs.sigma * (best - worst) > pairs.widest
+        wide = tiles.is_wide(pairs, best, middle, worst)
+        middle = 0.0 if wide else middle
         position = lists.order[start:stop]
         _walk(held, q, start, position, lists, form.gain, middle)
         if not wide:

@@ -4,6 +4,8 @@
 one stands first: positive if that is the one at the next rank, negative if it already does.
 """
 
+import math
+
 import numpy as np
 
 from skrank._kernels import tiles
@@ -16,7 +18,7 @@ def normalise(first, last, indptr, out):
     totals, grad, hess = out.totals, out.grad, out.hess
     for q in range(first, last):
         if totals[q] > 0:
-            scale = np.log2(1.0 + totals[q]) / totals[q]
+            scale = math.log1p(totals[q]) / (tiles.LOG_2 * totals[q])
             for row in range(indptr[q], indptr[q + 1]):
                 grad[row] *= scale
                 hess[row] *= scale
@@ -41,12 +43,12 @@ def _neighbours(first, last, indptr, lists, lead, pairs, pull, curve, place, out
             upper, lower = order[start + r], order[start + r + 1]
             better, worse = (lower, upper) if delta > 0 else (upper, lower)
             ahead = tiles.gap(mine[better], mine[worse])
-            wrong = tiles.wrong(pairs.sigma, ahead)
+            wrong, right = tiles.chances(pairs.sigma, ahead)
             force = abs(delta) * wrong / (norm.base + norm.slope * abs(ahead))
             pull[better] -= force
             pull[worse] += force
-            curve[better] += force * (1.0 - wrong)
-            curve[worse] += force * (1.0 - wrong)
+            curve[better] += force * right
+            curve[worse] += force * right
             total += force
         tiles.write(out, q, start, n, place, pull, curve, total, lists.weight[q], pairs)
 

@@ -35,12 +35,15 @@ def _sum(values, n):
 
 
 @part(**_in_any_order)
-def _weighted_gaps(weights, scores, start, n, highest):
-    """Sum of what scores lack of the highest one, times weights."""
-    total = 0.0
+def _weighted_gaps(weights, unit, scores, start, n, highest):
+    """Sum of what scores lack of the highest one, times weights in some unit.
+
+    By halves, since the difference of two numbers need not be one.
+    """
+    total, half = 0.0, 0.5 * highest
     for i in range(n):
-        total += weights[i] * (highest - scores[start + i])
-    return total
+        total += unit * weights[i] * (half - 0.5 * scores[start + i])
+    return 2.0 * total
 
 
 @njit(**options)
@@ -102,9 +105,9 @@ def _softmax(
             highest = scores[row] if scores[row] > highest else highest
         _chances(scores, start, n, highest, chance)
         mass = _sum(chance, n)
-        behind = _weighted_gaps(worth, scores, start, n, highest)
-        losses[q] = weight[q] * (math.log(mass) + behind / gains)
         unit_gain, unit_mass = 1.0 / gains, 1.0 / mass
+        behind = _weighted_gaps(worth, unit_gain, scores, start, n, highest)
+        losses[q] = weight[q] * (math.log(mass) + behind)
         for i in range(n):
             share, one = worth[i] * unit_gain, chance[i] * unit_mass
             grad[start + i] = weight[q] * (one - share)

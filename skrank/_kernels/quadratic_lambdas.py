@@ -91,9 +91,9 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
         delta = norm.zero if delta < norm.zero else delta
         delta = delta if other < limit else norm.zero
         gap = tiles.gap(score, scores[lane])
-        wrong = tiles.wrong(sigma, gap)
+        wrong, right = tiles.chances(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
-        curvature = pull * (1.0 - wrong)
+        curvature = pull * right
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
         grad += pull
@@ -205,10 +205,11 @@ def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, room, powers
                 debiased.clear(clicks, start, stop)
             continue
         best, worst = tiles.score_range(scores, start, stop)
-        if (pairs.sigma * (best - worst) > pairs.widest) == (wide is None):
+        middle = 0.5 * best + 0.5 * worst
+        if tiles.is_wide(pairs, best, middle, worst) == (wide is None):
             left += 1
             continue
-        middle = 0.5 * best + 0.5 * worst
+        middle = middle if wide is None else 0.0
         buckets.sort_into(held, slots, start, stop, lists, form, offset[q], middle)
         if clicks is not None:
             debiased.gather(clicks, start, held.position[:n], costs)

@@ -34,10 +34,10 @@ import math
 
 from skrank._kernels import softrank_pairs, tiles
 from skrank._kernels.forms import njit, part
-from skrank._kernels.normal import PEAK, UNIT
-from skrank._kernels.softrank_pairs import FARTHEST
+from skrank._kernels.normal import PEAK, UNIT, reach
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
+_WIDEST = 1000.0  # range of the scores of a query, in units, that single precision resolves
 
 
 @part(**tiles.options)
@@ -55,6 +55,47 @@ def _theta(scores, best, middle, sigma, relative):
         spread = math.sqrt(variance) * unit if variance > 0 else 0.0
         sigma *= spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
     return math.sqrt(2.0) * sigma
+
+
+@part(**tiles.options)
+def _sort(scores, position, order):
+    """Sort the slots of a query by score, ascending: shell sort, quick to compile."""
+    n = len(scores)
+    for i in range(n):
+        order[i] = i
+    step = n // 2
+    while step > 0:
+        for i in range(step, n):
+            slot = order[i]
+            score = scores[position[slot]]
+            j = i
+            while j >= step and scores[position[order[j - step]]] > score:
+                order[j] = order[j - step]
+                j -= step
+            order[j] = slot
+        step //= 2
+
+
+@part(**tiles.options)
+def _narrow(scores, scale, documents):
+    """Replace the scores by closer ones with the same chances.
+
+    Neighbours whose order is certain keep it at a smaller distance, so that pairs are told apart
+    next to outliers, too.
+    """
+    score, position, order = documents.score, documents.position, documents.order
+    far = reach(score) + 1.0
+    _sort(scores, position, order)
+    width = 0.0
+    for i in range(1, len(scores)):
+        gap = (scores[position[order[i]]] - scores[position[order[i - 1]]]) * scale
+        width += gap if gap < far else far
+    place = -0.5 * width
+    score[order[0]] = place
+    for i in range(1, len(scores)):
+        gap = (scores[position[order[i]]] - scores[position[order[i - 1]]]) * scale
+        place += gap if gap < far else far
+        score[order[i]] = place
 
 
 @part(**tiles.options)
@@ -76,11 +117,11 @@ def load(soft, start, stop, unit, documents):
         slot = low if relevant else high
         low += relevant
         high -= not relevant
-        distance = (scores[place] - middle) * scale
-        distance = FARTHEST if distance > FARTHEST else distance
-        score[slot] = -FARTHEST if distance < -FARTHEST else distance
+        score[slot] = (scores[place] - middle) * scale
         gain[slot] = worth
         position[slot] = place
+    if (best - worst) * scale > _WIDEST:
+        _narrow(scores, scale, documents)
     return low, theta
 
 

@@ -19,8 +19,8 @@ from skrank._kernels.normal import PEAK, UNIT, normal, reach
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
-FARTHEST = 1e18  # of scores, either side: squares of differences fit single precision
 _KEPT = 2**17  # most pairs that are kept
+_NOWHERE = -1e18  # score of what fills a tile up: below all, and its square fits single precision
 _ZERO = np.int64(0)  # for a literal 0, functions would be compiled by themselves
 
 # Fields of a tile.
@@ -34,6 +34,7 @@ class Documents(NamedTuple):
     score: np.ndarray  # in the units of `normal`, here
     gain: np.ndarray
     position: np.ndarray
+    order: np.ndarray  # slots by score; only of queries with a wide range of scores
     above: np.ndarray  # B - 1/2
     more: np.ndarray  # A - u / 2, or v + 1/4
     b: np.ndarray
@@ -57,7 +58,8 @@ def make(longest, real):
     room = longest + LANES  # what is written past the end needs room
     score, gain, b, p, q = (np.empty(room, real) for _ in range(5))
     above, more, slope, curve = (np.zeros(room) for _ in range(4))
-    return Documents(score, gain, np.empty(room, np.int64), above, more, b, p, q, slope, curve)
+    position, order = np.empty((2, room), np.int64)
+    return Documents(score, gain, position, order, above, more, b, p, q, slope, curve)
 
 
 def make_room(longest, shift, real):
@@ -173,7 +175,7 @@ def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
 def _load(tile, low, size, documents, fields):
     """Fill a tile with the documents from slot `low` on; returns its end. Clears two fields."""
     end = tiles.padded(size, LANES)
-    tiles.load(tile, _SCORE, documents.score, low, size, end, -FARTHEST)
+    tiles.load(tile, _SCORE, documents.score, low, size, end, _NOWHERE)
     for field in fields:
         tiles.fill(tile, field, end, 0.0)
     return end

@@ -20,7 +20,12 @@ FIELD = CAPACITY + MOST_LANES  # fields lie this far apart: known to the compile
 EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))  # fields of every tile
 OTHERS = 5  # number of the first field that a kernel may give a meaning of its own
 
-WIDEST_GAP = 1e100  # of scores: differences beyond count as this one
+WIDEST_GAP = 1e300  # of scores: differences beyond count as this one
+# Least sigma in `is_wide`: scores in single precision reach no further than `widest` over this.
+_LEAST_SIGMA = 1e-20  # so that they fit
+_LEAST_SIGMA_NORMED = 0.1  # so that their rounding stays small beside 0.01
+
+LOG_2 = math.log(2.0)
 
 options = {"nogil": True, "error_model": "numpy"}
 fast = options | {"fastmath": True}
@@ -74,6 +79,18 @@ def score_range(scores, start, stop):
 
 
 @part(**options)
+def is_wide(pairs, best, middle, worst):
+    """Whether a query needs one exponential per pair, and its scores in double precision.
+
+    Far from 0 the midrange of scores may be rounded to one of them.
+    """
+    least = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
+    sigma = pairs.sigma if pairs.sigma > least else least
+    reach = best - middle if best - middle > middle - worst else middle - worst
+    return 2.0 * sigma * reach > pairs.widest
+
+
+@part(**options)
 def norm_of(pairs, best, worst, grad):
     """The norm of a query, in the precision of `grad`."""
     real = grad.dtype.type
@@ -99,10 +116,11 @@ def gap(score, other):
 
 
 @part(**options)
-def wrong(sigma, ahead):
-    """Chance that the worse document stands first, whose score lies behind by `ahead`."""
+def chances(sigma, ahead):
+    """Chances that the worse and that the better document stands first, which is `ahead`."""
     e = math.exp(-abs(sigma * ahead))
-    return e / (1.0 + e) if ahead > 0 else 1.0 / (1.0 + e)
+    likely = 1.0 / (1.0 + e)
+    return (e * likely, likely) if ahead > 0 else (likely, e * likely)
 
 
 @part(**fast)
@@ -147,7 +165,7 @@ def write(out, q, start, n, position, pull, curve, total, weight, pairs):
     out.totals[q] = pulls
     scale = weight
     if pairs.sum_norm and pulls > 0:
-        scale *= np.log2(1.0 + pulls) / pulls
+        scale *= math.log1p(pulls) / (LOG_2 * pulls)
     for i in range(np.uint64(n)):
         row = np.uint64(start + position[i])
         grad[row] = scale * sigma * pull[i]

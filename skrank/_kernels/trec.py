@@ -20,6 +20,9 @@ _BYTE = np.uint64(8)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGH = np.uint64(0x8080808080808080)
 _ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # carries into the high bit of bytes above 32
+_FROM_SPACE = np.uint64(0x6060606060606060)  # of bytes from 32 on, from a tab (9) on, and so on
+_FROM_TAB = np.uint64(0x7777777777777777)
+_ABOVE_RETURN = np.uint64(0x7272727272727272)
 _INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,13 +41,18 @@ def edges(words, out):
     """Places where columns start and stop, in turn; bytes up to 32 stand between columns.
 
     Eight bytes at a time: a byte of `ink` is 128 where a column is, and an edge is where it
-    changes. Stops early when fewer than 8 places of `out` are left. Returns their number.
+    changes. Stops early when fewer than 8 places of `out` are left. Returns their number, and
+    whether there are control characters other than white space.
     """
     one, top = np.uint64(1), np.uint64(56)
-    found, before = 0, np.uint64(0)
+    found, before, control = 0, np.uint64(0), np.uint64(0)
     for i in range(len(words)):
         word = words[i]
-        ink = (((word & _LOW) + _ABOVE_SPACE) | word) & _HIGH
+        low = word & _LOW
+        ink = ((low + _ABOVE_SPACE) | word) & _HIGH
+        text = ((low + _FROM_SPACE) | word) & _HIGH
+        if text != _HIGH:
+            control |= ~(text | ((low + _FROM_TAB) & ~(low + _ABOVE_RETURN))) & _HIGH
         change = (ink ^ ((ink << _BYTE) | before)) >> np.uint64(7)
         before = ink >> top
         if found + 8 > len(out):
@@ -54,7 +62,7 @@ def edges(words, out):
             out[found] = 8 * i + np.int64((lowest * _INDEX) >> top)
             change ^= lowest
             found += 1
-    return found
+    return found, control != 0
 
 
 @part(**options)
@@ -66,14 +74,15 @@ def _ends_line(text, start, stop):
 
 
 @njit(**options, exact=True)
-def first_wrong(text, tokens, inside):
-    """First row that is a comment, or whose columns are not exactly those of one line, or -1.
+def first_wrong(text, tokens, inside, comments):
+    """First row whose columns are not exactly those of one line, or -1.
 
-    Without `inside`, no newline can be left for the inside of a row if all rows end with one.
+    Without `inside`, no newline can be left for the inside of a row if all rows end with one. With
+    `comments`, a row that may be a comment is wrong, too.
     """
     n_rows, n_columns, _ = tokens.shape
     for row in range(n_rows):
-        if text[tokens[row, 0, 0]] == COMMENT:
+        if comments and text[tokens[row, 0, 0]] == COMMENT:
             return row
         for column in range(1, n_columns * inside):
             if _ends_line(text, tokens[row, column - 1, 1], tokens[row, column, 0]):

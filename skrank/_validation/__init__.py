@@ -9,3 +9,4 @@ from skrank._validation.extensions import *
 from skrank._validation.objectives import *
 from skrank._validation.parameters import *
 from skrank._validation.statistics import *
+from skrank._validation.swapped import *

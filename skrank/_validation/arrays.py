@@ -48,6 +48,11 @@ def as_column(name: str, values: ArrayLike) -> np.ndarray:
     return _column(name, _unmasked(name, values))
 
 
+def as_features(values: ArrayLike) -> np.ndarray:
+    """X as an array of any type and shape, with nothing masked."""
+    return _unmasked("X", values, "an array of shape (n_rows, n_features)")
+
+
 def _column(name: str, given: np.ndarray) -> np.ndarray:
     if given.ndim == 2 and given.shape[1] == 1:
         given = given.ravel()
@@ -174,12 +179,17 @@ def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
 
 
 @contextmanager
-def about(what: str) -> Iterator[None]:
-    """Say in errors what they speak of: of many systems, files or partitions the one at work."""
+def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
+    """Say in errors what they speak of: of many systems, files or partitions the one at work.
+
+    `also` is a kind of errors beside ValueError that is spoken of so.
+    """
     try:
         yield
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
+    except also as error:
+        raise also(f"{what}: {error}") from None
 
 
 def check_same_index(**named: object) -> None:

@@ -75,7 +75,7 @@ def check_bagging(params: Mapping[str, Any]) -> None:
         )
 
 
-def _given(params: Mapping[str, Any], default: Any, *aliases: str) -> Any:
+def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
     """A parameter of LightGBM by any of its names."""
     return next((params[name] for name in aliases if name in params), default)
 

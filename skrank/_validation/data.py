@@ -19,7 +19,6 @@ from skrank._validation.parameters import (
     check_choice,
 )
 
-_MANY_GRADES = 16  # collections have no more grades, as a rule
 Place = Callable[[int], str]  # where the first document of a code stands, as in "row 3"
 
 
@@ -38,39 +37,6 @@ class RowsByQuery(Protocol):
 # Weight in training: curvatures reach 1e18, and boosters keep weight times curvature as float32,
 # which ends at 3e38.
 HEAVIEST_QUERY = 1e15
-
-
-def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
-    """Refuse labels that are strings; warn where labels look like ids, and ids like grades."""
-    objects = relevance if relevance.dtype == object else ()
-    if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
-        raise ValueError(
-            "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
-            "then the query of each row."
-        )
-    if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
-        return
-    labels, grades = relevance[relevance == relevance], np.unique(ids)
-    distinct = np.unique(labels)
-    few = len(grades) <= _MANY_GRADES and grades[0] >= 0 and grades[-1] < 2 * _MANY_GRADES
-    whole = np.array_equal(grades, np.rint(grades)) and np.array_equal(distinct, np.rint(distinct))
-    if not (few and whole and len(distinct) > max(len(grades), _MANY_GRADES / 2)):
-        return
-    together = _runs(labels) == len(distinct) and _runs(ids) > len(grades)
-    mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
-    if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
-        warnings.warn(
-            f"relevance has {len(distinct)} different values and qid {len(grades)} small whole "
-            "ones, as if they were swapped: with_groups takes the labels first, and then the "
-            "query of each row.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _runs(values: np.ndarray) -> int:
-    """Stretches of equal values."""
-    return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
 
 
 def bad_score(value: float, row: int) -> ValueError:
@@ -397,6 +363,6 @@ def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> No
         if suspicious and not np.isfinite(values).all():
             raise ValueError(
                 f"{objective} has gradients beyond the range of {values.dtype}: scale down the "
-                "weights, the gains of labels or the slope of the objective, or train on a metric "
-                "that is normalised, such as ndcg for dcg."
+                "weights, the scores, the gains of labels or the slope of the objective, or train "
+                "on a metric that is normalised, such as ndcg for dcg."
             )

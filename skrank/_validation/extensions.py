@@ -7,30 +7,27 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_Kind = TypeVar("_Kind")
 
 
 # names and classes
 
 
-def check_metric_names(names: tuple[Any, ...], taken: Mapping[str, type], cls: type) -> None:
-    """Names that are read back, and that no other class has."""
-    if not names:
-        raise ValueError('register() has no name: write register("my_metric").')
-    for name in names:
-        check_metric_name(name)
-        other = taken.get(name)
-        # of one source is a class that is defined once more: a cell or a module that ran again
-        if other is not None and _source(other) != _source(cls):
-            raise ValueError(
-                f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
-                f"with skrank.unregister({name!r}) if that class is yours."
-            )
+def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
+    """A name that no other class has."""
+    other = taken.get(name)
+    # of one source is a class that is defined once more: a cell or a module that ran again
+    if other is not None and _source(other) != _source(cls):
+        raise ValueError(
+            f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
+            f"with skrank.unregister({name!r}) if that class is yours."
+        )
 
 
 def check_metric_name(name: object) -> str:
@@ -53,6 +50,12 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise TypeError(f"{cls.__name__} is no metric yet: it does not define {missing[0]}().")
+    try:
+        inspect.signature(cls.tables).bind(None, None, None)  # type: ignore[attr-defined]
+    except TypeError:
+        raise TypeError(
+            f"{cls.__name__}.tables must take the scale and k: def tables(self, scale, k)."
+        ) from None
     wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
     if "__dataclass_fields__" not in vars(cls):
         raise TypeError(f"{cls.__name__} is no dataclass: {wanted}.")
@@ -75,11 +78,103 @@ def _source(cls: type) -> str:
 
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
     """A table as compiled loops take it: numbers in one contiguous block of one type."""
-    array: np.ndarray = np.require(np.asarray(value, dtype=dtype), requirements=["C", "W"])
+    try:
+        given = np.asarray(value)
+        if value is None or np.iscomplexobj(given):
+            raise TypeError
+        with np.errstate(invalid="ignore"):
+            array: np.ndarray = np.require(given.astype(dtype, copy=False), requirements=["C", "W"])
+        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is no place
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None
     if array.ndim != n_axes:
         raise ValueError(f"{name} has {array.ndim} axes instead of {n_axes}.")
     if array.size and np.isnan(array.min()):  # faster than to ask each, and room for the answers
         raise ValueError(f"{name} holds NaN: a table says what every label and rank is worth.")
+    return array
+
+
+def check_finite_table(name: str, array: np.ndarray) -> None:
+    """Entries of a table, none of them NaN, that are numbers."""
+    if array.size and not (array.min() > -np.inf and array.max() < np.inf):
+        raise ValueError(f"{name} holds an infinite entry: all must be finite.")
+
+
+def check_code(name: str, value: object) -> None:
+    """A code of documents, or the number of all codes."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(
+            f"{name} must be the least code of documents that were not judged, as scale.unjudged "
+            f"is, not {_shown(value)}."
+        )
+
+
+def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
+    """A part of tables, which must be of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, not {_shown(value)}.")
+    return value
+
+
+def as_pair(name: str, value: Any) -> tuple[Any, Any]:
+    """Worth of codes and weights of ranks."""
+    try:
+        worth, weights = value
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a pair of arrays, the worth of codes and the weights of ranks, not "
+            f"{_shown(value)}."
+        ) from None
+    return worth, weights
+
+
+def _shown(value: object) -> str:
+    """A value that is of the wrong kind, in short."""
+    text = repr(value)
+    return text if len(text) < 40 else f"a {type(value).__name__}"
+
+
+# what the methods of a metric return
+
+
+def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
+    """What a method of a metric returned is of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
+
+
+def check_cutoff_of_ideal(value: object, method: str) -> None:
+    """The cut-off of the ideal list is None, or a rank from 0 on."""
+    if value is not None and (
+        isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0
+    ):
+        raise ValueError(
+            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for none, or a "
+            "rank."
+        )
+
+
+def check_line(line: Any, n_queries: int, method: str) -> None:
+    """The parts of a line are numbers, one for each query or one for all."""
+    for name, part in zip(line._fields, line, strict=True):
+        if not isinstance(part, (int, float)):
+            array = np.asarray(part)
+            if array.dtype.kind not in "fiub" or array.shape not in ((), (n_queries,)):
+                raise ValueError(
+                    f"the {name} of {method} must be a number, or one for each of the {n_queries} "
+                    f"queries, not {_shown(part)}."
+                )
+
+
+def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
+    """Weights of queries in the mean, which are at least 0."""
+    array: np.ndarray = as_table(method, mass, 1)
+    if len(array) != n_queries or not (array.min(initial=0) >= 0 and array.max(initial=0) < np.inf):
+        raise ValueError(
+            f"{method} must return None, or a finite number of at least 0 for each of the "
+            f"{n_queries} queries, not {_shown(mass)}."
+        )
     return array
 
 

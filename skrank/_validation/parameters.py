@@ -72,6 +72,19 @@ def check_random_state(random_state: RandomState) -> int:
     )
 
 
+def as_random_state(parameter: str, value: object) -> np.random.RandomState:
+    """A random state as scikit-learn's splitters have it: from a seed, a state, or None."""
+    from sklearn.utils import check_random_state as sklearn_random_state
+
+    try:
+        return sklearn_random_state(value)
+    except ValueError:
+        raise ValueError(
+            f"{parameter}={value!r} is no seed: pass an integer between 0 and 2**32 - 1, a numpy "
+            "RandomState, or None for a fresh seed."
+        ) from None
+
+
 def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:
     """`value` as an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -208,7 +221,7 @@ def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
     return low, high
 
 
-def check_result(parameter: str, value: Any, kind: type[T], source: str) -> T:
+def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
     """`value` if it is what `source` returns."""
     if not isinstance(value, kind):
         raise TypeError(
@@ -228,7 +241,7 @@ def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
         )
 
 
-def several(parameter: str, given: Any, one: tuple[type, ...]) -> list[Any]:
+def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
     """The things of a sequence, or the one thing that was given, of one of some types."""
     if isinstance(given, one):
         return [given]

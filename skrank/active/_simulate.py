@@ -16,6 +16,8 @@ from skrank.active._moments import Moments
 from skrank.active._setup import seed_of
 from skrank.active._weighing import ESTIMATORS, Mean, mean_of
 
+_WIDEST = 1e100  # of values: squares of them are numbers
+
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
@@ -174,6 +176,12 @@ def simulate(
     deviation = None if moments is None else moments.deviation(p)
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
+    wide = np.flatnonzero(np.abs(loss) > _WIDEST)
+    if len(wide):
+        raise ValueError(
+            f"values[{wide[0]}]={loss[wide[0]]}: squares of values beyond {_WIDEST:g} are no "
+            "numbers. Scale the values down."
+        )
     counts = ~np.isnan(loss)
     truth = float(p @ np.where(counts, loss, 0.0) / (p @ counts))
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_campaigns)

@@ -7,10 +7,12 @@ and never in an estimate.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank.active import _files
 from skrank.active._draws import Draws
+from skrank.active._files import Entry
 from skrank.active._forms import METHODS, form_of
 from skrank.active._labels import check_scale
 from skrank.active._moments import Moments
@@ -26,6 +29,26 @@ from skrank.active._setup import Design, Setup, open_rows, seed_of
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
+_MOST_FACTS = 2**26  # bytes
+# Kinds of types that each array may have, and what its axes have an entry for.
+_ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "facts": ("U", ()),
+    "ids": ("biufUS", ("queries",)),
+    "indptr": ("iu", ("bounds",)),
+    "rows": ("iu", ("rows",)),
+    "scores": ("f", ("rankers", "rows")),
+    "given": ("f", ("rows",)),
+    "items": ("iufUS", ("rows",)),
+    "grades": ("f", ("grades",)),
+    "q": ("f", ("queries",)),
+    "p": ("f", ("queries",)),
+    "costs": ("f", ("queries",)),
+    "moments": ("f", ("moments", "queries")),
+    "asked": ("iu", ("some queries",)),
+    "told": ("iu", ("some queries",)),
+    "labels": ("f", ("some rows",)),
+}
+_DISTINCT = ("ids", "rows", "grades")  # of which no entry occurs twice
 _T = TypeVar("_T")
 
 
@@ -59,7 +82,7 @@ def save(path: str | PathLike[str], state: State) -> None:
 
 def load(path: str | PathLike[str], resume: Callable[[State], _T]) -> _T:
     """What `resume` makes of the campaign in a file, all of which is checked."""
-    return _files.read(path, "campaign", lambda arrays: resume(_unpack(arrays)))
+    return _files.read(path, "campaign", _fits, lambda arrays: resume(_unpack(arrays)))
 
 
 def _pack(state: State) -> dict[str, np.ndarray]:
@@ -98,55 +121,78 @@ def _pack(state: State) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _unpack(arrays: dict[str, np.ndarray]) -> State:
-    facts = json.loads(str(_take(arrays, "facts", "U", ())))
+def _fits(entries: Mapping[str, Entry]) -> None:
+    """Refuse arrays that are not those of one campaign, by their types and shapes alone.
+
+    The arrays that say how large a campaign is hold distinct values, of which a small file cannot
+    hold many.
+    """
+    facts = entries.get("facts")
+    if facts is not None:
+        fits = facts.dtype.kind == "U" and facts.shape == () and facts.dtype.itemsize <= _MOST_FACTS
+        _require(fits, f"facts are of type {facts.dtype} and shape {facts.shape}")
+        n_rankers = len(_facts(facts.read())["names"])
+    for name in sorted(set(_ARRAYS) - {"items"}):
+        if name not in entries:
+            raise ValueError(f"it lacks {name}.")
+    for name in _DISTINCT:
+        _require(entries[name].may_be_distinct, f"{name} are not distinct")
+    n_queries, n_rows = (math.prod(entries[name].shape) for name in ("ids", "rows"))
+    sizes = {
+        "rankers": range(n_rankers, n_rankers + 1),
+        "queries": range(n_queries, n_queries + 1),
+        "bounds": range(n_queries + 1, n_queries + 2),
+        "rows": range(n_rows, n_rows + 1),
+        "moments": range(3, 4),
+        "some queries": range(n_queries + 1),
+        "some rows": range(n_rows + 1),
+        "grades": range(sys.maxsize),
+    }
+    for name, entry in entries.items():
+        _require(name in _ARRAYS, f"{name} are those of no campaign")
+        kinds, axes = _ARRAYS[name]
+        fits = entry.dtype.kind in kinds and len(axes) == len(entry.shape)
+        fits = fits and all(n in sizes[axis] for n, axis in zip(entry.shape, axes, strict=True))
+        _require(fits, f"{name} are of type {entry.dtype} and shape {entry.shape}")
+
+
+def _facts(array: np.ndarray) -> dict[str, Any]:
+    facts = json.loads(str(array))
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise ValueError(f"its format is not {_FORMAT!r}, that of this version of skrank.")
+    return facts
+
+
+def _unpack(arrays: dict[str, np.ndarray]) -> State:
+    """The campaign of arrays whose types and shapes fit each other."""
+    facts = _facts(arrays["facts"])
     names = tuple(map(str, facts["names"]))
+    arrays = {name: _as_campaigns_have(name, array) for name, array in arrays.items()}
     queries = _queries(arrays)
     seed = seed_of(facts["seed"])
-    scores = _take(arrays, "scores", "f", (len(names), queries.n_rows))
-    pool = rank(queries, _rows(arrays, queries.n_rows), scores, seed)
-    items = None
-    if "items" in arrays:
-        items = _take(arrays, "items", "iufUS", (queries.n_rows,))
+    pool = rank(queries, _rows(arrays, queries.n_rows), arrays["scores"], seed)
+    items = arrays.get("items")
+    if items is not None:
         check_items(items, queries)
-    form = form_of(
-        metric(str(facts["metric"])),
-        check_scale(_take(arrays, "grades", "f", (None,))),
-        queries.longest,
-    )
-    given = _take(arrays, "given", "f", (queries.n_rows,))
+    form = form_of(metric(str(facts["metric"])), check_scale(arrays["grades"]), queries.longest)
+    given = arrays["given"]
     _require(np.isin(given[~np.isnan(given)], form.grades).all(), "given labels are not all grades")
     method = check.check_choice("method", facts["method"], METHODS[1:])
     design = _design(arrays, queries, open_rows(pool, given) > 0, method)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
     _require(pool.rows.max() < n_rows, "rows are beyond the last one")
     setup = Setup(names, form, pool, items, given, n_rows, design, _number(facts["center"]), seed)
-    asked = _asked(arrays, setup)
+    asked = _asked(arrays["asked"], setup)
     labels = _labels(arrays, setup, asked)
-    if arrays:
-        raise ValueError(f"it holds {', '.join(sorted(arrays))}, which no campaign has.")
     return State(str(facts["class"]), setup, _number(facts["budget"]), asked, labels)
 
 
-def _take(
-    arrays: dict[str, np.ndarray], name: str, kinds: str, shape: tuple[int | None, ...]
-) -> np.ndarray:
-    """Take an array out, if it has the kind and shape that it must have."""
-    if name not in arrays:
-        raise ValueError(f"it lacks {name}.")
-    array = arrays.pop(name)
-    fits = len(array.shape) == len(shape) and all(
-        wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
-    )
-    if array.dtype.kind not in kinds or not fits:
-        raise ValueError(f"its {name} are of type {array.dtype} and shape {array.shape}.")
-    if array.dtype.kind == "f":
-        array = np.ascontiguousarray(array, dtype=np.float64)
-    elif name != "items" and array.dtype.kind in "iu":
-        array = np.ascontiguousarray(array, dtype=np.int64)
-    return array
+def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
+    """Numbers in double precision, integers of 64 bits; ids and items as they are."""
+    number = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
+    if number is None or name in ("ids", "items"):
+        return array
+    return np.ascontiguousarray(array, dtype=number)
 
 
 def _require(holds: bool | np.bool_, fault: str) -> None:
@@ -163,10 +209,9 @@ def _number(value: object) -> float | None:
 
 
 def _queries(arrays: dict[str, np.ndarray]) -> Queries:
-    ids = arrays.pop("ids", np.empty(0))
-    _require(ids.ndim == 1 and len(ids) > 0 and ids.dtype.kind in "iufbUS", "query ids are none")
+    ids, indptr = arrays["ids"], arrays["indptr"]
+    _require(len(ids) > 0, "query ids are none")
     _require(len(np.unique(ids)) == len(ids) and (ids == ids).all(), "query ids are not distinct")
-    indptr = _take(arrays, "indptr", "iu", (len(ids) + 1,))
     _require(
         indptr[0] == 0 and (np.diff(indptr) > 0).all(), "queries (indptr) do not follow each other"
     )
@@ -174,7 +219,8 @@ def _queries(arrays: dict[str, np.ndarray]) -> Queries:
 
 
 def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
-    rows = _take(arrays, "rows", "iu", (n_rows,))
+    rows = arrays["rows"]
+    _require(len(rows) == n_rows, "rows are not those of its queries (indptr)")
     _require(rows.min() >= 0 and len(np.unique(rows)) == n_rows, "rows are not distinct")
     return rows
 
@@ -182,8 +228,7 @@ def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
 def _design(
     arrays: dict[str, np.ndarray], queries: Queries, is_open: np.ndarray, method: str
 ) -> Design:
-    n = len(queries)
-    q, p, costs = (_take(arrays, name, "f", (n,)) for name in ("q", "p", "costs"))
+    q, p, costs = arrays["q"], arrays["p"], arrays["costs"]
     for name, values in (("q", q), ("p", p)):
         _require((values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is no distribution")
     _require(((q > 0) == ((p > 0) & is_open)).all(), "q draws other queries than those that count")
@@ -191,7 +236,7 @@ def _design(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
         "costs are not positive and finite",
     )
-    moments = _take(arrays, "moments", "f", (3, n))
+    moments = arrays["moments"]
     _require(np.isfinite(moments).all(), "moments are not finite")
     mass, first, second = moments
     _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are no probabilities")
@@ -199,19 +244,17 @@ def _design(
     return Design(q, p, costs, Moments(queries.ids, mass, first, second, method))
 
 
-def _asked(arrays: dict[str, np.ndarray], setup: Setup) -> list[int]:
+def _asked(asked: np.ndarray, setup: Setup) -> list[int]:
     """The queries that were asked: those that the seed draws, in that order."""
-    asked = _take(arrays, "asked", "iu", (None,))
-    _require(len(asked) <= len(setup.queries), "asked queries are more than there are")
     drawn = Draws(setup.design.q, setup.seed).distinct(len(asked))
     _require(len(drawn) == len(asked) and (asked == drawn).all(), "asked queries were not drawn")
     return [int(query) for query in asked]
 
 
 def _labels(arrays: dict[str, np.ndarray], setup: Setup, asked: list[int]) -> dict[int, np.ndarray]:
-    told = _take(arrays, "told", "iu", (None,)).tolist()
+    told, labels = arrays["told"].tolist(), arrays["labels"]
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
     sizes = open_rows(setup.pool, setup.given)[told]
-    labels = _take(arrays, "labels", "f", (int(sizes.sum()),))
+    _require(len(labels) == sizes.sum(), "labels are not those of the told queries")
     _require(np.isin(labels, setup.form.grades).all(), "labels are not all grades")
     return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

@@ -13,7 +13,9 @@ import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-import skrank
+from skrank.cli._parser import Parser, Version
+from skrank.cli._streams import check_open, say, write
+from skrank.cli._words import of_the_command
 
 FAILED = 1  # files that cannot be read or measured; argparse exits with 2 when the usage is wrong
 INTERRUPTED = 130
@@ -54,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, or 1 when a file cannot be read or measured; the reason is on standard
-        error.
+        Exit status: 0, or 1 when a file cannot be read or measured, or the output cannot be
+        written; the reason is on standard error.
 
     Raises
     ------
@@ -70,14 +72,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in given if word in COMMANDS), "")
-    arguments = _parser([chosen]).parse_args(given)
     try:
+        arguments = _parser([chosen]).parse_args(given)
+        if getattr(arguments, "output", None) is None:
+            check_open()  # before the command changes anything
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", ResourceWarning)  # of what an interrupt leaves open
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             text = arguments.run(arguments)
-            print(text, end="\n" if text else "", flush=True)
+            if text:
+                write(text)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
@@ -98,10 +103,10 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
     """The parser; it knows the arguments of the chosen commands only."""
-    parser = argparse.ArgumentParser(
-        prog="skrank", description="Learning to rank with graded relevance."
+    parser = Parser(prog="skrank", description="Learning to rank with graded relevance.")
+    parser.add_argument(
+        "--version", action=Version, nargs=0, help="show program's version number and exit"
     )
-    parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(
@@ -114,9 +119,9 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"skrank: warning: {message}", file=sys.stderr)
+    say(f"skrank: warning: {of_the_command(str(message))}")
 
 
 def _fail(message: str) -> int:
-    print(f"skrank: error: {message}", file=sys.stderr)
+    say(f"skrank: error: {of_the_command(message)}")
     return FAILED

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import io
 import json
 import math
-import sys
+import re
 from collections.abc import Hashable, Iterable
 from itertools import combinations
 from pathlib import Path
@@ -24,21 +23,34 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._weighing import ESTIMATORS
 from skrank.cli import _output
+from skrank.cli._parser import grade, real, whole
+from skrank.cli._streams import say, standard_input
+from skrank.trec._formats import unique_keys
+from skrank.trec._line_forms import decimal
 
 Row: TypeAlias = dict[str, object]
 
 _RESERVED = ("query", "item", "label", "cost")
+_IDS = ("query", "item")  # which no row may leave empty
 _CHANCE = "p_"  # columns with the probability of a grade: p_0, p_1, ...
 _FORMATS = ("csv", "jsonl")
 
-_EXAMPLES = """\
-examples:
+_EXAMPLES = {
+    "start": """\
   skrank active start campaign.npz pool.csv -m err@20 --max-grade 4 --budget 2000
+""",
+    "next": """\
   skrank active next campaign.npz -n 5 > to-label.csv
+""",
+    "tell": """\
   skrank active tell campaign.npz labelled.csv
+""",
+    "estimate": """\
   skrank active estimate campaign.npz
   skrank active estimate campaign.npz --decision --anytime
-
+""",
+}
+_TABLES = """
 Tables are CSV with a header, or JSON Lines; - is standard input. The pool has the columns query and
 item and one column of scores per ranker, and may have label (labels that exist), cost, and p_0,
 p_1, ... (what is believed: the probability of each grade). Labels come back as query, item, label;
@@ -49,7 +61,7 @@ a query without any label is left for later.
 def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
     """Add the commands of a campaign."""
     parser.description = "Say which queries to label, take the labels, and estimate from them."
-    parser.epilog = _EXAMPLES
+    parser.epilog = f"examples:\n{''.join(_EXAMPLES.values())}{_TABLES}"
     parts = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, run, arguments, text in (
         ("start", _start, _start_arguments, "start a campaign on a pool of scored documents"),
@@ -58,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
         ("estimate", _estimate, _estimate_arguments, "estimate from the labels so far"),
     ):
         part = parts.add_parser(
-            name, help=text, description=f"{text.capitalize()}.", epilog=_EXAMPLES,
+            name, help=text, description=f"{text.capitalize()}.",
+            epilog=f"examples:\n{_EXAMPLES[name]}{_TABLES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
         part.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
@@ -73,10 +86,15 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("pool", metavar="POOL", help="table: query, item, scores of one or more rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
-    add("--max-grade", metavar="N", type=int, help="grades are 0 to N (default: from columns p_)")
-    add("--budget", type=float, metavar="COST", help="most that all labels may cost")
-    add("--mixing", type=float, default=0.05, help="part of the draws that ignores beliefs")
-    add("--random-state", type=int, metavar="SEED", help="the same seed, the same campaign")
+    add(
+        "--max-grade",
+        metavar="N",
+        type=grade,
+        help="grades are 0 to N (default: from columns p_)",
+    )
+    add("--budget", type=real, metavar="COST", help="most that all labels may cost")
+    add("--mixing", type=real, default=0.05, help="part of the draws that ignores beliefs")
+    add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
     add("--replace", action="store_true", help="replace a campaign that is there already")
 
 
@@ -116,7 +134,7 @@ def _start(arguments: argparse.Namespace) -> str:
 
 
 def _is_chance(name: str) -> bool:
-    return name.startswith(_CHANCE) and name.removeprefix(_CHANCE).replace(".", "", 1).isdecimal()
+    return re.fullmatch(rf"{_CHANCE}[0-9]+(\.[0-9]*)?", name) is not None
 
 
 def _grade_of(name: str) -> float:
@@ -138,7 +156,7 @@ def _chances(rows: list[Row], believed: list[str], grades: list[float] | None) -
 
 
 def _next_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", type=int, default=1, metavar="N", help="queries (default: 1)")
+    parser.add_argument("-n", type=whole, default=1, metavar="N", help="queries (default: 1)")
     parser.add_argument("--format", choices=_FORMATS, default="csv", help="(default: csv)")
 
 
@@ -148,7 +166,7 @@ def _next(arguments: argparse.Namespace) -> str:
         requests = campaign.ask(arguments.n)
         campaign.save(arguments.campaign)
     if not requests:
-        print("skrank: nothing is left to label within the budget.", file=sys.stderr)
+        say("skrank: nothing is left to label within the budget.")
     rows = [
         {"query": request.query, "item": item, "label": None}
         for request in requests
@@ -200,7 +218,7 @@ def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dic
 
 def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--confidence", type=float, default=0.95, help="of intervals (default: 0.95)")
+    add("--confidence", type=real, default=0.95, help="of intervals (default: 0.95)")
     add("--estimator", choices=ESTIMATORS, default="importance", help="(default: importance)")
     add("--anytime", action="store_true", help="intervals that may be watched")
     shown = parser.add_mutually_exclusive_group()
@@ -260,30 +278,46 @@ def _row(name: str, found: Estimate) -> Row:
 
 def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     """Rows of a CSV or JSON Lines file, all of them with these columns."""
-    with (
-        contextlib.nullcontext(sys.stdin)
-        if path == "-"
-        else open(path, encoding="utf-8-sig", newline="") as stream
-    ):
-        text = stream.read()
+    data = standard_input().read() if path == "-" else Path(path).read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: {error}.") from None
     lines = [line for line in text.splitlines() if line.strip()]
     rows: list[Row] = []
     if lines and lines[0].lstrip().startswith("{"):
         for number, line in enumerate(lines, start=1):
             try:
-                rows.append(dict(json.loads(line)))
-            except (TypeError, ValueError) as error:
+                rows.append(dict(json.loads(line, object_pairs_hook=unique_keys)))
+            except (TypeError, ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number} is no JSON object: {error}") from None
     else:
-        rows.extend(csv.DictReader(io.StringIO(text), strict=True))
+        rows.extend(_csv_rows(path, text))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     for number, row in enumerate(rows, start=1):
-        missing = [name for name in columns if name not in row]
+        missing = [
+            name for name in columns if row.get(name) is None and (name in _IDS or name not in row)
+        ]
         if missing or None in row:
             fault = f"lacks {', '.join(missing)}" if missing else "has more fields than the header"
             raise ValueError(f"{path}, row {number} {fault}.")
     return rows
+
+
+def _csv_rows(path: str, text: str) -> list[Row]:
+    """Rows of a table with a header, each column of which has a name of its own."""
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = list(reader.fieldnames or [])
+        twice = sorted({name for name in header if header.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"{path}: several columns are called {twice[0]!r}: rename all but one."
+            )
+        return list(reader)
+    except csv.Error as error:  # such as a quotation mark that is never closed
+        raise ValueError(f"{path}, line {reader.reader.line_num}: {error}.") from None
 
 
 def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:
@@ -295,10 +329,13 @@ def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarr
 def _number(value: object, row: int, column: str, missing: bool = False) -> float:
     if missing and value in (None, ""):
         return math.nan
+    found = decimal(value) if isinstance(value, str) else value
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        raise ValueError(f"row {row}: {column}={value!r} is no number.")
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ValueError(f"row {row}: {column}={value!r} is no number.") from None
+        return float(found)
+    except OverflowError:
+        raise ValueError(f"row {row}: {column} is too large.") from None
 
 
 def _written(rows: list[Row], form: str, columns: tuple[str, ...]) -> str:

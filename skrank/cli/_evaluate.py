@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,25 +10,38 @@ from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
+from skrank.cli._parser import grade, real, whole
+from skrank.cli._streams import standard_input
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
 from skrank.trec._measure import MISSING_CHOICES
 
-_EXAMPLES = """\
-examples:
+_EXAMPLES = {
+    "evaluate": """\
   skrank evaluate qrels.txt run.txt
   skrank evaluate qrels.txt runs/*.gz -m ap -m "ndcg(gain=linear)@10" --format csv
   skrank evaluate qrels.txt run.txt -m gap --max-grade 3 --per-query --format json
   skrank evaluate qrels.txt run.txt --names trec_eval -m official -m ndcg_cut.10 --format trec_eval
-  skrank compare qrels.txt new.txt old.txt -m gap -m err@20
-  skrank evaluate qrels.txt new.txt old.txt --format html --output report.html
+  skrank evaluate qrels.txt new.txt old.txt --output report.html
   skrank evaluate qrels.txt huge.parquet --chunksize 1000000
-
+""",
+    "compare": """\
+  skrank compare qrels.txt new.txt old.txt -m gap -m err@20
+  skrank compare qrels.txt runs/*.gz -m ap --sort difference
+  skrank compare qrels.txt new.txt old.txt --output report.html
+""",
+    "curve": """\
+  skrank curve qrels.txt run.txt
+  skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
+""",
+}
+_METRICS = """
 Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
 or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
 Names of trec_eval, ir_measures and ranx are read with their meaning: ndcg_cut_10, trec_eval:map,
 ir_measures:nDCG@10, or all names of a call with --names. `skrank metrics` lists skrank's own.
-
+"""
+_FILES = """
 Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
 Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
 usage.
@@ -39,7 +51,8 @@ usage.
 def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.epilog = _EXAMPLES
+    about = ("" if name == "curve" else _METRICS) + _FILES
+    parser.epilog = f"examples:\n{_EXAMPLES[name]}{about}"
     _add_inputs(parser, several=name == "compare")
     if name != "curve":
         _add_metrics(parser)
@@ -101,9 +114,15 @@ def _add_conventions(parser: argparse.ArgumentParser) -> None:
         choices=("skip", "0", "1", "nan", "raise"),
         help="value of queries without a relevant document (default: as the metric says: skip)",
     )
-    add("--max-grade", metavar="N", type=_grade, help="highest grade of the collection")
-    add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
-    add("-M", "--depth", metavar="N", type=int, help="evaluate the first N documents of a query")
+    add("--max-grade", metavar="N", type=grade, help="highest grade of the collection")
+    add("-l", "--rel", metavar="LABEL", type=real, help="lowest label of a relevant document")
+    add(
+        "-M",
+        "--depth",
+        metavar="N",
+        type=whole,
+        help="evaluate the first N documents of a query",
+    )
     add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
     add(
         "--pool-judged",
@@ -117,7 +136,7 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
     add(
         "--chunksize",
         metavar="N",
-        type=int,
+        type=whole,
         help="read runs some N rows at a time, for files larger than memory, sorted by query",
     )
     add(
@@ -153,17 +172,11 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add(
         "--format",
         choices=_output.FORMATS,
-        default="table",
-        help="of the output (default: table); html is one page for a browser, without network",
+        help="of the output (default: what the suffix of --output says, else table); html is one "
+        "page for a browser, without network",
     )
     add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
     add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
-
-
-def _grade(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000.")
-    return int(text)
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
@@ -192,10 +205,16 @@ def _curve() -> list[str]:
 
 def _run(arguments: argparse.Namespace) -> str:
     runs = [*([arguments.first] if "first" in arguments else []), *arguments.runs]
+    if [arguments.qrels, *runs].count("-") > 1:
+        arguments.parser.error("- is standard input, which is read once: name other files.")
     if arguments.view == "compare" and len(runs) < 2:
         arguments.parser.error("--compare needs at least two runs.")
     arguments.names = getattr(arguments, "names", None)
     names = _names(arguments)
+    try:
+        arguments.format = _output.format_of(arguments.output, arguments.format)
+    except ValueError as error:
+        arguments.parser.error(f"argument -o/--output: {error}")
     if arguments.format == "html":
         from skrank.cli._page import page
 
@@ -271,4 +290,4 @@ def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:
 
 
 def _source(argument: str) -> object:
-    return sys.stdin.buffer if argument == "-" else argument
+    return standard_input() if argument == "-" else argument

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skrank.cli._streams import BYTES
+from skrank.trec._packed import SUFFIXES
+
 if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
@@ -73,6 +76,37 @@ def trec_eval(report: TrecReport, view: str | None) -> str:
 TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
 PAGES = ("trec_eval", "html")
 FORMATS = (*TABLES, *PAGES)
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+}
+_TEXT = ("", ".txt")  # suffixes that any format may have; without --format it is a table
+
+
+def format_of(path: str | None, given: str | None) -> str:
+    """The format of the output: what is given, else what the suffix of the file says.
+
+    Raises
+    ------
+    ValueError
+        If they contradict each other, or the suffix says nothing.
+    """
+    suffix = "" if path is None else Path(path).suffix.lower()
+    said = _BY_SUFFIX.get(suffix)
+    if suffix in SUFFIXES:
+        raise ValueError(f"{path}: the output is not packed: leave {suffix} out.")
+    if said and given and said != given:
+        raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
+    if not said and not given and suffix not in _TEXT:
+        known = ", ".join(_BY_SUFFIX)
+        raise ValueError(
+            f"{path}: {suffix} is the suffix of no format: use .txt, {known}, or add --format."
+        )
+    return given or said or "table"
 
 
 def delivered(text: str, path: str | None) -> str:
@@ -88,11 +122,11 @@ def delivered(text: str, path: str | None) -> str:
         return text
     target = Path(path).resolve()  # what a link points to
     if target.exists() and not target.is_file():  # a pipe or a device, or a folder, which refuses
-        target.write_text(text + "\n", encoding="utf-8")
+        target.write_text(text + "\n", encoding="utf-8", errors=BYTES)
         return ""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors=BYTES) as file:
             file.write(text + "\n")
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)

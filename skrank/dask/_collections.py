@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._engine.groups import show
+from skrank._typing import DaskTable
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
 
 
-def aligned_pieces(collections: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def aligned_pieces(collections: Mapping[str, DaskTable | None]) -> list[tuple[Delayed | None, ...]]:
     """The pieces of collections, partition by partition; None of those that are None.
 
     Parameters
     ----------
     collections : dict of str to dask Array, Series or DataFrame, or None
-        By the names that messages have for them; the first is not None.
+        By the names that messages have for them. Only groups and weights may be None.
 
     Raises
     ------
     ValueError
         If one is no collection, is cut by columns, or has other partitions than the first.
     """
+    for name, one in collections.items():
+        if one is None and name not in ("groups", "sample_weight"):
+            raise ValueError(f"{name} is None: it must be a Dask collection.")
     first = next(iter(collections))
     columns = {
         name: _pieces(name, one, first) for name, one in collections.items() if one is not None
@@ -38,7 +45,7 @@ def aligned_pieces(collections: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     return list(zip(*(columns.get(name, absent) for name in collections), strict=True))
 
 
-def _pieces(name: str, collection: Any, first: str) -> list[Any]:
+def _pieces(name: str, collection: DaskTable, first: str) -> list[Delayed]:
     """The partitions of a collection."""
     if not hasattr(collection, "to_delayed"):
         raise ValueError(f"{name} must be a Dask collection{f', as {first} is' * (name != first)}.")
@@ -50,7 +57,7 @@ def _pieces(name: str, collection: Any, first: str) -> list[Any]:
 
 def check_whole(ids_of_partitions: Sequence[np.ndarray]) -> None:
     """Refuse queries that lie in two partitions: no worker would see them whole."""
-    seen: dict[Any, int] = {}
+    seen: dict[object, int] = {}
     for number, ids in enumerate(ids_of_partitions):
         for one in ids.tolist():
             if one in seen:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
+from skrank._typing import DaskColumn
 from skrank.dask._collections import aligned_pieces, check_whole
 from skrank.evaluation._evaluate import (
     DEFAULT_METRICS,
@@ -25,15 +26,20 @@ from skrank.evaluation._evaluate import (
 )
 from skrank.metrics import Metric
 
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+T = TypeVar("T")
+
 
 def evaluate(
-    relevance: Any,
-    scores: Any,
-    groups: Any = None,
+    relevance: DaskColumn,
+    scores: DaskColumn,
+    groups: DaskColumn | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
     max_grade: int | None = None,
-    sample_weight: Any = None,
+    sample_weight: DaskColumn | None = None,
 ) -> Report:
     """Evaluate Dask collections as `skrank.evaluate` does arrays: the values are the same bits.
 
@@ -100,10 +106,10 @@ class DaskPiece(NamedTuple):
     """One partition of each collection: delayed, and on a worker in memory."""
 
     number: int
-    relevance: Any
-    scores: Any
-    groups: Any
-    weights: Any
+    relevance: Delayed
+    scores: Delayed
+    groups: Delayed | None
+    weights: Delayed | None
 
     def judged(self) -> Judgments | None:
         """Labels of its queries; None if there is no row."""
@@ -128,7 +134,7 @@ def measured_pieces(
     return [measured for measured, _ in found]
 
 
-def _computed(work: Any, pieces: Sequence[DaskPiece]) -> list[Any]:
+def _computed(work: Callable[..., T], pieces: Sequence[DaskPiece]) -> list[T]:
     """``work(piece)`` of each piece, by the scheduler of Dask that is at work."""
     try:
         import dask
@@ -150,7 +156,7 @@ def _labels(pieces: Sequence[DaskPiece]) -> tuple[Judgments, list[int]]:
     return Judgments(labels, Queries.single(len(labels))), np.flatnonzero(n_rows).tolist()
 
 
-def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
+def _summary(*piece: Delayed) -> tuple[np.ndarray, int, np.ndarray]:
     """Queries, number of rows and different labels of a partition."""
     one = DaskPiece(*piece)
     with check.about(f"partition {one.number}"):
@@ -163,7 +169,7 @@ def _summary(*piece: Any) -> tuple[np.ndarray, int, np.ndarray]:
 
 
 def _measured(
-    *piece: Any, metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None
+    *piece: Delayed, metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None
 ) -> tuple[MeasuredQueries, float]:
     """The values of a partition, and the highest weight of its queries, on its worker."""
     one = DaskPiece(*piece)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,13 @@ from sklearn.utils import _safe_indexing
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.queries import Queries
+from skrank._typing import DaskColumn, DaskTable, Table
 from skrank.dask._collections import aligned_pieces, check_whole
+
+if TYPE_CHECKING:
+    import dask.array as da
+    from dask.delayed import Delayed
+    from distributed import Client, Future
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +42,22 @@ class Partitions:
         The query ids, in the order of `group` and by the numbers in `qid`.
     """
 
-    X: Any
-    y: Any
-    qid: Any
-    group: Any
-    weight: Any
+    X: DaskTable
+    y: da.Array
+    qid: da.Array
+    group: da.Array
+    weight: da.Array | None
     queries: np.ndarray
 
 
 def partition_queries(
-    X: Any,
-    y: Any,
-    groups: ArrayLike | None = None,
+    X: Table | DaskTable,
+    y: ArrayLike | DaskColumn,
+    groups: ArrayLike | DaskColumn | None = None,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | DaskColumn | None = None,
     n_partitions: int | None = None,
-    client: Any = None,
+    client: Client | None = None,
 ) -> Partitions:
     """Put whole queries into the partitions of Dask collections, on the workers.
 
@@ -120,15 +126,21 @@ def partition_queries(
 class _Part:
     """One partition: data on a worker, and what is known of them here."""
 
-    data: Any  # future of the X, y, qid, group and weight of the partition
+    data: Future  #  of the X, y, qid, group and weight of the partition
     queries: np.ndarray
     n_rows: int
 
 
-Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+# X, labels, number of the query of each row, sizes of queries, and weights, in order.
+Rows: TypeAlias = tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+# X, y, groups and weights of a partition.
+Piece: TypeAlias = tuple[Table, ArrayLike, ArrayLike, ArrayLike | None]
 
 
-def _in_order(X: Any, y: Any, weights: Any, queries: Queries, first: int) -> Rows:
+def _in_order(
+    X: Table, y: ArrayLike, weights: ArrayLike | None, queries: Queries, first: int
+) -> Rows:
     """The data of a partition with contiguous queries, numbered from `first`."""
     if queries.order is not None:
         X = _safe_indexing(X, queries.order)
@@ -141,7 +153,12 @@ def _in_order(X: Any, y: Any, weights: Any, queries: Queries, first: int) -> Row
 
 
 def _of_memory(
-    client: Any, X: Any, y: Any, groups: Any, weights: Any, n_partitions: int | None
+    client: Client,
+    X: Table,
+    y: ArrayLike,
+    groups: ArrayLike | None,
+    weights: ArrayLike | None,
+    n_partitions: int | None,
 ) -> list[_Part]:
     groups = require_groups(groups, y, X, who="partition_queries")
     workers = sorted(client.nthreads())
@@ -180,7 +197,13 @@ def _even_cuts(sizes: np.ndarray, count: int) -> list[tuple[int, int]]:
 # Dask collections
 
 
-def _of_collections(client: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[_Part]:
+def _of_collections(
+    client: Client,
+    X: DaskTable,
+    y: DaskColumn,
+    groups: DaskColumn | None,
+    weights: DaskColumn | None,
+) -> list[_Part]:
     from dask import delayed
 
     if groups is None:
@@ -202,7 +225,7 @@ def _of_collections(client: Any, X: Any, y: Any, groups: Any, weights: Any) -> l
     return parts
 
 
-def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
+def _summary(piece: Piece) -> tuple[np.ndarray, int]:
     """Queries and number of rows of a partition, checked on its worker."""
     X, y, groups, weights = piece
     n_rows = X.shape[0]
@@ -214,7 +237,7 @@ def _summary(piece: tuple[Any, Any, Any, Any]) -> tuple[np.ndarray, int]:
     return queries.ids, n_rows
 
 
-def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:
+def _ordered(piece: Piece, first: int) -> Rows:
     X, y, groups, weights = piece
     queries = Queries.from_groups(check.as_ids("groups", groups, X.shape[0]))
     return _in_order(X, y, weights, queries, first)
@@ -223,13 +246,13 @@ def _ordered(piece: tuple[Any, Any, Any, Any], first: int) -> Rows:
 # The result
 
 
-def _collect(parts: Sequence[_Part], like: Any, *, weighted: bool) -> Partitions:
+def _collect(parts: Sequence[_Part], like: Table | DaskTable, *, weighted: bool) -> Partitions:
     """Collections over partitions that lie on workers."""
     from dask import delayed
 
     data = [delayed(part.data) for part in parts]
 
-    def vector(place: int, dtype: Any, lengths: Sequence[int]) -> Any:
+    def vector(place: int, dtype: type[np.number], lengths: Sequence[int]) -> da.Array:
         return _stacked([one[place] for one in data], lengths, dtype=dtype)
 
     rows, counts = [part.n_rows for part in parts], [len(part.queries) for part in parts]
@@ -243,7 +266,7 @@ def _collect(parts: Sequence[_Part], like: Any, *, weighted: bool) -> Partitions
     )
 
 
-def _features(pieces: Sequence[Any], rows: Sequence[int], like: Any) -> Any:
+def _features(pieces: Sequence[Delayed], rows: Sequence[int], like: Table | DaskTable) -> DaskTable:
     """The features as a collection of the kind of `like`."""
     if hasattr(like, "iloc"):
         import dask.dataframe as dd
@@ -253,7 +276,9 @@ def _features(pieces: Sequence[Any], rows: Sequence[int], like: Any) -> Any:
     return _stacked(pieces, rows, like.shape[1], dtype=like.dtype, meta=meta)
 
 
-def _stacked(pieces: Sequence[Any], lengths: Sequence[int], *width: int, **kind: Any) -> Any:
+def _stacked(
+    pieces: Sequence[Delayed], lengths: Sequence[int], *width: int, **kind: object
+) -> da.Array:
     """Pieces of these lengths as one array."""
     import dask.array as da
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
+from skrank._typing import DaskColumn, DaskTable, Estimator, Table
 from skrank.dask._collections import aligned_pieces
 from skrank.dask._evaluate import DaskPiece, measured_pieces
 from skrank.evaluation._evaluate import report_of
@@ -66,7 +67,13 @@ class DaskScorer:
         self._alone = alone
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        estimator: Estimator,
+        X: DaskTable,
+        y: DaskColumn,
+        *,
+        groups: DaskColumn | None = None,
+        sample_weight: DaskColumn | None = None,
     ) -> float | dict[str, float]:
         """Score a fitted model.
 
@@ -102,7 +109,14 @@ class DaskScorer:
         means = report_of(named, measured_pieces(pieces, named, known)).mean
         return as_scores({one: float(means[name]) for name, one in named.items()})
 
-    def _pieces(self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> list[DaskPiece]:
+    def _pieces(
+        self,
+        estimator: Estimator,
+        X: DaskTable,
+        y: DaskColumn,
+        groups: DaskColumn | None,
+        weights: DaskColumn | None,
+    ) -> list[DaskPiece]:
         own = predicts_collections(estimator)
         scores = estimator.predict(X) if own else X
         named = {"X": scores, "y": y, "groups": groups, "sample_weight": weights}
@@ -123,12 +137,12 @@ class DaskScorer:
         return f"skrank.dask.{self._alone!r}"
 
 
-def predicts_collections(estimator: Any) -> bool:
+def predicts_collections(estimator: Estimator) -> bool:
     """Whether a model takes and gives Dask collections."""
     names = [cls.__module__ for model in chain_of(estimator) for cls in type(model).__mro__]
     return any(name == own or name.startswith(f"{own}.") for name in names for own in _OWN)
 
 
-def _predicted(estimator: Any, X: Any, response_method: str) -> Any:
+def _predicted(estimator: Estimator, X: Table, response_method: str) -> ArrayLike:
     """Scores of a partition, which may be empty."""
-    return predicted_scores(estimator, X, response_method) if len(X) else []
+    return predicted_scores(estimator, X, response_method) if X.shape[0] else []

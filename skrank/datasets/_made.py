@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
+
+from skrank import _validation as check
 
 # Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
 _AT_LEAST = (0.48, 0.16, 0.03, 0.01)
@@ -98,7 +101,7 @@ def make_ranking(
     if not (isinstance(empty_fraction, numbers.Real) and 0 <= empty_fraction <= 1):
         raise ValueError(f"empty_fraction={empty_fraction!r}: give a share from 0 to 1")
 
-    rng = check_random_state(random_state)
+    rng = check.as_random_state("random_state", random_state)
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, low, high))
     signals = rng.standard_normal((qid.size, n_informative))
     traits = rng.standard_normal((n_queries, max(1, n_features - n_informative)))
@@ -115,14 +118,15 @@ def make_ranking(
     return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
 
 
-def _check_at_least(name: str, value: object, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or not least <= int(value) < _MOST:
+def _check_at_least(name: str, value: Any, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= value < _MOST:
         raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
 
 
-def _bounds(n_docs: object) -> tuple[int, int]:
+def _bounds(n_docs: object) -> tuple[Any, Any]:
     if isinstance(n_docs, numbers.Real):
-        return n_docs, n_docs  # type: ignore[return-value]  # checked by the caller
+        return n_docs, n_docs
     if isinstance(n_docs, Sequence) and len(n_docs) == 2:
         return n_docs[0], n_docs[1]
     raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")

@@ -17,7 +17,7 @@ from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
 from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,6 +201,7 @@ def compare(
     return compare_values(
         per_query,
         means,
+        chosen,
         weights=weights,
         baseline=baseline,
         test=test,
@@ -214,6 +215,7 @@ def compare(
 def compare_values(
     per_query: pd.DataFrame,
     means: pd.DataFrame,
+    metric_of: Mapping[str, Metric],
     *,
     weights: np.ndarray | None = None,
     baseline: Hashable = None,
@@ -230,6 +232,8 @@ def compare_values(
     per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
         Columns (metric, system), the systems of a metric side by side and in one order.
     means : DataFrame of shape (n_systems, n_metrics)
+    metric_of : mapping of str to Metric
+        The metric of each column of `means`.
     weights : array-like of shape (n_queries,), optional
     baseline, test, correction, alpha, n_resamples, random_state
         See `compare`.
@@ -262,7 +266,8 @@ def compare_values(
         found = stats.max_t(per_query, alpha=alpha, **resampled)
         corrected = p_values["max_t"] = found.p_value
         bounds = found.low, found.high
-    table = _tabulate(per_query.columns, effects, bounds, p_values, corrected < alpha)
+    rises = {name: one.greater_is_better for name, one in metric_of.items()}
+    table = _tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
     return Comparison(means, per_query, test, correction, alpha, baseline, table)
 
 
@@ -324,6 +329,7 @@ def _check_counts(per_query: pd.DataFrame) -> None:
 
 def _tabulate(
     columns: pd.MultiIndex,
+    greater_is_better: Mapping[str, bool],
     effects: PairedEffects,
     bounds: tuple[np.ndarray, np.ndarray],
     p_values: Mapping[str, np.ndarray],
@@ -334,7 +340,7 @@ def _tabulate(
 
     first, second = (columns[numbers] for numbers in effects.pairs.T)
     names = first.get_level_values("metric")
-    rises = np.array([metric(name).greater_is_better for name in names], dtype=bool)
+    rises = np.array([greater_is_better[name] for name in names], dtype=bool)
     return pd.DataFrame(
         {
             "metric": names,

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.definition import bounds_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.metric import bounds_of
 from skrank._engine.names import columns
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +45,8 @@ class Report:
         Share of the rows that have a score above -inf.
     weights : DataFrame of shape (n_queries, n_metrics)
         Weight of each query in the mean of each metric; 0 where it does not count.
+    metric_of : dict of str to Metric
+        The metric of each column.
     """
 
     per_query: pd.DataFrame
@@ -55,6 +57,7 @@ class Report:
     judged_share: float
     retrieved_share: float
     weights: pd.DataFrame
+    metric_of: dict[str, Metric]
 
     def to_frame(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
         """One row per metric: mean with interval, spread over queries, queries counted and empty.
@@ -75,7 +78,9 @@ class Report:
         """
         import pandas as pd
 
-        low, high = mean_intervals(self.per_query, self.weights, confidence, interval)
+        low, high = mean_intervals(
+            self.per_query, self.weights, self.metric_of, confidence, interval
+        )
         return pd.DataFrame(
             {
                 "mean": self.mean,
@@ -153,10 +158,13 @@ def evaluate(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
     ids = require_groups(groups, relevance, who="evaluate")
-    judgments = judge(relevance, ids)
-    check.warn_single_rows(judgments.queries)
-    weights = check.query_weights(sample_weight, judgments.queries)
-    measured = measure(judgments, Ranking(judgments, scores), chosen, max_grade, weights)
+    with check.labels_first(relevance, scores):
+        judgments = judge(relevance, ids)
+        check.warn_single_rows(judgments.queries)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
+        measured = measure(judgments, ranking, chosen, max_grade, weights)
+    ranking.warn_if_swapped(stacklevel=2)
     return report_of(chosen, [measured])
 
 
@@ -233,6 +241,7 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
         judged_share=1.0 - n_unjudged / n_rows,
         retrieved_share=n_retrieved / n_rows,
         weights=pd.DataFrame(mass.T, index, names),
+        metric_of=dict(metrics),
     )
 
 
@@ -266,6 +275,7 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
 def mean_intervals(
     per_query: pd.DataFrame,
     weights: pd.DataFrame,
+    metric_of: Mapping[str, Metric],
     confidence: float = 0.95,
     interval: str = "bootstrap-t",
 ) -> tuple[pd.Series, pd.Series]:
@@ -275,6 +285,8 @@ def mean_intervals(
     ----------
     per_query, weights : DataFrame of shape (n_queries, n_metrics)
         Values, and what they weigh in the mean of their metric, arithmetic or geometric.
+    metric_of : mapping of str to Metric
+        The metric of each column.
     confidence : float
     interval : {"bootstrap-t", "t", "percentile", "bca"}
 
@@ -296,7 +308,7 @@ def mean_intervals(
     names = per_query.columns[~undefined & (counted.sum() >= 2)]
     bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
     if len(names):
-        geometric = [name for name in names if metric(name).average == "geometric"]
+        geometric = [name for name in names if metric_of[name].average == "geometric"]
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
         how: Options = {"weights": weights[names], "confidence": confidence}
         if interval == "t":
@@ -305,8 +317,8 @@ def mean_intervals(
             found = bootstrap_interval(values[names], method=interval, **how)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])
-        sums = [name for name in names if metric(name).average == "sum"]
+        sums = [name for name in names if metric_of[name].average == "sum"]
         bounds[sums] *= weights[sums].sum()
         for name in names:
-            bounds[name] = bounds[name].clip(*bounds_of(metric(name)))
+            bounds[name] = bounds[name].clip(*bounds_of(metric_of[name]))
     return bounds.loc["low"], bounds.loc["high"]

@@ -50,6 +50,8 @@ class Study:
     depth : int or None
         Ranks that were looked at.
     condensed : bool
+    metric_of : dict of str to Metric
+        The metric of each name.
     """
 
     metrics: tuple[str, ...]
@@ -62,6 +64,7 @@ class Study:
     n_left_out: int
     depth: int | None
     condensed: bool
+    metric_of: dict[str, Metric]
 
     @property
     def mean(self) -> pd.DataFrame:
@@ -309,6 +312,7 @@ def study(
         n_left_out=n_left_out,
         depth=depth,
         condensed=condensed,
+        metric_of=dict(chosen),
     )
 
 

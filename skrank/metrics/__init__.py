@@ -22,38 +22,78 @@ from skrank.metrics._curves import eleven_point_curve as eleven_point_curve
 from skrank.metrics._curves import graded_precision_recall_curve as graded_precision_recall_curve
 from skrank.metrics._from_function import FunctionMetric as FunctionMetric
 from skrank.metrics._from_function import metric_from_function as metric_from_function
-from skrank.metrics._functions import *
 from skrank.metrics.accuracy import Accuracy as Accuracy
+from skrank.metrics.accuracy import accuracy_at_k_score as accuracy_at_k_score
 from skrank.metrics.ap import AP as AP
+from skrank.metrics.ap import average_precision_score as average_precision_score
 from skrank.metrics.bpref import BPref as BPref
+from skrank.metrics.bpref import bpref_score as bpref_score
 from skrank.metrics.cg import CG as CG
+from skrank.metrics.cg import cg_score as cg_score
 from skrank.metrics.dcg import DCG as DCG
+from skrank.metrics.dcg import dcg_score as dcg_score
 from skrank.metrics.err import ERR as ERR
+from skrank.metrics.err import err_score as err_score
 from skrank.metrics.error import Error as Error
+from skrank.metrics.error import error_at_k_score as error_at_k_score
 from skrank.metrics.f_beta import FBeta as FBeta
+from skrank.metrics.f_beta import f_beta_at_k_score as f_beta_at_k_score
 from skrank.metrics.gap import GAP as GAP
+from skrank.metrics.gap import gap_score as gap_score
 from skrank.metrics.iap import InterpolatedAP as InterpolatedAP
+from skrank.metrics.iap import (
+    interpolated_average_precision_score as interpolated_average_precision_score,
+)
 from skrank.metrics.infap import InfAP as InfAP
+from skrank.metrics.infap import infap_score as infap_score
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
+from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics.judged import Judged as Judged
+from skrank.metrics.judged import judged_at_k_score as judged_at_k_score
 from skrank.metrics.mixture import Mixture as Mixture
 from skrank.metrics.ndcg import NDCG as NDCG
+from skrank.metrics.ndcg import ndcg_score as ndcg_score
 from skrank.metrics.nerr import NERR as NERR
+from skrank.metrics.nerr import nerr_score as nerr_score
 from skrank.metrics.num_nonrel_judged_ret import NumNonrelevantRetrieved as NumNonrelevantRetrieved
+from skrank.metrics.num_nonrel_judged_ret import (
+    num_nonrel_judged_ret_score as num_nonrel_judged_ret_score,
+)
 from skrank.metrics.num_q import NumQueries as NumQueries
+from skrank.metrics.num_q import num_q_score as num_q_score
 from skrank.metrics.num_rel import NumRelevant as NumRelevant
+from skrank.metrics.num_rel import num_rel_score as num_rel_score
 from skrank.metrics.num_rel_ret import NumRelevantRetrieved as NumRelevantRetrieved
+from skrank.metrics.num_rel_ret import num_rel_ret_score as num_rel_ret_score
 from skrank.metrics.num_ret import NumRetrieved as NumRetrieved
+from skrank.metrics.num_ret import num_ret_score as num_ret_score
 from skrank.metrics.pfound import PFound as PFound
+from skrank.metrics.pfound import pfound_score as pfound_score
 from skrank.metrics.precision import Precision as Precision
+from skrank.metrics.precision import precision_at_k_score as precision_at_k_score
 from skrank.metrics.q import QMeasure as QMeasure
+from skrank.metrics.q import q_measure_score as q_measure_score
 from skrank.metrics.r_precision import RPrecision as RPrecision
+from skrank.metrics.r_precision import r_precision_score as r_precision_score
 from skrank.metrics.rbp import RBP as RBP
+from skrank.metrics.rbp import rbp_score as rbp_score
 from skrank.metrics.rbp_residual import RBPResidual as RBPResidual
+from skrank.metrics.rbp_residual import rbp_residual_score as rbp_residual_score
 from skrank.metrics.recall import Recall as Recall
+from skrank.metrics.recall import recall_at_k_score as recall_at_k_score
 from skrank.metrics.relative_precision import RelativePrecision as RelativePrecision
+from skrank.metrics.relative_precision import (
+    relative_precision_at_k_score as relative_precision_at_k_score,
+)
 from skrank.metrics.rpref import RPref as RPref
+from skrank.metrics.rpref import rpref_score as rpref_score
 from skrank.metrics.rr import RR as RR
+from skrank.metrics.rr import reciprocal_rank_score as reciprocal_rank_score
 from skrank.metrics.set_ap import SetAP as SetAP
+from skrank.metrics.set_ap import (
+    set_average_precision_at_k_score as set_average_precision_at_k_score,
+)
 from skrank.metrics.success import Success as Success
+from skrank.metrics.success import success_at_k_score as success_at_k_score
 from skrank.metrics.utility import Utility as Utility
+from skrank.metrics.utility import utility_at_k_score as utility_at_k_score

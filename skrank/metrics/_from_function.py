@@ -12,7 +12,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.generic import GenericTables
 from skrank._engine.metric import Metric
-from skrank._engine.names import known
+from skrank._engine.names import refuse_known_name
 from skrank._engine.parameters import flag
 from skrank._engine.tables import Scale
 
@@ -131,7 +131,7 @@ class FunctionMetric(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_list_function(self.function)
-        check.check_metric_names((self.name,), known(), type(self))
+        refuse_known_name(check.check_metric_name(self.name), type(self))
         self._set(names=(self.name,), unjudged=float(self.unjudged))
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:

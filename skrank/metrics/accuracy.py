@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -39,3 +40,6 @@ class Accuracy(RelevantSet):
     def line(self, lists: Lists) -> Line:
         """Relevant documents shown and others not shown, of all documents."""
         return Line(2.0, lists.total - lists.relevant - lists.shown, lists.total)
+
+
+accuracy_at_k_score = score_function(Accuracy, 0.3333, k=2)

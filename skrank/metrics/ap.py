@@ -11,6 +11,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
@@ -61,3 +62,6 @@ class AP(Metric):
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, relevant, relevant, np.multiply)
         return QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))
+
+
+average_precision_score = score_function(AP, 0.8333)

@@ -10,6 +10,7 @@ from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale
 
 _VARIANTS = ("trec", "romip", "10", "n", "relative", "old")
@@ -82,3 +83,6 @@ class BPref(PreferenceMetric):
             divide_by={"relative": "above", "old": "found"}.get(self.variant, "total"),
             unjudged=scale.unjudged,
         )  # fmt: skip
+
+
+bpref_score = score_function(BPref, 0.5)

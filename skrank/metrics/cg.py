@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 
@@ -49,3 +50,6 @@ class CG(Metric):
         """Gain per label, no discount, no pairs."""
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
+
+
+cg_score = score_function(CG, 3.0, k=2)

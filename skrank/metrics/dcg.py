@@ -14,6 +14,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Line, Lists, Scale, Smooth, discounts
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
@@ -95,3 +96,6 @@ class DCG(Metric):
         if self.discount == "letor" and self.k is not None:
             return Line(slope=np.where(lists.total < self.k, 0.0, 1.0))
         return Line()
+
+
+dcg_score = score_function(DCG, 3.5)

@@ -10,6 +10,7 @@ from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 
@@ -55,3 +56,6 @@ class ERR(Metric):
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         stop = (2.0**scale.labels - 1) / 2.0**scale.max_grade
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
+
+
+err_score = score_function(ERR, 0.7708)

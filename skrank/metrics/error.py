@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Line, Lists
 from skrank.metrics.accuracy import Accuracy
 
@@ -42,3 +43,6 @@ class Error(Accuracy):
         """Others shown and relevant documents not shown, of all documents."""
         right = super().line(lists)
         return Line(-right.slope, lists.total - right.shift, lists.total)
+
+
+error_at_k_score = score_function(Error, 0.3333)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from skrank._engine.names import register
 from skrank._engine.parameters import number
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -44,3 +45,6 @@ class FBeta(RelevantSet):
         shown = lists.shown if self.k is None else self.k
         weight = self.beta**2
         return Line(slope=1 + weight, divisor=weight * lists.relevant + shown)
+
+
+f_beta_at_k_score = score_function(FBeta, 0.5, k=2)

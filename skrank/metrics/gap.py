@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
@@ -94,3 +95,6 @@ class GAP(Metric):
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, worth, worth, np.minimum)
         return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))
+
+
+gap_score = score_function(GAP, 0.8889)

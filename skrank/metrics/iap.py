@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.strict import MeanTables, StrictMetric
 from skrank._engine.tables import Scale
 from skrank.metrics.iprec import ELEVEN_LEVELS, ROUNDINGS, InterpolatedPrecision
@@ -70,3 +71,6 @@ class InterpolatedAP(StrictMetric):
         )
         parts = (replace(level.tables(scale, k), name="iap") for level in levels)
         return MeanTables(tuple(parts))
+
+
+interpolated_average_precision_score = score_function(InterpolatedAP, 0.8485)

@@ -10,6 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
 
@@ -53,3 +54,6 @@ class InfAP(StrictMetric):
         return StrictTables(
             "infap", "inferred", found, scale.unjudged, needed, scale.judgments.queries.ids
         )
+
+
+infap_score = score_function(InfAP, 0.8333)

@@ -10,6 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
 
@@ -76,3 +77,6 @@ def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:
     if rounding == "trec_eval10":
         return np.floor(documents + 0.5)
     return np.ceil(documents - 1e-9)  # 0.07 * 100 is above 7, and would ask for an eighth
+
+
+interpolated_precision_score = score_function(InterpolatedPrecision, 1.0)

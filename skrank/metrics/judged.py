@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import SetMetric
 from skrank._engine.tables import Line, Lists, Scale
 
@@ -45,3 +46,6 @@ class Judged(SetMetric):
     def line(self, lists: Lists) -> Line:
         """Judged documents shown, of the documents shown."""
         return Line(divisor=lists.shown)
+
+
+judged_at_k_score = score_function(Judged, 1.0)

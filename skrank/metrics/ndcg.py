@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank.metrics.dcg import DCG
 
 
@@ -43,3 +44,6 @@ class NDCG(DCG):
     def ideal_cutoff(self) -> int | None:
         """The first k ranks, as the list itself."""
         return self.k
+
+
+ndcg_score = score_function(NDCG, 0.9639)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank.metrics.err import ERR
 
 
@@ -40,3 +41,6 @@ class NERR(ERR):
     def ideal_cutoff(self) -> int | None:
         """The first k ranks, as the list itself."""
         return self.k
+
+
+nerr_score = score_function(NERR, 0.9867)

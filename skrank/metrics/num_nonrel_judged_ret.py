@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantCount
 from skrank._engine.tables import Scale
 
@@ -42,3 +43,6 @@ class NumNonrelevantRetrieved(RelevantCount):
     def hits(self, scale: Scale) -> np.ndarray:
         """Labels below `rel`."""
         return scale.judged & (scale.labels < self.rel)
+
+
+num_nonrel_judged_ret_score = score_function(NumNonrelevantRetrieved, 1.0)

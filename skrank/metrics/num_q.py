@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import CountMetric
 from skrank._engine.tables import Line, Lists
 
@@ -40,3 +41,6 @@ class NumQueries(CountMetric):
     def line(self, lists: Lists) -> Line:
         """One, whatever the list."""
         return Line(slope=0.0, shift=1.0)
+
+
+num_q_score = score_function(NumQueries, 1.0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantCount
 from skrank._engine.tables import Line, Lists
 
@@ -42,3 +43,6 @@ class NumRelevant(RelevantCount):
     def line(self, lists: Lists) -> Line:
         """The relevant documents of the query."""
         return Line(slope=0.0, shift=lists.relevant)
+
+
+num_rel_score = score_function(NumRelevant, 2.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantCount
 
 
@@ -32,3 +33,6 @@ class NumRelevantRetrieved(RelevantCount):
     >>> skrank.metric("num_rel_ret")([1, 0, 1], [0.9, 0.5, float("-inf")])
     1.0
     """
+
+
+num_rel_ret_score = score_function(NumRelevantRetrieved, 2.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import CountMetric
 from skrank._engine.tables import Line, Lists
 
@@ -35,3 +36,6 @@ class NumRetrieved(CountMetric):
     def line(self, lists: Lists) -> Line:
         """The length of the list."""
         return Line(slope=0.0, shift=lists.shown)
+
+
+num_ret_score = score_function(NumRetrieved, 3.0)

@@ -10,9 +10,11 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.definition import ORDERLESS
+from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # probability of relevance of the grades 0..4
@@ -84,3 +86,6 @@ class PFound(Metric):
         stay = 1 - self.p_break
         patience = discounts(lambda rank: stay ** (rank - 1), scale.longest, k)
         return CascadeTables(self.probability(scale.labels), patience)
+
+
+pfound_score = score_function(PFound, 0.3177)

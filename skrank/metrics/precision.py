@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -40,3 +41,6 @@ class Precision(RelevantSet):
     def line(self, lists: Lists) -> Line:
         """Relevant documents shown, of k or of the documents retrieved."""
         return Line(divisor=lists.shown if self.k is None else float(self.k))
+
+
+precision_at_k_score = score_function(Precision, 0.5, k=2)

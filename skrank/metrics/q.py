@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Blend
@@ -92,3 +93,6 @@ class QMeasure(Metric):
         best = judgments.best_lists(gain).codes if judgments.counts is None else best_first(gain)
         run_chunks(labels.blend, judgments.indptr, judgments.counts, best, form, weights)
         return weights
+
+
+q_measure_score = score_function(QMeasure, 0.9167)

@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Line, Lists, Scale
 
 
@@ -66,3 +67,6 @@ class RPrecision(Metric):
     def line(self, lists: Lists) -> Line:
         """Relevant documents shown, of the ranks that count."""
         return Line(divisor=self._cutoff(lists.relevant))
+
+
+r_precision_score = score_function(RPrecision, 0.5)

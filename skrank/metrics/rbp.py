@@ -13,6 +13,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 
@@ -88,3 +89,6 @@ class RBP(Metric):
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:
     """Weight of each rank for a user who goes on with probability p."""
     return discounts(lambda rank: (1 - p) * p ** (rank - 1), longest, k)
+
+
+rbp_score = score_function(RBP, 0.264)

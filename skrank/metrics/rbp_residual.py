@@ -12,6 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Line, Lists, Scale
 from skrank.metrics.rbp import persistence_weights
 
@@ -56,3 +57,6 @@ class RBPResidual(Metric):
     def line(self, lists: Lists) -> Line:
         """And the weight of all ranks below the list."""
         return Line(shift=self.p**lists.shown)
+
+
+rbp_residual_score = score_function(RBPResidual, 0.512)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -37,3 +38,6 @@ class Recall(RelevantSet):
     def line(self, lists: Lists) -> Line:
         """Relevant documents shown, of all relevant documents."""
         return Line(divisor=lists.relevant)
+
+
+recall_at_k_score = score_function(Recall, 0.5, k=2)

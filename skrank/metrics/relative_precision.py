@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -44,3 +45,6 @@ class RelativePrecision(RelevantSet):
         """Relevant documents shown, of those that could be."""
         room = lists.shown if self.k is None else np.full_like(lists.shown, self.k)
         return Line(divisor=np.minimum(room, lists.relevant))
+
+
+relative_precision_at_k_score = score_function(RelativePrecision, 0.5, k=2)

@@ -11,6 +11,7 @@ from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale
 
 
@@ -74,3 +75,6 @@ class RPref(PreferenceMetric):
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
             unjudged=scale.unjudged,
         )  # fmt: skip
+
+
+rpref_score = score_function(RPref, 0.8889)

@@ -12,6 +12,7 @@ from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 RULERS: dict[str, tuple[float, ...]] = {
@@ -69,3 +70,6 @@ class RR(Metric):
         worth = np.zeros(max(scale.longest, len(ruler)))
         worth[: len(ruler)] = ruler
         return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
+
+
+reciprocal_rank_score = score_function(RR, 1.0)

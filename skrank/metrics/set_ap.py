@@ -9,6 +9,7 @@ import numpy as np
 
 from skrank._engine.names import register
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists, Scale
 
@@ -18,10 +19,11 @@ from skrank._engine.tables import Line, Lists, Scale
 class SetAP(RelevantSet):
     r"""Average precision of a set: precision times recall.
 
-    .. math:: P@k \cdot recall@k
+    .. math:: \frac{h}{\min(k, n)} \cdot \frac{h}{R}, \quad h = |\{r \le k : y_r \ge rel\}|
 
     It is AP where each relevant document shown has the precision of the whole set. With a cut-off
-    the set is the first k documents retrieved.
+    the set is the first k of the n documents retrieved. Unlike `Precision` with a cut-off, the
+    precision of a list shorter than k is divided by n.
 
     Parameters
     ----------
@@ -53,3 +55,6 @@ class SetAP(RelevantSet):
     def line(self, lists: Lists) -> Line:
         """Of all pairs of a document shown and a relevant document."""
         return Line(divisor=lists.shown * lists.relevant)
+
+
+set_average_precision_at_k_score = score_function(SetAP, 0.25, k=2)

@@ -12,6 +12,7 @@ from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 
@@ -48,3 +49,6 @@ class Success(Metric):
         """Satisfied by the first relevant document, wherever it stands."""
         found = (scale.labels >= self.rel).astype(np.float64)
         return CascadeTables(found, discounts(np.ones_like, scale.longest, k))
+
+
+success_at_k_score = score_function(Success, 1.0, k=2)

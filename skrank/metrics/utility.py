@@ -9,6 +9,7 @@ from typing import ClassVar
 from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
+from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 
@@ -73,3 +74,6 @@ class Utility(RelevantSet):
         others = size - lists.shown - lists.relevant
         shift = miss * lists.shown + lost * lists.relevant + rest * others
         return Line(slope=hit - miss - lost + rest, shift=shift)
+
+
+utility_at_k_score = score_function(Utility, 0.0, k=2)

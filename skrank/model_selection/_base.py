@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 
 from skrank import _validation as check
 from skrank._typing import RandomState, Table
@@ -109,7 +108,7 @@ class FoldSplitter(QuerySplitter):
 
     def _random(self) -> np.random.RandomState | None:
         """Random numbers to deal by; None without `shuffle`."""
-        return check_random_state(self.random_state) if self.shuffle else None
+        return check.as_random_state("random_state", self.random_state) if self.shuffle else None
 
     def _folds(self, rows: QueryRows, rng: np.random.RandomState | None) -> np.ndarray:
         """Fold of each query."""

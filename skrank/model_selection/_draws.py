@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 
 from skrank import _validation as check
 from skrank._engine.groups import show
@@ -66,7 +66,7 @@ class QueryShuffleSplit(QuerySplitter):
         n_train = n_queries - n_test
         if self.train_size is not None:
             n_train = count_queries("train_size", self.train_size, n_queries)
-        rng = check_random_state(self.random_state)
+        rng = check.as_random_state("random_state", self.random_state)
         strata, sizes = rows.strata(self.stratify), rows.sizes
         for _ in range(self.n_splits):
             part = draw_parts([n_test, n_train], strata, sizes, rng)[rows.codes]
@@ -197,6 +197,9 @@ def query_train_test_split(
     """
     if not arrays:
         raise ValueError("there is nothing to split: pass X, y, ...")
+    for number, array in enumerate(arrays):
+        if array is None:
+            raise ValueError(f"array {number} of those to split is None: leave it out.")
     check_consistent_length(*arrays)
     y = arrays[1] if len(arrays) > 1 else None
     rows = QueryRows.of(groups, y, arrays[0], who="query_train_test_split")
@@ -205,7 +208,8 @@ def query_train_test_split(
         counts.append(count_queries("valid_size", valid_size, len(rows.ids)))
     strata = rows.strata(check_stratify(stratify))
     counts.append(len(rows.ids) - sum(counts))
-    part = draw_parts(counts, strata, rows.sizes, check_random_state(random_state))[rows.codes]
+    rng = check.as_random_state("random_state", random_state)
+    part = draw_parts(counts, strata, rows.sizes, rng)[rows.codes]
     chosen = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
     return [_take(array, some) for array in arrays for some in chosen]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._typing import Estimator, Options, RandomState
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ class Between:
 
     def rvs(self, size: int | None = None, random_state: RandomState = None) -> float | np.ndarray:
         """Random values, as distributions of scipy give them."""
-        from sklearn.utils import check_random_state
-
         low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+        rng = check.as_random_state("random_state", random_state)
         forth, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
-        drawn = back(check_random_state(random_state).uniform(forth(low), forth(high), size))
+        drawn = back(rng.uniform(forth(low), forth(high), size))
         found = np.clip(np.rint(drawn) if self.whole else drawn, self.low, self.high)
         kind = int if self.whole else float
         return kind(found) if size is None else found.astype(kind)

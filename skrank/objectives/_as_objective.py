@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from skrank import _validation as check
-from skrank._engine.names import known, read
+from skrank._engine.name_parser import read
+from skrank._engine.names import known
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from skrank.objectives.base import Objective, seed_of_round
 
 SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
-_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1400.0}
+_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # in single precision, with room for rounding
 
@@ -31,7 +31,7 @@ Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
 class PairObjective(Objective):
     """An objective of pairs of documents that a metric weighs; `LambdaRank` tells its options."""
 
-    by_query: ClassVar[bool] = True
+    by_query = True
 
     metric: Metric
     _: KW_ONLY
@@ -58,7 +58,7 @@ class PairObjective(Objective):
         self._set(metric=chosen)
 
     @property
-    def needs_room(self) -> bool:  # type: ignore[override]
+    def needs_room(self) -> bool:
         """Each order has noisy scores, a gradient and a curvature, which are added up."""
         return self.perturbations is not None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -59,7 +60,7 @@ class Shown:
         Place of each contiguous row's position among them.
     """
 
-    def __init__(self, queries: Queries, positions: Any, deepest: int | None) -> None:
+    def __init__(self, queries: Queries, positions: ArrayLike | None, deepest: int | None) -> None:
         if positions is None:
             rows = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
         else:
@@ -83,18 +84,18 @@ class PositionObjective(ABC):
         weights: np.ndarray | None = None,
         *,
         max_grade: int | None = None,
-        positions: Any = None,
+        positions: ArrayLike | None = None,
     ) -> BoundPositionObjective:
         """The objective on judgments, with one weight per query and one position per row."""
 
     def position_bias(
         self,
-        relevance: Any,
-        scores: Any,
+        relevance: ArrayLike,
+        scores: ArrayLike,
         *,
-        groups: Any = None,
-        positions: Any = None,
-        sample_weight: Any = None,
+        groups: ArrayLike | None = None,
+        positions: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         rounds: int = 100,
     ) -> pd.DataFrame:
         """Position bias that clicks show where scores are known: no model is trained.

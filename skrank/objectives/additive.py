@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
@@ -106,7 +107,7 @@ class AdditivePositionBias(Objective, PositionObjective):
         weights: np.ndarray | None = None,
         *,
         max_grade: int | None = None,
-        positions: Any = None,
+        positions: ArrayLike | None = None,
     ) -> BoundAdditivePositionBias:
         """The objective on judgments, with one weight per query and one position per row."""
         shown = Shown(judgments.queries, positions, self.max_position)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
@@ -35,7 +36,11 @@ class BoundLoss(BoundObjective, Protocol):
 
 
 def read_rows(
-    relevance: Any, scores: Any, groups: Any, sample_weight: Any, **more: Any
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    **more: Any,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
     """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
 
@@ -44,7 +49,8 @@ def read_rows(
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
     )
-    judgments = judge(relevance, groups)
+    with check.labels_first(relevance, scores):
+        judgments = judge(relevance, groups)
     queries = judgments.queries
     weights = check.query_weights(sample_weight, queries)
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
@@ -137,10 +143,17 @@ class Objective(Parameterised, ABC):
 
     mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
-    # Whether the gradients of a query depend on it alone, so that queries may be bound in blocks.
-    by_query: ClassVar[bool] = False
-    needs_room: ClassVar[bool] = False  # whether a round does, per row, unless taken in blocks
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+
+    @property
+    def by_query(self) -> bool:
+        """Whether the gradient of a query depends on it alone: queries may be bound in blocks."""
+        return False
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether a round needs memory per row, unless queries are taken in blocks."""
+        return False
 
     @property
     def is_function(self) -> bool:
@@ -158,7 +171,12 @@ class Objective(Parameterised, ABC):
         """The objective on judgments, with one weight per query."""
 
     def __call__(
-        self, relevance: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        relevance: ArrayLike,
+        scores: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature in double precision, as in the first round of training.
 

@@ -7,10 +7,13 @@ from functools import partial
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
+from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Bound, Gradients, Lists, Pairs
+from skrank.metrics import Metric
 from skrank.objectives._pairs import PairObjective, PairRounds
 
 
@@ -76,7 +79,7 @@ class LambdaLoss(PairObjective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.metric.discount_at(np.ones(1)) is None:
+        if _discount_at(self.metric, np.ones(1)) is None:
             raise ValueError(
                 f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
                 "any metric."
@@ -92,15 +95,28 @@ class LambdaLoss(PairObjective):
         """The objective on judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         longest, k = plan.scale.longest, self.metric.k
-        discount = self.metric.discount_at(np.arange(1.0, longest + 1))
+        discount = _discount_at(self.metric, np.arange(1.0, longest + 1))
         assert discount is not None
         swaps, bound = (1.0, self.mu) if self.weights == "ndcg_loss2++" else (0.0, 1.0)
         fall = swaps * discount
         fall[longest if k is None else k :] = 0.0
         stretch, even = _below_the_cutoff(discount, k)
-        gain = plan.tables.gain  # type: ignore[attr-defined]
-        form = Bound(gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        name = f"{type(self.metric).__name__}.tables()"
+        tables = check.check_kind(name, plan.tables, QuadraticTables)
+        form = Bound(tables.gain, fall, -bound * np.diff(discount), stretch, bound * even)
         return PairRounds(self, plan, weights, judgments.codes, partial(_pull_all, form))
+
+
+def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
+    """The discount of ranks, one of each; None if the metric has none."""
+    discount = metric.discount_at(ranks)
+    if discount is None:
+        return None
+    name = f"{type(metric).__name__}.discount_at()"
+    array = check.as_table(name, discount, 1)
+    check.check_finite_table(name, array)
+    check.check_entries(name, array, ("ranks",), {"ranks": len(ranks)})
+    return array
 
 
 def _pull_all(form: Bound, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:

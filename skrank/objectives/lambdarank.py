@@ -25,8 +25,9 @@ class LambdaRank(PairObjective):
     Parameters
     ----------
     metric : str or Metric
-        Any metric of the quadratic and the cascade family. It is divided by the best value at the
-        cut-off, whatever its `normalize` says, so that every query can reach 1.
+        Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
+        their best value at the cut-off, whatever `normalize` says, so that every query can reach
+        1. All others, such as dcg, err, pfound, rbp, precision and recall, are taken as they are.
     sigmoid : float
         Slope of the pair cost, above 0.
     truncation_level : int, optional

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -49,7 +48,7 @@ class ObjectiveMixture(Objective):
     array([ 1.095, -0.921, -0.247])
     """
 
-    needs_room: ClassVar[bool] = True  # for the gradient of a part
+    needs_room = True  # for the gradient of a part
 
     parts: tuple[tuple[float, Objective], ...]
 
@@ -80,7 +79,7 @@ class ObjectiveMixture(Objective):
         return all(one.is_function for _, one in self.parts)
 
     @property
-    def by_query(self) -> bool:  # type: ignore[override]
+    def by_query(self) -> bool:
         """Its gradients depend on single queries if those of each part do."""
         return all(one.by_query for _, one in self.parts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class Softmax(Objective):
     (array([ 0.333, -0.417,  0.083]), array([0.222, 0.222, 0.222]))
     """
 
-    by_query: ClassVar[bool] = True
+    by_query = True
 
     gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY

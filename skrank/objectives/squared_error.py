@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class SquaredError(Objective):
     (array([ 0.444, -0.556,  0.111]), array([0.667, 0.667, 0.667]))
     """
 
-    by_query: ClassVar[bool] = True
+    by_query = True
 
     gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
@@ -87,7 +88,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     """
 
     takes_positions: ClassVar[bool] = True
-    by_query: ClassVar[bool] = False  # all learn from each other's clicks
+    by_query = False  # all learn from each other's clicks
     _: KW_ONLY
     norm: bool = False
     bias_norm: float = number(0.0, 0, 1e6)
@@ -100,7 +101,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
         weights: np.ndarray | None = None,
         *,
         max_grade: int | None = None,
-        positions: Any = None,
+        positions: ArrayLike | None = None,
     ) -> BoundUnbiasedLambdaRank:
         """The objective on judgments, with one weight per query and one position per row."""
         shown = Shown(judgments.queries, positions, self.max_position)

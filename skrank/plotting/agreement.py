@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.metrics import metric
 from skrank.plotting._display import Display, PlainDisplay, choose, name_points
 from skrank.stats import tau_ap, tau_b
 
@@ -114,7 +113,7 @@ class TauMatrixDisplay(PlainDisplay):
             If the report has not such a column, or fewer than two runs.
         """
         names = choose("metric", metrics, report.mean.columns)
-        signs = [1 if metric(name).greater_is_better else -1 for name in names]
+        signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
         return cls(report.mean[names] * signs, method=method).plot(ax, **kwargs)
 
     def _draw(self, ax: Axes | None, style: Options) -> None:

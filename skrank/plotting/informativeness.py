@@ -11,7 +11,6 @@ import numpy as np
 from skrank import _validation as check
 from skrank._typing import Axes, Options
 from skrank.informativeness import Study
-from skrank.metrics import metric
 from skrank.metrics.gap import GAP
 from skrank.plotting._display import LinesDisplay, choose
 from skrank.plotting._triangle import draw_triangle
@@ -85,8 +84,8 @@ class InformativenessDisplay(LinesDisplay):
         self.study = check.check_result("study", study, Study, "informativeness.study")
         candidates = {
             name: one.thresholds
-            for name in study.metrics
-            if isinstance(one := metric(name), GAP) and one.thresholds is not None
+            for name, one in study.metric_of.items()
+            if isinstance(one, GAP) and one.thresholds is not None
         }
         widths = {len(g) for g in candidates.values()}
         if len(candidates) < 2 or len(widths) > 1:

@@ -65,7 +65,7 @@ def degrees_of_freedom(n_queries: int, weights: np.ndarray | None) -> float:
 
 def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """``mean / spread``; for a spread of 0, 0 if the mean is 0 and else infinite."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(mean == 0, 0.0, mean / spread)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
+from skrank._engine.definition import first_name
 from skrank._engine.names import known
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
@@ -48,7 +49,7 @@ class Case:
     @property
     def registered(self) -> bool:
         """Whether its name stands for it."""
-        return known().get(self.metric.names[0]) is type(self.metric)
+        return known().get(first_name(self.metric)) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
         """Literal value of `settled` for each query, NaN where it is not defined."""
@@ -83,13 +84,13 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
-def assume(condition: Any, message: str) -> None:
+def assume(condition: object, message: str) -> None:
     """Leave a property out where a condition fails."""
     if not condition:
         raise Inapplicable(message)
 
 
-def hold(condition: Any, message: str) -> None:
+def hold(condition: object, message: str) -> None:
     """Raise an AssertionError if a condition fails: also where Python drops assertions."""
     if not condition:
         raise AssertionError(message)

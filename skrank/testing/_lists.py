@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank.testing._orders import Labels, tie_orders
 
 NAN, INF = math.nan, math.inf
@@ -140,7 +141,14 @@ def make_lists(
     >>> 0 < skrank.metric("gap")(relevance, scores, groups=groups) < 1
     True
     """
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(check.check_random_state(random_state))
+    n_queries = check.check_count("n_queries", n_queries, "the number of random queries")
+    longest = check.check_count("longest", longest, "the documents of the longest query")
+    grades = check.check_count("grades", grades, "the highest grade")
+    unjudged = check.check_number("unjudged", unjudged, 0, 1)
+    missing = check.check_number("missing", missing, 0, 1)
+    if levels is not None:
+        levels = check.check_count("levels", levels, "the number of values of scores")
     sizes = rng.integers(1, longest + 1, n_queries)
     n = int(sizes.sum())
     relevance = rng.integers(0, grades + 1, n).astype(float)
@@ -149,10 +157,11 @@ def make_lists(
     scores = rng.normal(size=n) if levels is None else rng.integers(0, levels, n).astype(float)
     scores[rng.random(n) < missing] = -np.inf
     groups = np.repeat([f"q{i}" for i in range(n_queries)], sizes).astype(object)
-    if special:
+    if check.check_flag("special", special):
         relevance = np.concatenate([relevance, *(labels for labels, _ in SPECIAL.values())])
         scores = np.concatenate([scores, *(values for _, values in SPECIAL.values())])
         names = [np.full(len(labels), name, object) for name, (labels, _) in SPECIAL.items()]
         groups = np.concatenate([groups, *names])
     made = ScoredLists(relevance, scores, groups)
+    scattered = check.check_flag("scattered", scattered)
     return made.reordered(rng.permutation(len(groups))) if scattered else made

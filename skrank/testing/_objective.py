@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
@@ -29,7 +30,7 @@ class ObjectiveCase:
         """Untied lists, documents without a label among them."""
         return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
 
-    def gradient(self, data: ScoredLists, **more: object) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, data: ScoredLists, **more: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature of a call."""
         objective = self.objective.on_scale(self.data.max_grade)
         return objective(data.relevance, data.scores, groups=data.groups, **more)

@@ -122,7 +122,7 @@ def lambdas(
             hess[low] += sigma**2 * delta * p * (1 - p)
             total += 2 * sigma * delta * p
     if sum_norm and total > 0:
-        factor = math.log2(1 + total) / total
+        factor = math.log1p(total) / math.log(2) / total
         grad = [factor * value for value in grad]
         hess = [factor * value for value in hess]
     return grad, hess

@@ -28,7 +28,7 @@ class Given(BaseEstimator):
     def __init__(self, metric: Metric | Objective | None = None) -> None:
         self.metric = metric
 
-    def fit(self, X: Any, y: Any) -> Given:
+    def fit(self, X: object, y: object) -> Given:
         """Learn nothing."""
         self.fitted_ = True
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
-from skrank.torch._batch import Batch
-from skrank.torch._ranks import gather_all
+from skrank.torch._batch import Batch, query_weights
+from skrank.torch._ranks import check_group, gather_all
 
 
 class MetricAccumulator:
@@ -48,7 +49,7 @@ class MetricAccumulator:
     ) -> None:
         self.metrics = unique_metrics(metrics)
         self.max_grade = check.check_max_grade(max_grade)
-        self.process_group = process_group
+        self.process_group = check_group(process_group)
         for one in self.metrics.values():
             if one.needs_scale and self.max_grade is None:
                 raise check.needs_max_grade(one)
@@ -70,35 +71,49 @@ class MetricAccumulator:
         weights: torch.Tensor | None = None,
         ids: torch.Tensor | None = None,
     ) -> None:
-        """Take in a batch of whole queries.
+        """Take in a batch of whole queries; a batch that is refused changes nothing.
 
         Parameters
         ----------
-        scores, labels, offsets, mask, weights
+        scores, labels, offsets, mask
             As in a call of `RankingLoss`, but that documents with a label NaN, where they are not
             padding, stay in the list as documents that were not judged. Without a mask, NaN in
             padded labels is padding.
-        ids : Tensor of shape (n_queries,), optional
+        weights : Tensor of shape (n_queries,), optional
+            Weight of each query, at least 0.
+        ids : int Tensor of shape (n_queries,), optional
             Numbers of the queries: one that comes twice is an error.
+
+        Raises
+        ------
+        ValueError
+            If shapes or offsets do not fit, a score is NaN or infinite, a label or a weight is
+            negative or infinite, or a query came before.
         """
         unjudged = offsets is not None or mask is not None
-        batch = Batch(scores.detach(), labels, offsets, mask, unjudged=unjudged)
+        batch = Batch(scores, labels, offsets, mask, unjudged=unjudged)
+        weight = np.ones(len(batch))
         if weights is not None:
-            check.check_query_weights(weights, len(batch))
-        if ids is not None:
-            self._see(torch.as_tensor(ids).tolist())
-        sizes, kept = batch.sizes.cpu().numpy(), batch.kept.cpu().numpy()
+            weight = query_weights(weights, batch, math.inf).double().numpy(force=True)
+        seen = set() if ids is None else self._unseen(ids, len(batch))
+        if batch.n_filled:
+            values, mass = self._measured(batch, weight)
+            self._values.append(values)
+            self._mass.append(mass)
+        self._seen |= seen
+
+    def _measured(self, batch: Batch, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the queries that have documents, by metric, and what each counts for."""
+        sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True)
         some = sizes > 0
-        if not some.any():
-            return
-        judgments = Judgments(
-            batch.labels.to("cpu", torch.float64).numpy()[kept], Queries.from_sizes(sizes[some])
+        labels, scores = (
+            one.double().numpy(force=True)[kept] for one in (batch.labels, batch.scores)
         )
-        ranking = Ranking(judgments, batch.scores.to("cpu", torch.float64).numpy()[kept])
-        weight = 1.0 if weights is None else torch.as_tensor(weights).cpu().double().numpy()[some]
+        judgments = Judgments(labels, Queries.from_sizes(sizes[some]))
+        ranking = Ranking(judgments, scores)
         plans = [one.bind(judgments, max_grade=self.max_grade) for one in self.metrics.values()]
-        self._values.append(np.stack([plan.values(ranking) for plan in plans]))
-        self._mass.append(np.stack([plan.mass(ranking) * weight for plan in plans]))
+        values = np.stack([plan.values(ranking) for plan in plans])
+        return values, np.stack([plan.mass(ranking) * weight[some] for plan in plans])
 
     def compute(self) -> dict[str, float]:
         """Mean over all queries of each metric; NaN where no query has a relevant document.
@@ -117,11 +132,16 @@ class MetricAccumulator:
             for i, (name, one) in enumerate(self.metrics.items())
         }
 
-    def _see(self, ids: list[int]) -> None:
-        for one in ids:
-            if one in self._seen:
+    def _unseen(self, ids: Any, n_queries: int) -> set[int]:
+        """Numbers of queries, none of which came before."""
+        if isinstance(ids, torch.Tensor):
+            ids = ids.numpy(force=True)
+        found: set[int] = set()
+        for one in check.check_query_numbers(check.as_new_array("ids", ids), n_queries).tolist():
+            if one in self._seen or one in found:
                 raise ValueError(
                     f"query {one} came before: batches must hold whole queries, each once. Call "
                     "reset() between epochs."
                 )
-            self._seen.add(one)
+            found.add(one)
+        return found

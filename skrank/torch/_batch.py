@@ -10,8 +10,7 @@ import torch
 
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
-
-_REALS = torch.float32, torch.float64  # precisions to reckon in
+from skrank.torch._tensors import can_look, mask_of, numbers_of, offsets_of, scores_of
 
 
 class Batch:
@@ -24,6 +23,7 @@ class Batch:
     ----------
     scores : Tensor of shape (n_rows,), or (n_queries, n_documents) if padded
     labels : Tensor of the same shape
+        In double precision where single would round them.
     offsets : int Tensor of shape (n_queries + 1,), for flat rows
         First row of each query, and the end.
     mask : bool Tensor of the shape of padded `scores`, optional
@@ -41,19 +41,22 @@ class Batch:
         *,
         unjudged: bool = False,
     ) -> None:
-        self.device = scores.device
-        self.scores = scores.detach() if scores.dtype in _REALS else scores.detach().float()
-        self.labels = torch.as_tensor(labels, dtype=self.scores.dtype, device=self.device)
-        check.check_layout(
-            tuple(scores.shape), tuple(self.labels.shape), offsets is not None, _shape_of(mask)
-        )
-        self.flat = scores.ndim == 1
+        self.scores = scores_of(scores)
+        self.device = self.scores.device
+        self.labels = numbers_of("labels", labels, self.scores)
         if mask is not None:
-            mask = torch.as_tensor(mask, dtype=torch.bool, device=self.device)
+            mask = mask_of(mask, self.device)
+        check.check_layout(
+            tuple(self.scores.shape),
+            tuple(self.labels.shape),
+            offsets is not None,
+            None if mask is None else tuple(mask.shape),
+        )
+        self.flat = self.scores.ndim == 1
         self._mask, self._unjudged = mask, unjudged
         if self.flat:
-            offsets = torch.as_tensor(offsets)
-            self.lengths = _sizes(offsets, len(scores))
+            offsets = offsets_of(offsets, len(self.scores))
+            self.lengths = _sizes(offsets, len(self.scores))
             self.offsets = offsets.to(torch.int64)
         self._check_values()
 
@@ -156,6 +159,19 @@ class Batch:
                 raise error(float(values[tuple(where)]), where)
 
 
+def query_weights(weights: Any, batch: Batch, highest: float) -> torch.Tensor:
+    """One weight per query of a batch, from 0 to the `highest`, on its device."""
+    found = numbers_of("weights", weights, batch.scores)
+    check.check_weight_shape(tuple(found.shape), len(batch))
+    bad = ~((found >= 0) & torch.isfinite(found) & (found <= highest))
+    if not can_look(batch.device):
+        torch._assert_async(~bad.any(), "a weight is negative, NaN or too large")
+    elif bad.any():
+        query = int(torch.nonzero(bad)[0])
+        raise check.bad_batch_weight(float(found[query]), query)
+    return found
+
+
 class QueryBatch(NamedTuple):
     """Some whole queries, as `skrank.torch.QueryDataset` gives them.
 
@@ -213,7 +229,7 @@ def query_offsets(groups: Any) -> torch.Tensor:
     Raises
     ------
     ValueError
-        If a query begins twice: the rows are cut or mixed.
+        If a query begins twice, for then the rows are cut or mixed, or if a row has no query.
 
     Examples
     --------
@@ -221,22 +237,13 @@ def query_offsets(groups: Any) -> torch.Tensor:
     >>> query_offsets(["a", "a", "b"])
     tensor([0, 2, 3])
     """
-    return torch.from_numpy(check.check_contiguous(np.asarray(groups)))
+    return torch.from_numpy(check.check_contiguous(check.as_ids("groups", groups)))
 
 
 def _extremes(values: torch.Tensor) -> tuple[float, float]:
     """Least and highest of some values on the host; NaN if one is."""
     array = values.numpy(force=True)
     return array.min(), array.max()
-
-
-def _shape_of(mask: Any) -> tuple[int, ...] | None:
-    return None if mask is None else tuple(np.shape(mask))
-
-
-def can_look(device: torch.device) -> bool:
-    """Whether values can be read without waiting for a device or leaving a compiled graph."""
-    return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def _sizes(offsets: torch.Tensor, n_rows: int) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,8 @@ from skrank._engine.groups import require_groups
 from skrank._engine.queries import Queries
 from skrank.torch._batch import QueryBatch
 from skrank.torch._parquet import ParquetRows
+
+_DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
 
 
 class Source(Protocol):
@@ -43,7 +46,8 @@ class QueryDataset(Dataset):
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query.
     dtype : torch.dtype, default=torch.float32
-        Of features and labels in batches.
+        Of features, labels and weights in batches. Features and fractional labels are rounded to
+        it; choose torch.float64 where the last digits of labels count, as those of ``ap(rel=0.7)``.
 
     Attributes
     ----------
@@ -53,6 +57,12 @@ class QueryDataset(Dataset):
         Documents of each query.
     parts : int64 ndarray of shape (n_queries,)
         Part of the file that each query begins in; 0 for arrays.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing or lengths differ, a label is negative, weights vary inside a query,
+        or `dtype` cannot hold a label, a weight or a feature.
 
     Examples
     --------
@@ -77,15 +87,17 @@ class QueryDataset(Dataset):
         sample_weight: Any = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
+        check.check_same_index(X=X, relevance=relevance, groups=groups, sample_weight=sample_weight)
+        _check_dtype(dtype)
         ids = require_groups(groups, relevance, X, who="QueryDataset")
         labels = check.as_vector("relevance", check.without_index(relevance))
-        source = ArrayRows(X, labels)
+        source = ArrayRows(X, check.check_data_labels(labels))
         self._set(source, ids, sample_weight, dtype)
 
     @classmethod
     def from_parquet(
         cls,
-        paths: str | Sequence[str],
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         relevance: str = "relevance",
         groups: str = "qid",
@@ -97,13 +109,14 @@ class QueryDataset(Dataset):
 
         Parameters
         ----------
-        paths : str or sequence of str
+        paths : path, or sequence of paths
             Files, whose rows are taken one after the other. The rows of a query are neighbours.
         relevance, groups : str
             Names of the columns of labels and query ids.
         features : sequence of str, optional
             Names of the columns of features. Default: all others.
         dtype : torch.dtype, default=torch.float32
+            Of features, labels and weights in batches.
         open_parts : int, default=8
             Row groups that are kept in memory; those that were not read for longest go first.
 
@@ -116,12 +129,11 @@ class QueryDataset(Dataset):
         ImportError
             If pyarrow is not installed.
         ValueError
-            If a column is missing, or the rows of a query are not neighbours.
+            If a file cannot be read, a column is missing or holds no numbers, a row has no query
+            id, the rows of a query are not neighbours, or `dtype` cannot hold a value.
         """
-        rows = ParquetRows(
-            [paths] if isinstance(paths, str) else list(map(str, paths)),
-            relevance, groups, features, open_parts,
-        )  # fmt: skip
+        real = _numpy_type(_check_dtype(dtype))
+        rows = ParquetRows(paths, relevance, groups, features, open_parts, real)
         check.check_contiguous(rows.groups)
         dataset = cls.__new__(cls)
         dataset._set(rows, rows.groups, None, dtype)
@@ -133,6 +145,9 @@ class QueryDataset(Dataset):
         self.queries = Queries.from_groups(ids)
         self.ids, self.sizes = self.queries.ids, self.queries.sizes
         self.weights = check.query_weights(weight, self.queries)
+        if self.weights is not None:
+            narrow = self._narrow(self.weights).double().numpy()
+            check.check_kept_weights(narrow, self.weights, self.queries, dtype)
         first = self.queries.indptr[:-1]
         order = self.queries.order
         self.parts = source.part_of_row[first if order is None else order[first]]
@@ -145,23 +160,31 @@ class QueryDataset(Dataset):
 
     def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
         """Some queries as one batch."""
-        chosen = np.asarray(numbers, dtype=np.int64)
+        chosen = check.check_chosen_queries(numbers, len(self))
         sizes = self.sizes[chosen]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.queries.indptr[chosen], sizes)
         if self.queries.order is not None:
             rows = self.queries.order[rows]
-        X, labels = self.source.read(rows)
-        weights = None
-        if self.weights is not None:
-            weights = torch.from_numpy(self.weights[chosen]).to(self.dtype)
-        return QueryBatch(
-            torch.from_numpy(np.ascontiguousarray(X)).to(self.dtype),
-            torch.from_numpy(labels).to(self.dtype),
-            torch.from_numpy(offsets),
-            weights,
-            torch.from_numpy(chosen),
-        )
+        X, labels = self._read(rows)
+        weights = None if self.weights is None else self._narrow(self.weights[chosen])
+        return QueryBatch(X, labels, torch.from_numpy(offsets), weights, torch.from_numpy(chosen))
+
+    def _read(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Features and labels of some rows in the type of batches."""
+        values, graded = self.source.read(rows)
+        X, labels = self._narrow(values), self._narrow(graded)
+        if self.dtype != torch.float64:
+            names = range(X.shape[1])
+            check.check_narrowed(X.float().numpy(), values, names, rows, self.dtype)
+            check.check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
+        return X, labels
+
+    def _narrow(self, values: np.ndarray) -> torch.Tensor:
+        """Numbers in the type of batches."""
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            array = np.ascontiguousarray(values, dtype=_numpy_type(self.dtype))
+        return torch.from_numpy(array).to(self.dtype)
 
 
 def keep_batch(batch: QueryBatch) -> QueryBatch:
@@ -186,14 +209,24 @@ def keep_batch(batch: QueryBatch) -> QueryBatch:
     return batch
 
 
+def _check_dtype(dtype: Any) -> torch.dtype:
+    """A type of features that networks take."""
+    if not isinstance(dtype, torch.dtype) or dtype not in _DTYPES:
+        known = ", ".join(map(str, _DTYPES))
+        raise ValueError(f"dtype={dtype!r} is not a type of features: choose one of {known}.")
+    return dtype
+
+
+def _numpy_type(dtype: torch.dtype) -> np.dtype:
+    """The type of numpy from which features are converted: single precision for half."""
+    return np.dtype(np.float64 if dtype == torch.float64 else np.float32)
+
+
 class ArrayRows:
     """Rows in memory, dense or sparse."""
 
     def __init__(self, X: Any, labels: np.ndarray) -> None:
-        if issparse(X):
-            self.X = csr_matrix(X)
-        else:
-            self.X = np.asarray(X)
+        self.X = csr_matrix(X) if issparse(X) else check.as_features(X)
         if self.X.ndim != 2 or self.X.shape[0] != len(labels):
             raise ValueError(
                 f"X has shape {self.X.shape} and relevance {len(labels)} rows: give one line of "

@@ -29,7 +29,7 @@ def kernel_losses(
     round_ : int Tensor of shape ()
         Number of the round, for what is drawn anew each round.
     """
-    real = np.float64 if batch.labels.dtype == torch.float64 else np.float32
+    real = np.float64 if batch.scores.dtype == torch.float64 else np.float32
     some, queries = _queries_of(batch.sizes.numpy(force=True).tobytes())
     kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
     losses: np.ndarray = np.zeros(len(batch), real)

@@ -22,7 +22,6 @@ import numpy as np
 import torch
 
 from skrank.objectives import LambdaRank
-from skrank.torch._batch import can_look
 from skrank.torch._lists import DocumentLists
 from skrank.torch._pairs import (
     PairBlock,
@@ -32,6 +31,7 @@ from skrank.torch._pairs import (
     stripes_in_order,
 )
 from skrank.torch._tables import Place, TensorTables, refusal, tables_of, weigh
+from skrank.torch._tensors import can_look
 
 _STEP = 0x2545F491  # between the draws of two rounds
 _NOWHERE = -3e38  # score of the padding, which pulls at no document

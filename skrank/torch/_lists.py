@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from skrank import _validation as check
-from skrank.torch._batch import Batch, can_look
+from skrank.torch._batch import Batch
+from skrank.torch._tensors import can_look
 
 _ROOM = 2**15  # documents of a part on the host: what is known of them stays in cache
 
@@ -171,14 +172,16 @@ class BatchInLists:
         labels = batch.labels
         if not batch.whole:
             labels = torch.where(batch.kept, labels, torch.zeros_like(labels))
-        self.max_grade = max(1, int(labels.max())) if max_grade is None else max_grade
         whole = labels.round()
         if not can_look(batch.device):
             torch._assert_async((whole == labels).all(), "a label is no whole number")
         elif not torch.equal(whole, labels):
             raise check.fractional_label(float(labels[whole != labels][0]))
-        self._labels = labels.reshape(-1)
-        self._scores = batch.scores.detach().to(labels.dtype).reshape(-1)
+        if max_grade is None:
+            max_grade = check.check_table_size(max(1, int(labels.max())))
+        self.max_grade = max_grade
+        self._labels = labels.to(batch.scores.dtype).reshape(-1)
+        self._scores = batch.scores.reshape(-1)
 
     def __iter__(self) -> Iterator[BatchPart]:
         first, lengths = self.batch.first, self.batch.lengths

@@ -13,11 +13,12 @@ from skrank import _validation as check
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError, as_objective
 from skrank.torch import _lambdarank, _listwise, _softrank
-from skrank.torch._batch import Batch, can_look
+from skrank.torch._batch import Batch, query_weights
 from skrank.torch._kernel_path import kernel_losses
 from skrank.torch._lists import BatchInLists
-from skrank.torch._ranks import n_ranks, total_over
+from skrank.torch._ranks import check_group, n_ranks, total_over
 from skrank.torch._tables import Place
+from skrank.torch._tensors import can_look, check_is_tensor
 
 PATHS = ("auto", "kernels", "native")
 REDUCTIONS = ("mean", "sum", "none")
@@ -130,7 +131,7 @@ class RankingLoss(nn.Module):
         self.max_grade = check.check_max_grade(max_grade)
         self.reduction = check.check_choice("reduction", reduction, REDUCTIONS)
         self.path = check.check_choice("path", path, PATHS)
-        self.process_group = process_group
+        self.process_group = check_group(process_group)
         self.objective = _prepared(as_objective(objective), self.max_grade)
         self._refusal = _refusal(self.objective)
         if self.path == "native" and self._refusal:
@@ -162,12 +163,13 @@ class RankingLoss(nn.Module):
         mask : bool Tensor of the shape of padded `scores`, optional
             Where there is a document. Default: where there is a label.
         weights : Tensor of shape (n_queries,), optional
-            Weight of each query, at least 0.
+            Weight of each query, from 0 to 1e15.
 
         Returns
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
+        check_is_tensor(scores)
         if torch.compiler.is_compiling() and _leaves_graph(scores.device):
             return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
         with torch.no_grad(), _full_precision(scores.device):
@@ -187,21 +189,19 @@ class RankingLoss(nn.Module):
 
     def _weight(self, batch: Batch, weights: torch.Tensor | None) -> torch.Tensor | float:
         """What each query counts for, or all alike, where the others are known to have no rows."""
-        mean, dtype = self.reduction == "mean", batch.labels.dtype
+        mean, dtype = self.reduction == "mean", batch.scores.dtype
         if weights is None and batch.whole:
-            return self._share(batch.n_filled, dtype) if mean else 1.0
+            return self._shares(1.0, batch.n_filled) if mean else 1.0
         weight = (batch.sizes > 0).to(dtype)
         if weights is not None:
-            weights = torch.as_tensor(weights, device=batch.device)
-            check.check_query_weights(weights, len(batch))
-            weight = weight * weights.to(dtype)
-        return weight * self._share(weight.sum(), dtype) if mean else weight
+            weight = weight * query_weights(weights, batch, check.HEAVIEST_QUERY)
+        return (self._shares(weight, weight.sum()) if mean else weight).to(dtype)
 
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
         self._check_scale(batch)
         if batch.scores.numel() == 0:
-            return batch.labels.new_zeros(len(batch)), torch.zeros_like(batch.labels)
+            return batch.scores.new_zeros(len(batch)), torch.zeros_like(batch.scores)
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
         if not native or self._refusal:
             return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
@@ -210,7 +210,7 @@ class RankingLoss(nn.Module):
     def _native_losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
         whole = BatchInLists(batch, self.max_grade)
-        real = batch.labels
+        real = batch.scores
         tables = _tables_of(
             self.objective, Place(whole.max_grade, whole.longest, real.device, real.dtype)
         )
@@ -238,15 +238,17 @@ class RankingLoss(nn.Module):
         elif above.any():
             raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
 
-    def _share(self, total: torch.Tensor | int, dtype: torch.dtype) -> torch.Tensor | float:
-        """What a query of weight 1 counts for in the mean."""
+    def _shares(self, weight: Any, total: torch.Tensor | int) -> Any:
+        """What weights count for in the mean, `total` being their sum in this process."""
         ranks = n_ranks(self.process_group) if self.training else 1
-        if ranks > 1:
-            total = total_over(torch.as_tensor(total, dtype=dtype), self.process_group)
+        if ranks > 1:  # in one type for all processes
+            total = torch.as_tensor(total, dtype=torch.float64)
+            total = total_over(total, self.process_group)
         if isinstance(total, torch.Tensor) and not can_look(total.device):
-            return torch.where(total > 0, ranks / total, torch.zeros_like(total))
+            return torch.where(total > 0, weight / total * ranks, torch.zeros_like(weight))
         total = float(total)
-        return ranks / total if total > 0 else 0.0
+        # divided first: one over the sum of tiny weights is infinite
+        return weight / total * ranks if total > 0 else weight * 0.0
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[Any]:

@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
-from scipy.sparse import issparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from scipy.sparse import csr_matrix, issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from torch import nn
+
+_NOISE = 4  # roundings by which values of a constant feature may differ
 
 
 class Standardize(nn.Module):
-    """Features less their mean, in units of their standard deviation; constant ones become 0."""
+    """Features less their mean, in units of their standard deviation; constant ones become 0.
 
-    mean: torch.Tensor
-    scale: torch.Tensor
+    Means and deviations stay on the host, in double precision, which not every device has.
 
-    def __init__(self, mean: np.ndarray, deviation: np.ndarray) -> None:
+    Parameters
+    ----------
+    mean, deviation : float64 Tensors of shape (n_features,)
+        The deviation of a constant feature is infinite.
+    """
+
+    def __init__(self, mean: torch.Tensor, deviation: torch.Tensor) -> None:
         super().__init__()
-        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32))
-        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
+        self.mean, self.deviation = mean, deviation
 
     @classmethod
     def of(cls, X: Any) -> Standardize:
         """Standardize by the rows of X, dense or sparse."""
-        if issparse(X):
-            mean, variance = mean_variance_axis(X, axis=0)
+        sparse = issparse(X)
+        low, high = min_max_axis(X, axis=0) if sparse else (X.min(0), X.max(0))
+        low, high = low.astype(np.float64), high.astype(np.float64)
+        size = np.maximum(np.abs(low), np.abs(high))
+        unit = np.ldexp(1.0, np.frexp(size)[1])  # squares of features over it are numbers
+        if sparse:
+            scaled = csr_matrix((X.data / unit[X.indices], X.indices, X.indptr), X.shape)
+            mean, variance = mean_variance_axis(scaled, axis=0)
         else:
-            mean, variance = X.mean(0, dtype=np.float64), X.var(0, dtype=np.float64)
-        tiny = 1e-12 * np.square(mean)  # the rounding of a constant
-        return cls(mean, np.sqrt(np.where(variance > tiny, variance, 0.0)))
+            scaled = X / unit
+            mean, variance = scaled.mean(0), scaled.var(0)
+        deviation = np.sqrt(variance) * unit
+        noise = _NOISE * np.finfo(X.dtype).eps * size
+        deviation[(low == high) | (deviation <= noise)] = np.inf
+        return cls(torch.from_numpy(mean * unit), torch.from_numpy(deviation))
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
-        """Standardized features, of the shape of X."""
-        return (X - self.mean) * self.scale
+        """Standardized features, of the shape, type and device of X."""
+        dtype = X.dtype if X.is_floating_point() else torch.float32
+        exact = (X.to("cpu", torch.float64) - self.mean) / self.deviation
+        return exact.to(X.device, dtype)
+
+    def get_extra_state(self) -> dict[str, torch.Tensor]:
+        """What is saved with the network."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    def set_extra_state(self, state: dict[str, torch.Tensor]) -> None:
+        """Take what was saved."""
+        self.mean, self.deviation = state["mean"], state["deviation"]
 
 
 def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Sequential:
@@ -47,3 +71,32 @@ def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Seque
             parts.append(nn.Dropout(dropout))
         n_features = width
     return nn.Sequential(*parts, nn.Linear(n_features, 1))
+
+
+def is_standardized(network: nn.Module) -> TypeGuard[nn.Sequential]:
+    """Whether the network of a NeuralRanker standardizes features first."""
+    return isinstance(network, nn.Sequential) and isinstance(network[0], Standardize)
+
+
+def rows_for(network: nn.Module, X: torch.Tensor) -> torch.Tensor:
+    """Rows in single precision, standardized on the host if the network does so first.
+
+    Parameters
+    ----------
+    network : nn.Module
+        That of a NeuralRanker.
+    X : float64 Tensor of shape (n_rows, n_features), on the host
+    """
+    return (network[0](X) if is_standardized(network) else X).to(torch.float32)
+
+
+def scores_of(network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+    """One score for each of the rows that `rows_for` gives, on the device of the network."""
+    scores = (network[1] if is_standardized(network) else network)(rows)
+    if not isinstance(scores, torch.Tensor) or scores.shape not in ((len(rows),), (len(rows), 1)):
+        shape = tuple(scores.shape) if isinstance(scores, torch.Tensor) else type(scores).__name__
+        raise ValueError(
+            f"module gives {shape} for {len(rows)} rows: it must give one score per row, a Tensor "
+            "of shape (n_rows,) or (n_rows, 1)."
+        )
+    return scores.reshape(-1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ class ParquetRows:
 
     Parameters
     ----------
-    paths : list of str
+    paths : path or sequence of paths
     relevance, groups : str
         Columns of labels and query ids.
     features : sequence of str, optional
         Columns of features. Default: all others.
     open_parts : int
         Row groups that are kept in memory.
+    real : numpy dtype
+        Precision of features.
 
     Attributes
     ----------
@@ -33,34 +36,29 @@ class ParquetRows:
 
     def __init__(
         self,
-        paths: list[str],
+        paths: Any,
         relevance: str,
         groups: str,
         features: Sequence[str] | None,
         open_parts: int,
+        real: np.dtype,
     ) -> None:
-        self.paths = paths
+        self.paths = check.check_paths("paths", paths)
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
+        self.real = real
         self._files: list[Any] | None = None
         self._open: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        names = self._file(0).schema_arrow.names
-        if features is None:
-            features = [name for name in names if name not in (relevance, groups)]
-        self.features = list(features)
-        for number, path in enumerate(paths):
-            known = self._file(number).schema_arrow.names
-            for name in (relevance, groups, *self.features):
-                if name not in known:
-                    raise ValueError(f"{path}: there is no column {name!r}. It has {known}.")
-        self.parts, sizes, ids = [], [], []
-        for number in range(len(paths)):
-            file = self._file(number)
-            for part in range(file.num_row_groups):
+        self.features = self._feature_names(relevance, groups, features)
+        for number in range(len(self.paths)):
+            self._check_columns(number, groups)
+        self.parts, sizes = [], []
+        for number in range(len(self.paths)):
+            metadata = self._file(number).metadata
+            for part in range(metadata.num_row_groups):
                 self.parts.append((number, part))
-                sizes.append(file.metadata.row_group(part).num_rows)
-            ids.append(file.read(columns=[groups]).column(0).to_numpy())
-        self.groups = np.concatenate(ids)
+                sizes.append(metadata.row_group(part).num_rows)
+        self.groups = self._all_ids(groups)
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self.part_of_row = np.repeat(np.arange(len(sizes)), sizes)
 
@@ -69,7 +67,7 @@ class ParquetRows:
 
     def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Features as a dense array, and labels, of some rows."""
-        X = np.empty((len(rows), len(self.features)), np.float32)
+        X = np.empty((len(rows), len(self.features)), self.real)
         labels = np.empty(len(rows))
         parts = self.part_of_row[rows]
         for part in np.unique(parts):
@@ -79,30 +77,130 @@ class ParquetRows:
             X[here], labels[here] = some[inside], graded[inside]
         return X, labels
 
+    # columns --------------------------------------------------------------------------------------
+
+    def _feature_names(
+        self, relevance: str, groups: str, features: Sequence[str] | None
+    ) -> list[str]:
+        """Columns of features: those asked for, or all that are nothing else."""
+        check.check_names("relevance", [relevance])
+        check.check_names("groups", [groups])
+        if relevance == groups:
+            raise ValueError(
+                f"relevance and groups are both {groups!r}: labels and query ids are two columns."
+            )
+        if features is None:
+            names = self._file(0).schema_arrow.names
+            features = [name for name in names if name not in (relevance, groups)]
+        return check.check_names("features", check.several("features", features, (str,)))
+
+    def _check_columns(self, number: int, groups: str) -> None:
+        """All columns are there once, and those that are to be numbers hold numbers."""
+        schema, path = self._file(number).schema_arrow, self.paths[number]
+        found = Counter(schema.names)
+        for name in (groups, self.relevance, *self.features):
+            if found[name] != 1:
+                times = f"{found[name]} columns" if found[name] else "no column"
+                raise ValueError(f"{path}: there is {times} {name!r}. It has {schema.names}.")
+            kind = schema.field(name).type
+            if name != groups and not _is_number(kind):
+                what = "labels" if name == self.relevance else "features"
+                raise ValueError(
+                    f"{path}: column {name!r} has type {kind}, and {what} must be numbers: choose "
+                    "other columns with relevance= and features=."
+                )
+
+    def _all_ids(self, groups: str) -> np.ndarray:
+        """The query of each row, in a type that keeps different ids apart."""
+        found: list[tuple[str, np.ndarray]] = []
+        for number, path in enumerate(self.paths):
+            with _reading(path):
+                column = self._file(number).read(columns=[groups]).column(groups)
+            if column.null_count:
+                row = int(np.argmax(column.is_null().to_numpy()))
+                raise ValueError(
+                    f"{path}: column {groups!r} has no query id in row {row}: every row needs one."
+                )
+            if len(column):
+                found.append((path, column.to_numpy()))
+        if not found:
+            raise ValueError(f"there are no rows in {', '.join(self.paths)}.")
+        (first, ids), *others = found
+        for path, more in others:
+            if more.dtype.kind != ids.dtype.kind:  # numpy's one type for both may merge ids
+                raise ValueError(
+                    f"column {groups!r} has type {ids.dtype} in {first} and {more.dtype} in "
+                    f"{path}: write query ids as one type."
+                )
+        return check.as_ids(f"column {groups!r}", np.concatenate([ids for _, ids in found]))
+
+    # parts ----------------------------------------------------------------------------------------
+
     def _part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
         """Features and labels of a row group."""
         if part not in self._open:
+            found = self._read_part(part)
             while len(self._open) >= self.open_parts:
                 self._open.popitem(last=False)
-            number, group = self.parts[part]
-            table = self._file(number).read_row_group(
-                group, columns=[*self.features, self.relevance]
-            )
-            columns = [table.column(name).to_numpy().astype(np.float32) for name in self.features]
-            labels = table.column(self.relevance).to_numpy().astype(np.float64)
-            self._open[part] = np.stack(columns, axis=1), labels
+            self._open[part] = found
         self._open.move_to_end(part)
         return self._open[part]
 
+    def _read_part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
+        number, group = self.parts[part]
+        path, names = self.paths[number], [*self.features, self.relevance]
+        with _reading(path):
+            table = self._file(number).read_row_group(group, columns=names)
+        found = []
+        for name in names:
+            with _reading(f"column {name!r} of {path}"):
+                # refuses labels that double precision would round; features may be rounded
+                column = table.column(name).cast("float64", safe=name == self.relevance)
+                found.append(column.to_numpy())
+        *columns, labels = found
+        X = np.empty((len(labels), len(columns)), self.real)
+        rows = self.first[part] + np.arange(len(labels))
+        for at, values in enumerate(columns):
+            with np.errstate(over="ignore"):  # what becomes infinite is refused
+                X[:, at] = values
+            check.check_narrowed(
+                X[:, at, None], values[:, None], self.features[at:], rows, self.real
+            )
+        return X, check.check_data_labels(labels, int(self.first[part]))
+
     def _file(self, number: int) -> Any:
         if self._files is None:
-            self._files = [_parquet().ParquetFile(path) for path in self.paths]
+            files = []
+            for path in self.paths:
+                with _reading(path):
+                    files.append(_arrow().parquet.ParquetFile(path))
+            self._files = files
         return self._files[number]
 
 
-def _parquet() -> Any:
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Say in errors of pyarrow which file, or column, they speak of."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {what!r}.") from None
+    except (_arrow().lib.ArrowException, OSError) as error:
+        raise ValueError(f"{what} cannot be read: {error}") from error
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a column of a type holds numbers, truth values, or nothing at all."""
+    types = _arrow().types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    known = types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null
+    return any(one(kind) for one in known)
+
+
+def _arrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
         raise ImportError("parquet files are read by pyarrow: pip install pyarrow") from None
-    return pyarrow.parquet
+    return pyarrow

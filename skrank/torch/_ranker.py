@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
@@ -23,12 +25,15 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._rows import Part, Rows
 from skrank.rankers._training import VALIDATION, HeldOut
+from skrank.torch._checks import check_trainable, check_training_options, fixed_parameters, usable
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
-from skrank.torch._network import Standardize, layers
-from skrank.torch._training import NeuralTraining, Progress, predict, seeded
+from skrank.torch._network import Standardize, is_standardized, layers
+from skrank.torch._training import NeuralTraining, Progress, padded, predict, seeded
 
-_DTYPES = (np.float32, np.float64)
+_DTYPES = (np.float64, np.float32)  # the first one for all that is neither
+_LARGEST = 1e300  # feature, so that differences of any two are numbers
+_LARGEST_IN_SINGLE = float(np.finfo(np.float32).max)
 
 
 class NeuralRanker(Ranker):
@@ -38,8 +43,8 @@ class NeuralRanker(Ranker):
     ----------
     objective : str, Metric or Objective, default="gap"
         What to train on, as in `RankingLoss`.
-    hidden : sequence of int, default=(64, 32)
-        Widths of the hidden layers, with ReLU between them.
+    hidden : sequence of int, or int, default=(64, 32)
+        Widths of the hidden layers, with ReLU between them; 16 stands for ``(16,)``.
     module : torch.nn.Module, or function of the number of features, optional
         Another network, or what makes one: from (n_rows, n_features) to (n_rows,) or (n_rows, 1).
         A module is copied.
@@ -54,7 +59,8 @@ class NeuralRanker(Ranker):
     batch_queries : int, default=16
         Queries of a batch.
     standardize : bool, default=True
-        Centre features and divide them by their standard deviation, over the training rows.
+        Centre features and divide them by their standard deviation, over the training rows, in
+        double precision. The network itself is in single precision.
     eval_metric : str, Metric or a sequence of them, optional
         What early stopping follows; of several, the first. Default: the metric of `objective`, in a
         mixture that of the first which has one, else `scoring`.
@@ -66,6 +72,9 @@ class NeuralRanker(Ranker):
         weights of the best epoch are restored. None: train to the end, and restore them then.
     warm_start : bool, default=False
         Take up the last training where it stopped, also if it was interrupted, for `epochs` more.
+        Where its patience had ended, patience begins anew. Features are standardized as in the
+        first fit; `hidden`, `module`, `dropout`, `standardize` and `random_state` must be those of
+        the first fit, and all other parameters may change.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
         out, or take them for not relevant.
@@ -86,9 +95,11 @@ class NeuralRanker(Ranker):
     n_epochs_ : int
         Epochs that were trained.
     best_epoch_ : int
-        Epoch, from 1 on, whose weights `module_` has.
+        Epoch, from 1 on, whose weights `module_` has: the best one on the validation queries of the
+        last fit, or the last one where it had none.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap@10"]``: values per epoch, where there is validation.
+        ``evals_result_["validation"]["gap@10"]``: values per epoch, where there is validation;
+        NaN for epochs of an earlier fit that did not measure them (`warm_start`).
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
@@ -118,12 +129,14 @@ class NeuralRanker(Ranker):
     """
 
     _fitted_by: ClassVar[str] = "module_"
+    module_: nn.Module
+    _state: Progress
 
     def __init__(
         self,
         objective: str | Metric | Objective = "gap",
         *,
-        hidden: Sequence[int] = (64, 32),
+        hidden: Sequence[int] | int = (64, 32),
         module: nn.Module | Callable[[int], nn.Module] | None = None,
         epochs: int = 100,
         learning_rate: float = 1e-3,
@@ -201,7 +214,9 @@ class NeuralRanker(Ranker):
         ValueError
             If groups are missing, of the wrong length, or disagree; if a label is negative or NaN;
             if weights vary inside a query; if a feature is not finite; if the objective cannot be
-            trained on; if scores become infinite.
+            trained on; if scores become infinite; if `warm_start` would take up the training of
+            another network. The ranker then stays as it was. (After an interrupt it has the epochs
+            that were trained.)
         """
         if groups is not None and qid is not None:
             raise ValueError("groups and qid are two names for the query of each row: give one.")
@@ -210,33 +225,28 @@ class NeuralRanker(Ranker):
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
         check.check_same_index(X=X, y=y, **asked)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        self._check(X_val, y_val)
+        check_training_options(self, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
+        if again:
+            check.check_unchanged(self._begun_with, fixed_parameters(self))
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
-        table = self._table(X, reset=not again)
-        warn_of_feature(X, self)
-        check_consistent_length(table, y)
+        begun = copy.copy(self)  # takes the place of this one once nothing is refused any more
+        table = begun._table(X, reset=not again)
+        warn_of_feature(X, begun)
+        with check.about("X and y", also=TypeError):
+            check_consistent_length(table, y)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
-        if not again:
-            rng = check_random_state(self.random_state)
-            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
-        choices = check_random_state(self._state.seed)
-        train, chosen = rows.choose(self.max_queries, self.validation_fraction, choices)
-        valid = rows.part(chosen) if len(chosen) else None
-        if X_val is not None:
-            valid = self._external(X_val, y_val, groups_val)
-        labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = collection_grade(y, labels)
-        part = rows.part(train)
-        if not again:
-            self.module_ = self._network(part.X)
-        training = self._training(part, valid)
-        training.run(self.epochs, self._state)
-        self.n_epochs_ = self._state.epoch
-        self.best_epoch_ = self._state.best_epoch if valid is not None else self._state.epoch
-        values = {name: list(found) for name, found in self._state.values.items()}
-        self.evals_result_ = {VALIDATION: values} if values else {}
+        validation = None if X_val is None else (X_val, y_val, groups_val)
+        training = begun._begin(rows, y, validation, again=again)
+        before, self.__dict__ = self.__dict__, begun.__dict__
+        try:
+            training.run(self.epochs, self._state)
+        except Exception:
+            self.__dict__ = before
+            raise
+        finally:
+            self._note()
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -249,8 +259,13 @@ class NeuralRanker(Ranker):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If a feature is not finite, or so large that a score would not be finite.
         """
-        rows, device = self._checked(X), torch.device(self.device)
+        rows, device = self._checked(X), usable(self.device)
         return predict(self.module_.to(device), rows, device)
 
     def __sklearn_tags__(self) -> Any:
@@ -261,47 +276,69 @@ class NeuralRanker(Ranker):
 
     # parts of fit ---------------------------------------------------------------------------------
 
-    def _check(self, X_val: Any, y_val: Any) -> None:
-        check.check_count("epochs", self.epochs, "passes over the training queries")
-        check.check_count("batch_queries", self.batch_queries, "queries of a batch")
-        check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
-        check.check_number("weight_decay", self.weight_decay, 0, 1e3)
-        if self.dropout:
-            check.check_share("dropout", self.dropout, ": it leaves no unit")
-        for width in self.hidden:
-            check.check_count("each of hidden", width, "units of a layer")
-        if self.max_queries is not None:
-            check.check_count("max_queries", self.max_queries, "training queries to use")
-        if self.early_stopping_rounds is not None:
-            check.check_count("early_stopping_rounds", self.early_stopping_rounds, "see its docs")
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both, or none.")
-        if self.validation_fraction is not None:
-            check.check_share(
-                "validation_fraction", self.validation_fraction, ": it leaves nothing to train on"
-            )
-            if X_val is not None:
-                raise ValueError("there are X_val and validation_fraction: set one of the two.")
+    def _begin(
+        self, rows: Rows, y: Any, validation: tuple[Any, Any, Any] | None, *, again: bool
+    ) -> NeuralTraining:
+        """Choose the rows and the network of a training, which begins or is taken up again."""
+        if again:
+            self._state = replace(self._state)  # a copy, as of the network
+        else:
+            rng = check_random_state(self.random_state)
+            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
+        self._begun_with = fixed_parameters(self)
+        choices = check_random_state(self._state.seed)
+        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
+        train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
+        self.module_ = copy.deepcopy(self.module_) if again else self._network(train.X)
+        if validation is not None:
+            with check.about("X_val and y_val", also=TypeError):
+                valid = self._external(*validation)
+        labels = rows.y if valid is None else np.append(rows.y, valid.y)
+        self.max_grade_ = collection_grade(y, labels)
+        return self._training(train, valid)
+
+    def _note(self) -> None:
+        """Report where the training stands, if one has begun."""
+        if not hasattr(self, "_state"):
+            return
+        state = self._state
+        self.n_epochs_ = state.epoch
+        self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
+        values = {name: padded(found, state.epoch) for name, found in state.values.items()}
+        self.evals_result_ = {VALIDATION: values} if values else {}
 
     def _table(self, X: Any, *, reset: bool) -> Any:
-        """Features as an array or a CSR matrix of finite numbers."""
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+        """Features as an array or a CSR matrix of numbers that the network takes."""
+        with check.about("X", also=TypeError):
+            try:
+                table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+            except OverflowError as error:  # of whole numbers of Python
+                raise ValueError(error) from None
+        if issparse(table) and not table.has_canonical_format:  # entries of one place are added
+            table = table.copy()
+            table.sum_duplicates()
+        standardizes = self.standardize if reset else is_standardized(self.module_)
+        check.check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
+        return table
 
     def _network(self, X: Any) -> nn.Module:
         """A fresh network for features such as X."""
         n_features = X.shape[1]
         with seeded(self._state.seed, torch.device("cpu")):
             if self.module is None:
-                inner: nn.Module = layers(n_features, tuple(self.hidden), self.dropout)
+                hidden = check.check_hidden(self.hidden)
+                inner: nn.Module = layers(n_features, hidden, self.dropout)
             elif isinstance(self.module, nn.Module):
                 inner = copy.deepcopy(self.module)
             else:
                 inner = self.module(n_features)
+        check_trainable(inner)
         return nn.Sequential(Standardize.of(X), inner) if self.standardize else inner
 
     def _training(self, train: Part, valid: Part | None) -> NeuralTraining:
         objective = as_objective(self.objective)
-        device = torch.device(self.device)
+        device = usable(self.device)
+        check.check_training_weights(train.query_weights, train.queries)
         held_out = None
         if valid is not None:
             metrics = self._metrics(objective)
@@ -310,7 +347,11 @@ class NeuralRanker(Ranker):
             network=self.module_.to(device),
             loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),
             data=QueryDataset(
-                train.X, train.y, train.queries.row_query, sample_weight=train.weights
+                train.X,
+                train.y,
+                train.queries.row_query,
+                sample_weight=train.weights,
+                dtype=torch.float64,
             ),
             held_out=held_out,
             batch_queries=self.batch_queries,
@@ -327,5 +368,6 @@ class NeuralRanker(Ranker):
         if chosen is None:
             metrics = (getattr(one, "metric", None) for _, one in objective.terms)
             chosen = next((one for one in metrics if one is not None), self.scoring)
-        named = unique_metrics([chosen] if isinstance(chosen, (str, Metric)) else chosen)
+        with check.about("eval_metric"):
+            named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}

@@ -15,6 +15,18 @@ def n_ranks(group: Any = None) -> int:
     return distributed.get_world_size(group)
 
 
+def check_group(group: Any) -> Any:
+    """A process group that this process belongs to, or None for the default group."""
+    if group is None:
+        return None
+    if distributed.is_available() and isinstance(group, distributed.ProcessGroup):
+        return group
+    raise ValueError(
+        f"process_group={group!r} is no process group of torch.distributed that this process "
+        "belongs to: leave it out for the default group."
+    )
+
+
 def this_rank(group: Any = None) -> int:
     """Number of this process in a group."""
     return 0 if n_ranks(group) == 1 else distributed.get_rank(group)

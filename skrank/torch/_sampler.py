@@ -31,7 +31,8 @@ class QueryBatchSampler(Sampler[list[int]]):
         Seed of the orders.
     rank, world_size : int, optional
         Which process of how many this is: each gets batches of its own, equally many, if need be
-        empty ones. Default: as `torch.distributed` says, where it is initialised.
+        empty ones. Give both, or none. Default: as `torch.distributed` says, where it is
+        initialised.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         world_size: int | None = None,
     ) -> None:
         known = isinstance(data, QueryDataset)
-        self.sizes = np.asarray(data.sizes if known else data)
+        self.sizes = data.sizes if known else check.check_sizes(data)
         self.parts = data.parts if known else np.zeros(len(self.sizes), np.int64)
         self.max_documents = check.check_count(
             "max_documents", max_documents, "documents of a batch"
@@ -62,14 +63,18 @@ class QueryBatchSampler(Sampler[list[int]]):
         self.max_queries = max_queries
         self.shuffle = check.check_flag("shuffle", shuffle)
         self.random_state = check.check_seed("random_state", random_state)
-        self.world_size = n_ranks() if world_size is None else world_size
-        self.rank = this_rank() if rank is None else rank
-        check.check_rank(self.rank, self.world_size)
+        if (rank is None) != (world_size is None):
+            raise ValueError(
+                f"rank={rank} and world_size={world_size} belong together: give both, or none."
+            )
+        if rank is None:
+            rank, world_size = this_rank(), n_ranks()
+        self.rank, self.world_size = check.check_rank(rank, world_size)
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of an epoch; all processes must choose the same."""
-        self.epoch = epoch
+        """Choose the order of an epoch, from 0 on; all processes must choose the same."""
+        self.epoch = check.check_count("epoch", epoch, "the number of an epoch", least=0)
 
     def __len__(self) -> int:
         return -(-len(self._batches()) // self.world_size)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import torch
 
 from skrank.objectives import SoftRank
-from skrank.torch._batch import can_look
 from skrank.torch._lists import DocumentLists
 from skrank.torch._pairs import PairBlock, Stripe, pair_blocks, stripe_of_first
 from skrank.torch._tables import Place, TensorTables, tables_of, weigh
+from skrank.torch._tensors import can_look
 
 _LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
 _WIDEST = 1e15  # largest scaled score: squares of differences of any two are numbers

@@ -9,7 +9,8 @@ import numpy as np
 
 from skrank._engine.queries import Queries
 from skrank.trec._columns import Form
-from skrank.trec._files import Documents, Table, padded
+from skrank.trec._files import Documents, Table
+from skrank.trec._text import padded
 
 _SMALL = 2**31 - 64  # bytes of a text whose places are 32-bit numbers
 
@@ -51,11 +52,11 @@ def imported() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def joined(rows: Any, more: Any) -> Any:
-    """Two tables, one under the other."""
+def joined(tables: list[Any]) -> Any:
+    """Tables, one under the other."""
     import pyarrow as pa
 
-    return pa.concat_tables([rows, more]).combine_chunks()
+    return pa.concat_tables(tables).combine_chunks()
 
 
 def codes_of(rows: Any) -> np.ndarray:

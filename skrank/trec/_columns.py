@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.trec._line_forms import decimal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
 DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
@@ -74,6 +82,8 @@ what ranx, ir_measures and ir_datasets have for it
     """
     if hasattr(thing, "read"):
         return None
+    if is_lazy(thing):
+        thing = thing.collect()
     if hasattr(thing, "qrels_iter") and form is QRELS:  # a data set of ir_datasets
         thing = list(thing.qrels_iter())
     elif type(thing).__module__.split(".")[0] == "ranx":
@@ -88,6 +98,11 @@ what ranx, ir_measures and ir_datasets have for it
         rows = list(thing)
         return _of_records(rows, form) if rows and is_record(rows[0], form) else None
     return None
+
+
+def is_lazy(thing: Any) -> bool:
+    """Whether this is a LazyFrame of polars, whose rows are computed by `collect`."""
+    return type(thing).__module__.split(".")[0] == "polars" and hasattr(thing, "collect")
 
 
 def is_nested(thing: Mapping[Any, Any]) -> bool:
@@ -138,9 +153,11 @@ def column_name(columns: list[str], known: tuple[str, ...], form: Form, what: st
     for name in known:
         if name in by_name:
             return by_name[name]
+    swapped = what == "scores" and any(name in by_name for name in LABEL)
+    hint = " They look like qrels: qrels come first, then runs." * swapped
     raise ValueError(
         f"the {form.kind} have no column of {what}: name one of the columns "
-        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}."
+        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}.{hint}"
     )
 
 
@@ -171,8 +188,11 @@ def _of_records(rows: list[Any], form: Form) -> Columns:
     return checked(Columns(*([row[place] for row in rows] for place in places)), form)
 
 
-def checked(columns: Columns, form: Form) -> Columns:
-    """Columns with rows, whose ids are texts or whole numbers, all of one kind."""
+def checked(columns: Columns, form: Form, before: int = 0) -> Columns:
+    """Columns with rows, whose ids are texts or whole numbers, all of one kind.
+
+    Messages count the rows `before` these, too.
+    """
     if not len(columns.qid):
         raise ValueError(f"the {form.kind} hold no document.")
     for what, ids in (("query", columns.qid), ("document", columns.docid)):
@@ -181,8 +201,8 @@ def checked(columns: Columns, form: Form) -> Columns:
         if wrong:
             row, one = next((r, o) for r, o in enumerate(ids) if type(o) in wrong)
             raise ValueError(
-                f"the id of the {what} of row {row} of the {form.kind} is {one!r}: ids are texts "
-                "or whole numbers."
+                f"the id of the {what} of row {before + row} of the {form.kind} is {one!r}: ids "
+                "are texts or whole numbers."
             )
         if len({issubclass(kind, (str, bytes)) for kind in kinds}) > 1:
             raise ValueError(
@@ -190,6 +210,35 @@ def checked(columns: Columns, form: Form) -> Columns:
                 "all texts."
             )
     return columns
+
+
+def numbers_of(name: str, values: Any, before: int = 0) -> np.ndarray:
+    """Numbers in double precision; texts among them must spell them as lines of TREC do.
+
+    Digits of other scripts than ASCII, and underscores, are numbers to Python only. Messages count
+    the rows `before` these, too.
+    """
+    rows = values
+    if not isinstance(values, (list, tuple)):
+        array = np.asarray(values)
+        rows = array.ravel().tolist() if array.dtype.kind in "OSTU" else []
+    if any(issubclass(kind, (str, bytes)) for kind in set(map(type, rows))):
+        for row, one in enumerate(rows):
+            if isinstance(one, (str, bytes)) and decimal(one) is None:
+                raise ValueError(
+                    f"{name} must be numbers, and that of row {before + row} is {one!r}."
+                )
+    return check.as_vector(name, values)
+
+
+def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
+    """An index of texts; of plain objects, if bytes that are not UTF-8 stand in one of them."""
+    import pandas as pd
+
+    try:
+        return pd.Index(texts, name=name)
+    except UnicodeEncodeError:
+        return pd.Index(texts, name=name, dtype=object)
 
 
 def _whole(kind: type) -> bool:

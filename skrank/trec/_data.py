@@ -13,9 +13,10 @@ from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries, slices
 from skrank._engine.threads import run_chunks
 from skrank.trec import _columns
-from skrank.trec._columns import Columns, columns_of
-from skrank.trec._files import QRELS, RUN, Documents, Slots, Source, Table, read_table, source_name
+from skrank.trec._columns import Columns, columns_of, numbers_of, text_index
+from skrank.trec._files import Documents, Slots, Source, Table, read_table, source_name
 from skrank.trec._formats import opened
+from skrank.trec._line_forms import QRELS, RUN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +64,7 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        numbers = check.as_vector("label", label)
+        numbers = numbers_of("label", label)
         bad = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
         if len(bad):
             raise check.bad_label(float(numbers[bad[0]]), int(bad[0]))
@@ -72,6 +73,7 @@ class Qrels:
     @classmethod
     def _of(cls, table: Table) -> Qrels:
         table.slots()  # raises if a document is twice in a query
+        check.warn_labels_below(table.numbers)
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
 
@@ -173,7 +175,7 @@ class Run:
         Run 'bm25': 1 queries, 2 documents
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
-        numbers = check.as_vector("score", score)
+        numbers = numbers_of("score", score)
         return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
 
     @classmethod
@@ -234,8 +236,9 @@ def _nested(table: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]
 def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    qid = np.repeat(queries.ids, queries.sizes)
-    return pd.DataFrame({"qid": qid, "docid": documents.names()} | column)
+    qid = text_index(queries.ids).repeat(queries.sizes)
+    docid = text_index(documents.names())
+    return pd.DataFrame({"qid": qid, "docid": docid} | column)
 
 
 def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
@@ -266,9 +269,11 @@ def read_qrels(source: Source) -> Qrels:
     Parameters
     ----------
     source : path or file object
-        Lines of TREC, with or without the iteration (blank lines, and lines that begin with #, are
-        passed over); JSON of queries, documents and labels; JSON Lines, CSV, TSV or Parquet with
-        named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
+        Lines of TREC, with or without the iteration (blank lines and comments are passed over: a
+        comment begins with #, and cannot be a row, as its columns are too few or many, or no number
+        stands where the label must be); JSON of queries, documents and labels; JSON Lines, CSV, TSV
+        or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever
+        its name.
 
     Returns
     -------
@@ -316,9 +321,10 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     Parameters
     ----------
     source : path or file object
-        Lines of TREC (blank lines, lines that begin with #, and columns behind the tag are passed
-        over); JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with named
-        columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
+        Lines of TREC (blank lines, columns behind the tag, and comments are passed over: a comment
+        begins with #, and cannot be a row, as its columns are too few, or no number stands where
+        the score must be); JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet
+        with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
     name : str, optional
         Default: the tag of the first line.
     precision : {"single", "double"}
@@ -373,9 +379,9 @@ def as_run(run: Any, name: str = "run", precision: str = "single") -> Run:
     return run_of_columns(columns, name, precision)
 
 
-def run_of_columns(columns: Columns, name: str, precision: str) -> Run:
-    """A run of columns in memory."""
-    scores = check.as_vector("score", columns.number)
+def run_of_columns(columns: Columns, name: str, precision: str, before: int = 0) -> Run:
+    """A run of columns in memory; messages count the rows `before` these, too."""
+    scores = numbers_of("score", columns.number, before)
     wrong = np.flatnonzero(~np.isfinite(scores))
     if len(wrong):
         row = int(wrong[0])

@@ -13,6 +13,7 @@ from skrank import _validation as check
 from skrank._engine.cached import cached_property
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
 from skrank.metrics import Metric
+from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
 from skrank.trec._files import expect
 from skrank.trec._join import CodedQrels
@@ -43,6 +44,8 @@ class TrecReport:
         Ids of the queries of the qrels.
     metrics : list of str
         What the columns are called.
+    metric_of : dict of str to Metric
+        The metric of each column.
     found : Measured
         Values in arrays, of which the tables are made when they are first asked for.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
@@ -61,9 +64,10 @@ class TrecReport:
     """
 
     def __init__(
-        self, names: list[str], queries: np.ndarray, metrics: list[str], found: Measured
+        self, names: list[str], queries: np.ndarray, metric_of: dict[str, Metric], found: Measured
     ) -> None:
-        self.names, self.queries, self.metrics, self.found = names, queries, metrics, found
+        self.names, self.queries, self.found = names, queries, found
+        self.metrics, self.metric_of = list(metric_of), metric_of
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -78,7 +82,7 @@ class TrecReport:
     def _of_queries(self, cube: np.ndarray) -> pd.DataFrame:
         import pandas as pd
 
-        cells = pd.MultiIndex.from_product([self.names, self.queries], names=["run", "qid"])
+        cells = pd.MultiIndex.from_product([self._runs(), text_index(self.queries, "qid")])
         return pd.DataFrame(cube.reshape(-1, len(self.metrics)), index=cells, columns=self.metrics)
 
     @cached_property
@@ -96,9 +100,7 @@ class TrecReport:
         return pd.DataFrame(self.found.facts, index=self._runs())
 
     def _runs(self) -> pd.Index:
-        import pandas as pd
-
-        return pd.Index(self.names, name="run")
+        return text_index(self.names, "run")
 
     @cached_property
     def empty(self) -> pd.Series:
@@ -120,7 +122,8 @@ class TrecReport:
         TrecReport
         """
         places = [self.metrics.index(name) for name in metrics]
-        return TrecReport(self.names, self.queries, list(metrics), self.found.only(places))
+        metric_of = {name: self.metric_of[name] for name in metrics}
+        return TrecReport(self.names, self.queries, metric_of, self.found.only(places))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the means, and what `runs` says.
@@ -151,7 +154,7 @@ class TrecReport:
 
         bounds = {
             run: mean_intervals(
-                self.per_query.loc[run], self.weights.loc[run], confidence, interval
+                self.per_query.loc[run], self.weights.loc[run], self.metric_of, confidence, interval
             )
             for run in self.mean.index
         }
@@ -192,6 +195,7 @@ class TrecReport:
                 pd.MultiIndex.from_product(names, names=["metric", "system"]),
             ),
             self.mean.rename_axis("system"),
+            self.metric_of,
             **options,
         )
 
@@ -320,7 +324,7 @@ def evaluate(
             job = Job(pool, list(chosen.values()), missing, top, rows, bar)
             found = together(job.measure(sources))
     warn_missing(found.lacks)
-    return TrecReport(sources.names(found.tags), pool.qrels.queries.ids, list(chosen), found)
+    return TrecReport(sources.names(found.tags), pool.qrels.queries.ids, dict(chosen), found)
 
 
 def _changed(one: Metric, given: dict[str, Any]) -> Metric:

@@ -12,70 +12,28 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries
+from skrank.trec._line_forms import LineForm, decimal
 from skrank.trec._packed import is_packed, unpacked
+from skrank.trec._text import (
+    BOM,
+    BYTES,
+    NEWLINE,
+    WORD,
+    Text,
+    as_bytes,
+    control_character,
+    decode,
+    malformed,
+    padded,
+    padded_size,
+    tidy,
+)
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-_WORD, _NEWLINE, _COMMENT = 8, 10, 35
 _ROW = 16  # bytes that take plain Python as long as a row takes it in other kernels
 _FEWEST_SLOTS = 8
-BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, eq=False)
-class LineForm:
-    """What a line looks like.
-
-    Attributes
-    ----------
-    kind : str
-    columns : tuple of str
-    number : int
-        The column that holds a number.
-    most : float
-        The largest number that is taken.
-    more : bool
-        Whether further columns are passed over, as by trec_eval.
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    number: int
-    most: float
-    more: bool = False
-
-    def __str__(self) -> str:
-        return " ".join(f"<{column}>" for column in self.columns)
-
-
-RUN = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 4, np.inf, more=True)
-QRELS = LineForm("qrels", ("query", "iteration", "document", "label"), 3, check.MOST_LABEL)
-
-
-@dataclass(frozen=True, eq=False)
-class Text:
-    """A file, or some lines of it, as the kernels read it.
-
-    Attributes
-    ----------
-    array : uint8 ndarray
-        Padded.
-    name : str
-        Of the file.
-    before : int
-        Lines of the file before these.
-    """
-
-    array: np.ndarray
-    name: str
-    before: int = 0
-
-    def line(self, place: int) -> tuple[int, str]:
-        """Number and content of the line that holds a place of the array."""
-        before = self.array[:place].tobytes()
-        line = self.array[before.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
-        number = self.before + before.count(b"\n") + 1
-        return number, line.decode(errors="replace").strip()
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +58,7 @@ class Documents:
     @classmethod
     def of_names(cls, names: Iterable[str]) -> Documents:
         """Documents of names in memory."""
-        encoded = [name.encode(errors="backslashreplace") for name in names]
+        encoded = list(map(_encoded, names))
         stop = np.cumsum([len(name) for name in encoded], dtype=np.int64)
         start = stop - [len(name) for name in encoded]
         return cls.of(padded(b"".join(encoded)), np.stack([start, stop], axis=1))
@@ -176,20 +134,18 @@ class Table:
 
 def _strings(name: str, values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
     ids = check.as_ids(name, values, n_rows, what)
-    texts = [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
+    texts = [one.decode(errors=BYTES) if isinstance(one, bytes) else str(one) for one in ids]
     return np.array(texts, dtype=object)
 
 
-def padded(data: bytes | memoryview) -> np.ndarray:
-    """Bytes as the kernels read them: newlines up to a whole word, and a word more."""
-    text = np.empty(_padded_size(len(data)), np.uint8)
-    text[: len(data)] = np.frombuffer(data, np.uint8)
-    text[len(data) :] = _NEWLINE
-    return text
-
-
-def _padded_size(size: int) -> int:
-    return size + -size % _WORD + _WORD
+def _encoded(name: str) -> bytes:
+    """The bytes of the name of a document, as `decode` reads them."""
+    try:
+        return name.encode(errors=BYTES)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"document {name!r} is not text: it holds half of a surrogate pair."
+        ) from None
 
 
 _expected = 0
@@ -214,15 +170,6 @@ def _work_of(text: np.ndarray) -> int:
     return max(_expected, len(text) // _ROW)
 
 
-def decode(text: np.ndarray, start: np.ndarray, stop: np.ndarray) -> list[str]:
-    r"""Slices of a text as strings, bytes that are no UTF-8 as in "\xe9": different ones differ."""
-    view = text.data
-    return [
-        str(view[a:b], "utf-8", "backslashreplace")
-        for a, b in zip(start.tolist(), stop.tolist(), strict=True)
-    ]
-
-
 def read_table(source: Source, form: LineForm) -> tuple[Table, str]:
     """What a file says, and the last column of its first line.
 
@@ -237,13 +184,14 @@ def read_table(source: Source, form: LineForm) -> tuple[Table, str]:
 
 def table_of(text: Text, form: LineForm) -> tuple[Table, str]:
     """What a text says, and the last column of its first line; raises as `read_table`."""
-    text, tokens = _split(text, form)
+    tokens = _split(text, form)
     numbers = _numbers(text, tokens, form)
     queries = _queries(text.array, tokens)
     places = tokens[:, 2] if queries.order is None else tokens[queries.order, 2]
     documents = Documents.of(text.array, places)
     table = Table(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers), text)
-    return table, decode(text.array, *tokens[:1, -1].T)[0]
+    tag = slice(*tokens[0, -1].tolist())
+    return table, str(text.array.data[tag], "utf-8", "backslashreplace")  # a name to be shown
 
 
 def source_name(source: Source) -> str:
@@ -256,7 +204,7 @@ def source_name(source: Source) -> str:
 def _read(source: Source, name: str) -> np.ndarray:
     """The padded text of a file, unpacked if it is packed."""
     text, size = _contents(source)
-    if is_packed(text[:_WORD].tobytes()):
+    if is_packed(text[:WORD].tobytes()):
         text = padded(unpacked(text[:size].tobytes(), name))
     if text[: len(BOM)].tobytes() == BOM:
         text[: len(BOM)] = ord(" ")
@@ -266,67 +214,60 @@ def _read(source: Source, name: str) -> np.ndarray:
 def _contents(source: Source) -> tuple[np.ndarray, int]:
     """The padded bytes of a file, and their number; a plain file is not copied in memory."""
     if not isinstance(source, (str, os.PathLike)):
-        content = source.read()
-        data = content.encode() if isinstance(content, str) else content
+        data = as_bytes(source.read())
         return padded(data), len(data)
     with open(source, "rb") as file:
-        text = np.empty(_padded_size(os.fstat(file.fileno()).st_size), np.uint8)
+        text = np.empty(padded_size(os.fstat(file.fileno()).st_size), np.uint8)
         size = file.readinto(text)  # type: ignore[arg-type]
         rest = file.read()
-    if size > len(text) - _WORD:  # a pipe, or the file has grown
+    if size > len(text) - WORD:  # a pipe, or the file has grown
         data = text[:size].tobytes() + rest
         return padded(data), len(data)
-    text[size:] = _NEWLINE
+    text[size:] = NEWLINE
     return text, size
 
 
-def _split(text: Text, form: LineForm) -> tuple[Text, np.ndarray]:
-    """The text, and where each column of each line starts and stops: (n_rows, n_columns, 2)."""
-    tokens, wrong = _tokens(text.array, len(form.columns))
+def _split(text: Text, form: LineForm) -> np.ndarray:
+    """Where each column of each line starts and stops: (n_rows, n_columns, 2).
+
+    Comments, and columns that are passed over, are overwritten with spaces.
+    """
+    tokens, wrong, control = _tokens(text.array, len(form.columns), comments=True)
+    if wrong >= 0 or control:
+        if text.array[:2].tobytes() in _UTF_16:
+            raise ValueError(
+                f"{text.name} is in UTF-16: convert it to UTF-8, for example by iconv."
+            )
+        tidy(text.array, form)
+        tokens, wrong, control = _tokens(text.array, len(form.columns), comments=False)
     if wrong >= 0:
-        text = replace(text, array=_tidy(text.array, form))
-        tokens, wrong = _tokens(text.array, len(form.columns))
+        raise malformed(text, int(tokens[wrong, 0, 0]), form)
+    if control:
+        raise control_character(text)
     if len(tokens) == 0:
         raise ValueError(f"{text.name} is empty: a line of {form.kind} is {form}.")
-    if wrong >= 0:
-        number, line = text.line(int(tokens[wrong, 0, 0]))
-        raise ValueError(
-            f"{text.name}, line {number}: {len(line.split())} columns instead of "
-            f"{len(form.columns)} in {_short(line)}: a line of {form.kind} is {form}."
-        )
-    return text, tokens
+    return tokens
 
 
-def _tokens(text: np.ndarray, n_columns: int) -> tuple[np.ndarray, int]:
-    """Places of columns, and the first row that is not one line of `n_columns`, or -1."""
+def _tokens(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndarray, int, bool]:
+    """Places of columns; the first row that is not one line of `n_columns`, or -1; whether there
+    are control characters.
+    """
     from skrank._kernels import trec
 
     width, work = 2 * n_columns, _work_of(text)
     count_newlines = trec.count_newlines.form(work)
     n_newlines = count_newlines(text)
-    places = np.empty(width * (n_newlines + 1), np.int32 if len(text) < 2**31 else np.int64)
-    found = trec.edges.form(work)(text.view(np.uint64), places)
+    most = min(n_newlines, len(text) // width) + 1  # rows: blank lines have none
+    places = np.empty(width * most, np.int32 if len(text) < 2**31 else np.int64)
+    found, control = trec.edges.form(work)(text.view(np.uint64), places)
     n_rows = -(-found // width)
     places[found : n_rows * width] = len(text) - 1  # columns that the last line lacks are empty
     tokens = places[: n_rows * width].reshape(n_rows, n_columns, 2)
     n_newlines -= count_newlines(text[places[found - 1] :]) if found else 0
     inside = found % width > 0 or n_newlines >= n_rows
-    return tokens, trec.first_wrong.form(work)(text, tokens, inside)
-
-
-def _tidy(text: np.ndarray, form: LineForm) -> np.ndarray:
-    """The text with comments left blank, and without columns that may be passed over."""
-    most = len(form.columns) if form.more else None
-    rows = (line.split() for line in text.tobytes().split(b"\n"))
-    return padded(
-        b"\n".join(
-            b"" if row[:1] and row[0][0] == _COMMENT else b" ".join(row[:most]) for row in rows
-        )
-    )
-
-
-def _short(line: str) -> str:
-    return repr(line if len(line) <= 60 else line[:57] + "...")
+    wrong = trec.first_wrong.form(work)(text, tokens, inside, comments)
+    return tokens, wrong, bool(control)
 
 
 def _numbers(text: Text, tokens: np.ndarray, form: LineForm) -> np.ndarray:
@@ -340,10 +281,8 @@ def _numbers(text: Text, tokens: np.ndarray, form: LineForm) -> np.ndarray:
         return numbers
     words = decode(text.array, *tokens[left, form.number].T)
     for row, word in zip(left.tolist(), words, strict=True):
-        try:
-            numbers[row] = float(word) if "_" not in word else np.nan
-        except ValueError:
-            numbers[row] = np.nan
+        number = decimal(word)
+        numbers[row] = np.nan if number is None else number
         finite = np.isfinite(numbers[row])
         if not finite or numbers[row] > form.most:
             line, _ = text.line(int(tokens[row, 0, 0]))

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,7 +16,9 @@ from typing import Any
 from skrank.trec import _arrow
 from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Form, columns_of, of_table
 from skrank.trec._files import Source, source_name
+from skrank.trec._line_forms import FORMS, is_comment
 from skrank.trec._packed import SUFFIXES, is_packed, unpacked
+from skrank.trec._text import BOM, as_bytes
 
 HEAD = 65536  # bytes that tell the format
 _LINES = 2  # of them that do
@@ -59,8 +63,7 @@ def opened(source: Source, form: Form) -> Source | Columns:
             data = unpacked(Path(source).read_bytes(), name)
             head = data[:HEAD]
     else:
-        content = source.read()
-        data = unpacked(content.encode() if isinstance(content, str) else content, name)
+        data = unpacked(as_bytes(source.read()), name)
         head = data[:HEAD]
     kind = kind_of(name if isinstance(source, (str, os.PathLike)) else "", head, form)
     if kind == "trec":
@@ -78,10 +81,11 @@ def _named(data: bytes, name: str) -> io.BytesIO:
     return file
 
 
-def _first_lines(head: bytes) -> list[bytes]:
+def _first_lines(head: bytes, form: Form) -> list[bytes]:
     """Some lines that are neither blank nor comments, or one empty line."""
-    lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines())
-    return list(islice((one for one in lines if one and one[:1] != b"#"), _LINES)) or [b""]
+    lines = (line.strip() for line in head.removeprefix(BOM).splitlines())
+    rows = (one for one in lines if one and not is_comment(one, FORMS[form.kind]))
+    return list(islice(rows, _LINES)) or [b""]
 
 
 def kind_of(path: str, head: bytes, form: Form) -> str:
@@ -91,7 +95,7 @@ def kind_of(path: str, head: bytes, form: Form) -> str:
         return _KINDS[suffixes[-1]]
     if head.startswith(_PARQUET):
         return "parquet"
-    lines = _first_lines(head)
+    lines = _first_lines(head, form)
     line = lines[0]
     if line.startswith((b"{", b"[")):
         one_a_line = line.startswith(b"{") and line.endswith(b"}") and b"\n" in head.strip()
@@ -110,10 +114,13 @@ def _split(line: bytes) -> list[bytes]:
 
 def _four_columns(data: bytes) -> bytes:
     """Qrels with the iteration that their lines leave out."""
-    rows = (line.split() for line in data.removeprefix(b"\xef\xbb\xbf").splitlines())
-    return b"\n".join(
-        b" ".join((row[0], b"0", *row[1:])) if len(row) == 3 else b" ".join(row) for row in rows
-    )
+
+    def widened(line: re.Match[bytes]) -> bytes:
+        row = line[0].split()
+        return b" ".join((row[0], b"0", *row[1:])) if len(row) == 3 else line[0]
+
+    lines = data.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return re.sub(rb"[^\n]+", widened, lines)
 
 
 def _columns(data: bytes, kind: str, form: Form, name: str) -> Columns:
@@ -132,9 +139,20 @@ def _columns(data: bytes, kind: str, form: Form, name: str) -> Columns:
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
+    except RecursionError:
+        raise ValueError("no JSON of queries and documents: it is nested too deeply.") from None
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, each key of which must occur once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name, count = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"key {name!r} occurs {count} times in one object: keep one of them.")
+    return found
 
 
 def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
@@ -142,14 +160,18 @@ def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                row = json.loads(line)
+                row = json.loads(line, object_pairs_hook=unique_keys)
             except json.JSONDecodeError as error:
                 raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
+            except ValueError as error:  # a key twice, or bytes that are not UTF-8
+                raise ValueError(f"line {number}: {error}") from None
+            except RecursionError:
+                raise ValueError(f"line {number}: no record: it is nested too deeply.") from None
             yield number, row
 
 
 def _lines(data: bytes) -> list[Any]:
-    return [row for _, row in json_lines(data.splitlines())]
+    return [row for _, row in json_lines(io.BytesIO(data))]
 
 
 def _csv(data: bytes) -> dict[str, list[Any]]:
@@ -166,9 +188,11 @@ def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
     ValueError
         With the number of the line, if it has another number of columns or cannot be read.
     """
-    rows = csv.reader(text, delimiter="\t" if b"\t" in _first_lines(head)[0] else ",")
+    first = head.removeprefix(BOM).partition(b"\n")[0]
+    rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",")
     try:
         header = [name.strip() for name in next(rows, [])]
+        _check_different(header)
         yield header
         for row in filter(None, rows):
             if len(row) != len(header):
@@ -177,6 +201,13 @@ def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
             yield row
     except csv.Error as error:  # such as a quotation mark that is never closed
         raise ValueError(f"line {rows.line_num}: {error}.") from None
+
+
+def _check_different(header: list[str]) -> None:
+    """Refuse columns of one name; those without a name are never looked for."""
+    for name, count in Counter(name.lower() for name in header if name).items():
+        if count > 1:
+            raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
 
 
 def _parquet(data: bytes) -> Any:

@@ -22,6 +22,7 @@ from skrank.trec._measure import (
     lacks_of,
     missing_error,
     values_of,
+    warn_swapped,
 )
 from skrank.trec._stream import Piece, pieces_of
 
@@ -75,6 +76,7 @@ class _Large:
         for piece, run, at, joined in ahead(self._read, pieces):
             if not self.name:
                 self.name, self.first = run.name, run.queries.name(0)
+                warn_swapped(job.pool.qrels, run)
             self._see(piece, run, at)
             if joined is not None:
                 self._add(at[at >= 0], joined)

@@ -17,7 +17,7 @@ from skrank._engine.plan import average
 from skrank._engine.threads import limit_threads, thread_count
 from skrank._progress import Bar
 from skrank.metrics import Metric
-from skrank.trec._columns import RUNS, columns_of, is_nested, is_record
+from skrank.trec._columns import RUNS, columns_of, is_lazy, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
 from skrank.trec._files import source_name
 from skrank.trec._join import (
@@ -91,6 +91,7 @@ class Runs:
 
     def _joined(self, pool: CodedQrels, source: AnyRun) -> Joined:
         run = self.cut(as_run(source, precision=self.precision))
+        warn_swapped(pool.qrels, run)
         joined = join(pool, run)
         if not joined.present.any():
             raise no_query_of(pool.qrels, run.name, run.queries.name(0))
@@ -125,6 +126,7 @@ def _is_one(runs: object) -> bool:
     return (
         isinstance(runs, (Run, Qrels, str, os.PathLike, Mapping))
         or hasattr(runs, "read")
+        or is_lazy(runs)
         or hasattr(runs, "columns")
         or hasattr(runs, "to_dict")
     )
@@ -275,6 +277,17 @@ def together(found: Sequence[Measured]) -> Measured:
         [facts for one in found for facts in one.facts],
         [text for one in found for text in one.lacks],
     )
+
+
+def warn_swapped(qrels: Qrels, run: Run) -> None:
+    """Warn where judgments and a run seem to have been passed in the wrong order."""
+    if check.look_swapped(qrels.labels, run.scores):
+        warnings.warn(
+            f"the qrels have many labels that are no whole numbers, and run {run.name!r} has few "
+            "small whole scores, as if they were swapped: qrels come first, then runs.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def warn_missing(lacks: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,12 +14,17 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec import _arrow, _files
+from skrank.trec import _arrow
 from skrank.trec._columns import DOCUMENT, QUERY, RUNS, Columns, checked, column_name, run_column
 from skrank.trec._data import Run, run_of_columns
-from skrank.trec._files import BOM, Documents, Source, Table, Text, padded, source_name, table_of
+from skrank.trec._files import Documents, Source, Table, source_name, table_of
 from skrank.trec._formats import HEAD, csv_rows, json_lines, kind_of
+from skrank.trec._line_forms import RUN, is_comment
 from skrank.trec._packed import is_packed, opened, unpacking
+from skrank.trec._text import BOM, Text, as_bytes, padded
+
+_BLOCK = 1 << 20  # bytes of lines that are looked at together
+_BLANK = re.compile(rb"\n\s*\n")  # the end of a line, and blank lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +60,14 @@ class Piece(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinesPiece(Piece):
-    """Lines of TREC."""
+    """Lines of TREC, and lines of the file that were left out: see `Text`."""
 
     data: bytes
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def read(self, precision: str) -> Run:
         """The rows as a run."""
-        table, tag = table_of(Text(padded(self.data), self.name, self.before), _files.RUN)
+        table, tag = table_of(self._text(padded(self.data)), RUN)
         if np.any(np.diff(table.documents.start) < 0):
             raise self._returning(table)
         return Run._of(table, tag, precision)
@@ -70,9 +77,11 @@ class LinesPiece(Piece):
         rows = slice(*run.queries.indptr[query : query + 2])
         return self._line(run.documents, int(run.documents.start[rows].min()))
 
+    def _text(self, array: np.ndarray) -> Text:
+        return Text(array, self.name, self.before, self.gaps)
+
     def _line(self, documents: Documents, start: int) -> str:
-        # in the text that was read, of which comments are gone, though not their lines
-        number, _ = Text(documents.text, self.name, self.before).line(start)
+        number, _ = self._text(documents.text).line(start)
         return f"line {number}"
 
     def _returning(self, table: Table) -> ValueError:
@@ -99,9 +108,9 @@ class RowsPiece(Piece):
                 self._check(_arrow.codes_of(self.rows))
                 run = Run._of(_arrow.table_of(self.rows, RUNS, self.before), "run", precision)
             else:
-                rows = checked(self.rows, RUNS)
+                rows = checked(self.rows, RUNS, self.before)
                 self._check(np.array(rows.qid, dtype=object))
-                run = run_of_columns(rows, "run", precision)
+                run = run_of_columns(rows, "run", precision, self.before)
         self.first.update(zip(run.queries.ids, run.queries.indptr, strict=False))
         return run
 
@@ -190,8 +199,7 @@ class _Raw(io.RawIOBase):
 
     def _more(self, size: int) -> bytes:
         if self.packed is None:
-            data = self.source.read(size)
-            return data.encode() if isinstance(data, str) else data
+            return as_bytes(self.source.read(size))
         with unpacking(self.packed):
             return self.source.read(size)
 
@@ -204,34 +212,113 @@ def _buffered(source: Any, packed: str | None = None) -> Any:
 # TREC ---------------------------------------------------------------------------------------------
 
 
+class _Held:
+    """Lines that wait to become a piece. Blank lines, and blocks of comments, are counted only."""
+
+    def __init__(self) -> None:
+        self.blocks: list[bytes | int] = []  # an int stands for so many lines
+        self.size = 0  # bytes
+
+    def add(self, block: bytes) -> None:
+        """One more block of whole lines."""
+        self.blocks.append(block)
+        self.size += len(block)
+
+    def skip(self, lines: int) -> None:
+        """So many more lines, which have no row."""
+        self.blocks.append(lines)
+
+    def take(self, other: _Held) -> None:
+        """All blocks of another, which has none afterwards."""
+        self.blocks += other.blocks
+        self.size += other.size
+        other.blocks, other.size = [], 0
+
+    def piece(self, name: str, before: int) -> tuple[LinesPiece, int]:
+        """The lines as a piece, and the lines of the file down to its end."""
+        data: list[bytes] = []
+        gaps: list[tuple[int, int]] = []
+        rows, end = 0, before
+        for block in self.blocks:
+            if isinstance(block, int):
+                gaps.append((rows, block))
+                end += block
+            else:
+                data.append(block)
+                rows += block.count(b"\n")
+        return LinesPiece(name, before, b"".join(data), tuple(gaps)), end + rows
+
+
 def _lines(stream: BinaryIO, name: str, head: bytes, chunksize: int) -> Iterator[Piece]:
+    """Pieces of about `chunksize` lines; each byte is looked at a fixed number of times."""
     size = chunksize * max(16, len(head) // max(1, head.count(b"\n")))
     if head.startswith(BOM):
         stream.read(len(BOM))
-    rest, before = b"", 0
-    while more := stream.read(size):
-        data = rest + more
-        cut = _last_query(data) or 0
-        if cut:
-            yield LinesPiece(name, before, data[:cut])
-            before += data.count(b"\n", 0, cut)
-        rest = data[cut:]
-    yield LinesPiece(name, before, rest)  # a file without rows is refused where it is read
+    whole, last = _Held(), _Held()  # queries that have ended, and the one that may go on
+    query, before = b"", 0
+    for block in _blocks_of_lines(stream, min(size, _BLOCK)):
+        if isinstance(block, int):
+            last.skip(block)
+            continue
+        cut, its_last = _last_query(block)
+        if not its_last:
+            last.skip(block.count(b"\n"))
+            continue
+        if cut or its_last != query:
+            whole.take(last)
+            whole.add(block[:cut])
+            if whole.size >= size:
+                piece, before = whole.piece(name, before)
+                yield piece
+                whole = _Held()
+        last.add(block[cut:])
+        query = its_last
+    whole.take(last)
+    yield whole.piece(name, before)[0]  # a file without rows is refused where it is read
 
 
-def _last_query(data: bytes) -> int | None:
-    """Where the last query begins of which there is a whole line; None if there is no such line."""
-    cut, last = None, b""
-    stop = data.rfind(b"\n") + 1
+def _blocks_of_lines(stream: BinaryIO, size: int) -> Iterator[bytes | int]:
+    """The content of a stream, some whole lines at a time, and the number of blank lines between.
+
+    The last line may lack its end.
+    """
+    begun: list[bytes] = []  # of a line
+    while block := stream.read(size):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield from _without_blank_lines(b"".join([*begun, block[:end]]))
+            begun = []
+        begun.append(block[end:])
+    yield b"".join(begun)
+
+
+def _without_blank_lines(lines: bytes) -> Iterator[bytes | int]:
+    """Some lines, and the number of blank lines between."""
+    place = 0
+    for blank in _BLANK.finditer(lines):
+        yield lines[place : blank.start() + 1]
+        yield blank[0].count(b"\n") - 1
+        place = blank.end()
+    yield lines[place:]
+
+
+def _last_query(lines: bytes) -> tuple[int, bytes]:
+    """Where the last query of some lines begins, 0 if there is no other, and the query.
+
+    Comments above a query are its own if there is no other above them. The query is empty if there
+    is no row.
+    """
+    cut, last = 0, b""
+    stop = len(lines)
     while stop > 0:
-        start = data.rfind(b"\n", 0, stop - 1) + 1
-        word = data[start:stop].split(None, 1)[:1]
-        if word and word[0][:1] != b"#":
-            if cut is not None and word[0] != last:
-                return cut
+        start = lines.rfind(b"\n", 0, stop - 1) + 1
+        word = lines[start:stop].split(None, 1)[:1]
+        if word and not is_comment(lines[start:stop], [RUN]):
+            if last and word[0] != last:
+                return cut, last
             cut, last = start, word[0]
         stop = start
-    return None if cut is None else 0  # comments above the first query stay with it
+    return 0, last
 
 
 # tables -------------------------------------------------------------------------------------------
@@ -285,15 +372,17 @@ def _json_lines(stream: BinaryIO) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _parquet(name: str, chunksize: int) -> Iterator[Piece]:
-    rows: Any = None
-    before = 0
-    for more in _arrow.batches(name, _places, chunksize):
-        rows = more if rows is None else _arrow.joined(rows, more)
+    last: list[Any] = []  # tables of the query that may go on
+    query, before = None, 0
+    for rows in _arrow.batches(name, _places, chunksize):
         cut = _arrow.last_query(rows)
-        if cut:
-            yield RowsPiece(name, before, rows.slice(0, cut))
-            before += cut
-            rows = rows.slice(cut)
-    if rows is None:
+        if cut or (last and _arrow.id_of(rows, 0) != query):
+            whole = [*last, rows.slice(0, cut)]
+            yield RowsPiece(name, before, _arrow.joined(whole))
+            before += sum(map(len, whole))
+            last = []
+        last.append(rows.slice(cut))
+        query = _arrow.id_of(rows, len(rows) - 1)
+    if not last:
         raise ValueError("the file holds no row.")
-    yield RowsPiece(name, before, rows)
+    yield RowsPiece(name, before, _arrow.joined(last))

@@ -6,7 +6,8 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import columns
-from skrank._engine.peer_names import TREC_EVAL, split_prefix, split_trec
+from skrank._engine.peer_names import split_prefix, split_trec
+from skrank._engine.peer_tables import TREC_EVAL
 from skrank.trec._evaluate import TrecReport
 
 

@@ -8,6 +8,8 @@ import stat
 import subprocess
 import sys
 import threading
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +139,107 @@ def test_damaged_bytes_are_refused(saved):
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:length])
         assert refusal(saved)
+
+
+MANY = 4_000_000
+BOMBS = {
+    "scores": lambda a: {"scores": np.zeros((1, MANY))},
+    "scores of many": lambda a: {"scores": np.zeros((MANY // len(a["rows"]), len(a["rows"])))},
+    "rows": lambda a: {"rows": np.zeros(MANY, np.int8)},
+    "rows that fit the others": lambda a: {
+        "rows": np.zeros(MANY, np.int64), "indptr": change(a["indptr"], -1, MANY),
+        "scores": np.zeros((1, MANY)), "given": np.zeros(MANY), "items": np.zeros(MANY),
+    },
+    "ids": lambda a: {"ids": np.zeros(MANY, np.int64), "indptr": np.zeros(MANY + 1, np.int64)},
+    "texts": lambda a: {"ids": np.zeros(MANY, "U2")},
+    "grades": lambda a: {"grades": np.zeros(MANY)},
+    "told": lambda a: {"told": np.zeros(MANY, np.int64)},
+    "labels": lambda a: {"labels": np.zeros(MANY)},
+    "moments": lambda a: {"moments": np.zeros((3, MANY))},
+    "facts": lambda a: {"facts": np.array(" " * (20 * MANY))},
+    "surplus": lambda a: {"surplus": np.zeros(MANY)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_small_files_of_large_arrays_are_refused_before_they_take_memory(saved, bomb):
+    arrays = contents(saved)
+    _files.write(saved, arrays | BOMBS[bomb](arrays))
+    refusal(saved)  # what is imported for it is no memory of the file's
+    tracemalloc.start()
+    try:
+        refusal(saved)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4e6
+
+
+def test_many_values_that_all_differ_are_read(tmp_path):
+    """Those that a compressed file holds in the fewest bytes."""
+    for number, values in enumerate((np.arange(10**6), np.arange(10**6) * 2.0**20)):
+        path = tmp_path / f"{number}.npz"
+        _files.write(path, {"rows": values})
+        with zipfile.ZipFile(path) as archive:
+            assert _files._entries(archive)["rows"].may_be_distinct
+
+
+def rewrite(path, change_entry, packing=zipfile.ZIP_DEFLATED):
+    """Write the arrays of a file anew, each as `change_entry` says."""
+    with zipfile.ZipFile(path) as archive:
+        entries = [(place.filename, archive.read(place)) for place in archive.infolist()]
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        for name, content in entries:
+            archive.writestr(*change_entry(name, content))
+
+
+def header(shape, descr="'<f8'"):
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"
+    return np.lib.format.magic(1, 0) + (len(text) + 1).to_bytes(2, "little") + f"{text}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (header("(100000000000,)"), "labels are of type float64 and shape (100000000000,) in 0"),
+        (header("(-3,)"), "labels are of type float64 and shape (-3,)"),
+        (header("(1,)", "'|O'"), "labels are pickled objects"),
+        (header("(1,)", "__import__('os')"), "labels have a header that numpy does not read"),
+        (header("(1,)", "[('a', '<f8')]"), "labels are of type [('a', '<f8')]"),
+        (header("(1,)", "'<c16'") + bytes(16), "labels are of type complex128"),
+        (np.lib.format.magic(3, 0), "labels are in another version of numpy's format"),
+        (b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 65535, "labels have a header that numpy does not"),
+        (b"", "EOF"),
+    ],
+    ids=map(str, range(9)),
+)
+def test_headers_that_are_none(saved, content, reason):
+    rewrite(saved, lambda name, old: (name, content if name == "labels.npy" else old))
+    assert reason in refusal(saved)
+
+
+def test_archives_of_other_kinds(saved):
+    whole = saved.read_bytes()
+    for packing in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        rewrite(saved, lambda *entry: entry, packing)
+        assert "which skrank does not write" in refusal(saved)
+        saved.write_bytes(whole)
+    rewrite(saved, lambda name, old: (name.removesuffix(".npy"), old))
+    assert "holds 'facts', which skrank does not write" in refusal(saved)
+    saved.write_bytes(whole)
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("labels.npy", b"")
+    assert refusal(saved)
+    saved.write_bytes(whole)
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("inner.npz", whole)
+    assert "holds 'inner.npz', which skrank does not write" in refusal(saved)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_devices_are_refused():
+    with pytest.raises(ValueError, match="/dev/zero holds no campaign: it is no regular file"):
+        ActiveEvaluator.load("/dev/zero")
 
 
 def test_missing_files_are_no_value_errors(tmp_path):

@@ -8,12 +8,10 @@ from skrank.active import estimate, simulate
 from skrank.active._intervals import _counts, bootstrap_interval, certainty
 from skrank.active._weighing import repeated_mean
 
-RANDOM = np.random.default_rng(1)
 
-
-def draws(n):
+def draws(random, n):
     """Skewed values and weights of n draws."""
-    return RANDOM.exponential(size=n) - 0.7, RANDOM.random(n) + 0.1
+    return random.exponential(size=n) - 0.7, random.random(n) + 0.1
 
 
 def of_resample(losses, w):
@@ -25,8 +23,8 @@ def of_resample(losses, w):
 
 @pytest.mark.parametrize("n", [5, 12, 40])
 @pytest.mark.parametrize("side", [0, 1])
-def test_ends_are_quantiles_in_the_world_where_they_are_true(n, side):
-    losses, w = draws(n)
+def test_ends_are_quantiles_in_the_world_where_they_are_true(n, side, random):
+    losses, w = draws(random, n)
     mean, error = of_resample(losses, w)
     end = estimate(losses, w).interval[side]
     moved = losses + (end - mean) * w.sum() / n / w
@@ -54,9 +52,9 @@ def test_few_draws_have_intervals_of_students_t():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
-def test_draws_in_proportion_to_their_values(scale):
+def test_draws_in_proportion_to_their_values(scale, random):
     """In one of the worlds, all draws pull alike: that of the mean of weight times value."""
-    w = RANDOM.random(30) + 0.1
+    w = random.random(30) + 0.1
     low, high = estimate(scale / w, w).interval
     value = scale / w.mean()
     assert 0 < low < value < high < 3 * value
@@ -64,8 +62,8 @@ def test_draws_in_proportion_to_their_values(scale):
 
 @pytest.mark.parametrize("n", [3, 6, 30, 150, 700])
 @pytest.mark.parametrize("shift", [-0.4, 0.0, 0.3])
-def test_certainty_is_where_the_interval_reaches_zero(n, shift):
-    losses, w = draws(n)
+def test_certainty_is_where_the_interval_reaches_zero(n, shift, random):
+    losses, w = draws(random, n)
     mean = repeated_mean(losses - np.average(losses, weights=w) + shift / n**0.5, w)
     sure = certainty(mean)
     if shift == 0:
@@ -79,8 +77,8 @@ def test_certainty_is_where_the_interval_reaches_zero(n, shift):
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999999])
-def test_intervals_widen_with_confidence_and_turn_with_the_sign(confidence):
-    losses, w = draws(30)
+def test_intervals_widen_with_confidence_and_turn_with_the_sign(confidence, random):
+    losses, w = draws(random, 30)
     low, high = estimate(losses, w, confidence=confidence).interval
     wider = estimate(losses, w, confidence=(1 + confidence) / 2).interval
     assert wider[0] < low < high < wider[1]

@@ -330,6 +330,12 @@ def test_wrong_signs_are_counted():
     assert share[0] == pytest.approx(0.6, abs=4 * error[0])
 
 
+@pytest.mark.parametrize("value", [1e200, -1e308, np.inf])
+def test_simulation_refuses_values_whose_squares_are_no_numbers(value):
+    with pytest.raises(ValueError, match=r"values\[1\]=.*Scale the values down"):
+        simulate([0.5, value], [0.5, 0.5], 1)
+
+
 def test_simulation_refuses_what_it_cannot_draw():
     with pytest.raises(ValueError, match="q is 0 for query 1"):
         simulate([1.0, 2.0], [1.0, 0.0], 5)

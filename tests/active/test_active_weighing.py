@@ -11,8 +11,6 @@ from skrank.active._intervals import certainty
 from skrank.active._moments import Moments
 from skrank.active._weighing import Known, chances, lure, parts, repeated_mean, single_mean
 
-RANDOM = np.random.default_rng(0)
-
 
 def orders(q, n_draws):
     """All orders of draws without replacement, with their probabilities."""
@@ -22,10 +20,10 @@ def orders(q, n_draws):
 
 
 @pytest.mark.parametrize("n_draws", [1, 2, 3, 5])
-def test_lure_weights_are_exactly_unbiased(n_draws):
+def test_lure_weights_are_exactly_unbiased(n_draws, random):
     """The mean over all orders of five queries, with unequal chances and frequencies."""
-    q, p = RANDOM.dirichlet(np.ones(5)), RANDOM.dirichlet(np.ones(5))
-    loss = RANDOM.random(5)
+    q, p = random.dirichlet(np.ones(5)), random.dirichlet(np.ones(5))
+    loss = random.random(5)
     total = weight = chance = 0.0
     for order, probability in orders(q, n_draws):
         w = p[order] * lure(chances(q[order]), 5)
@@ -37,9 +35,9 @@ def test_lure_weights_are_exactly_unbiased(n_draws):
     assert weight == pytest.approx(1, rel=1e-12)
 
 
-def test_lure_weights_are_those_of_the_paper():
+def test_lure_weights_are_those_of_the_paper(random):
     """Farquhar, Gal and Rainforth 2021, equation 8, for a uniform mean."""
-    q = RANDOM.dirichlet(np.ones(9))[:4]
+    q = random.dirichlet(np.ones(9))[:4]
     chance = chances(q)
     n, m = 9, np.arange(1, 5)
     v = 1 + (n - 4) / (n - m) * (1 / ((n - m + 1) * chance) - 1)
@@ -47,19 +45,19 @@ def test_lure_weights_are_those_of_the_paper():
     assert parts(4, 9).sum() == pytest.approx(1)
 
 
-def test_drawing_all_without_replacement_is_exact():
-    q, p, loss = RANDOM.dirichlet(np.ones(6)), RANDOM.dirichlet(np.ones(6)), RANDOM.random(6)
-    order = RANDOM.permutation(6)
+def test_drawing_all_without_replacement_is_exact(random):
+    q, p, loss = random.dirichlet(np.ones(6)), random.dirichlet(np.ones(6)), random.random(6)
+    order = random.permutation(6)
     found = single_mean(loss[order], p[order], chances(q[order]), 6)
     assert found.value == pytest.approx(p @ loss, rel=1e-12)
 
 
-def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool():
-    loss = RANDOM.standard_normal(200)
+def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool(random):
+    loss = random.standard_normal(200)
     uniform = np.full(200, 1 / 200)
     errors, values = [], []
     for _ in range(2000):
-        order = RANDOM.permutation(200)[:120]
+        order = random.permutation(200)[:120]
         found = single_mean(loss[order], uniform[order], chances(uniform[order]), 200)
         errors.append(found.standard_error)
         values.append(found.value)
@@ -70,9 +68,9 @@ def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool():
 
 
 @pytest.mark.parametrize("known", [Known(), Known(share=0.4, mass=0.3, total=0.2)])
-def test_pulls_and_shares_tell_the_mean_of_any_draws(known):
+def test_pulls_and_shares_tell_the_mean_of_any_draws(known, random):
     """Of draws that come as often as one likes, without computing it anew."""
-    loss, w = RANDOM.random(9), RANDOM.random(9) + 0.05
+    loss, w = random.random(9), random.random(9) + 0.05
     loss[[2, 5]] = np.nan
     found = repeated_mean(loss, w, known)
     matter = np.arange(9) if known.share else np.flatnonzero(~np.isnan(loss))
@@ -80,14 +78,14 @@ def test_pulls_and_shares_tell_the_mean_of_any_draws(known):
     assert found.pull.sum() == pytest.approx(0, abs=1e-15)
     assert found.share.sum() == pytest.approx(1)
     for _ in range(20):
-        times = RANDOM.multinomial(len(matter), np.full(len(matter), 1 / len(matter)))
+        times = random.multinomial(len(matter), np.full(len(matter), 1 / len(matter)))
         again = repeated_mean(np.repeat(loss[matter], times), np.repeat(w[matter], times), known)
         shift = (times @ found.pull) / (times @ found.share)
         assert again.value == pytest.approx(found.value + shift)
 
 
-def test_pulls_without_replacement_are_those_of_the_mean():
-    loss, p, q = RANDOM.random(6), RANDOM.dirichlet(np.ones(9))[:6], RANDOM.dirichlet(np.ones(9))
+def test_pulls_without_replacement_are_those_of_the_mean(random):
+    loss, p, q = random.random(6), random.dirichlet(np.ones(9))[:6], random.dirichlet(np.ones(9))
     found = single_mean(loss, p, chances(q[:6]), 9)
     assert found.pull.sum() == pytest.approx(0, abs=1e-15)
     assert found.share.sum() == pytest.approx(1)
@@ -95,8 +93,8 @@ def test_pulls_without_replacement_are_those_of_the_mean():
     np.testing.assert_allclose(moved.pull, found.pull, atol=1e-15)
 
 
-def test_draws_that_do_not_count_change_nothing():
-    loss, w = RANDOM.random(6), RANDOM.random(6) + 0.1
+def test_draws_that_do_not_count_change_nothing(random):
+    loss, w = random.random(6), random.random(6) + 0.1
     padded = np.concatenate([loss, np.full(20, np.nan)])
     found = estimate(padded, np.concatenate([w, np.full(20, 3.0)]))
     alone = estimate(loss, w)
@@ -114,11 +112,11 @@ def test_two_equal_values_say_nothing():
     assert "no query that was drawn counts" in estimate([np.nan, np.nan]).caution
 
 
-def test_few_draws_are_said_to_be_few():
+def test_few_draws_are_said_to_be_few(random):
     assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
-    assert "only 29 queries count" in estimate(RANDOM.random(29)).caution
-    assert estimate(RANDOM.random(30)).caution is None
-    queries = pd.Series(RANDOM.random(29))
+    assert "only 29 queries count" in estimate(random.random(29)).caution
+    assert estimate(random.random(30)).caution is None
+    queries = pd.Series(random.random(29))
     twice = pd.Series(1.0, index=[*range(29), 0])
     assert "only 29 queries count" in estimate(queries, twice).caution
 
@@ -126,13 +124,13 @@ def test_few_draws_are_said_to_be_few():
 # queries that are known
 
 
-def test_known_queries_are_a_stratum_of_their_own():
+def test_known_queries_are_a_stratum_of_their_own(random):
     """The error is that of the rest, and the value is unbiased."""
-    loss, p = RANDOM.random(40), np.full(40, 1 / 40)
+    loss, p = random.random(40), np.full(40, 1 / 40)
     known = Known(share=0.5, mass=0.5, total=float(loss[:20].sum() / 40))
     values = []
     for _ in range(3000):
-        draws = RANDOM.integers(20, 40, size=6)
+        draws = random.integers(20, 40, size=6)
         values.append(repeated_mean(loss[draws], np.ones(6), known).value)
     assert np.mean(values) == pytest.approx(loss.mean(), abs=4 * np.std(values) / 54)
     draws = np.arange(20, 26)
@@ -147,16 +145,16 @@ def test_known_queries_are_a_stratum_of_their_own():
 # the label model as an assistant
 
 
-def test_an_assistant_that_knows_all_leaves_no_error():
-    loss = RANDOM.random(50)
-    draws = RANDOM.integers(0, 50, size=12)
+def test_an_assistant_that_knows_all_leaves_no_error(random):
+    loss = random.random(50)
+    draws = random.integers(0, 50, size=12)
     found = repeated_mean(loss[draws], np.ones(12), deviation=(loss - loss.mean())[draws])
     assert found.value == pytest.approx(loss.mean(), rel=1e-12)
 
 
-def test_an_assistant_that_is_wrong_is_not_believed():
-    loss = RANDOM.random(50)
-    draws = RANDOM.integers(0, 50, size=12)
+def test_an_assistant_that_is_wrong_is_not_believed(random):
+    loss = random.random(50)
+    draws = random.integers(0, 50, size=12)
     plain = repeated_mean(loss[draws], np.ones(12))
     wrong = repeated_mean(loss[draws], np.ones(12), deviation=-(loss - loss.mean())[draws])
     assert wrong.value == pytest.approx(plain.value)
@@ -175,8 +173,8 @@ class Expected(Moments):
 
 
 @pytest.mark.parametrize("estimator", ["assisted", "lure"])
-def test_estimators_beyond_the_paper_cover_and_err_less(estimator):
-    told, untold = RANDOM.standard_normal((2, 100))
+def test_estimators_beyond_the_paper_cover_and_err_less(estimator, random):
+    told, untold = random.standard_normal((2, 100))
     loss = told + 0.7 * untold
     options = {"n_campaigns": 1500, "moments": Expected(told)}
     plain, other = (
@@ -193,27 +191,27 @@ def test_estimators_beyond_the_paper_cover_and_err_less(estimator):
 
 
 @pytest.mark.parametrize("n_draws", [5, 10, 20])
-def test_intervals_with_a_quarter_counted_cover(n_draws):
+def test_intervals_with_a_quarter_counted_cover(n_draws, random):
     """Of t intervals that count all draws, and not those that count, .34, .58 and .81 do."""
-    loss = np.where(RANDOM.random(4000) < 0.25, RANDOM.standard_normal(4000), np.nan)
+    loss = np.where(random.random(4000) < 0.25, random.standard_normal(4000), np.nan)
     runs = simulate(loss, np.ones(4000), [n_draws], n_campaigns=3000, random_state=1)
     assert 0.93 < runs.covered()[0] < 0.97
     unknown = np.mean(runs.n_counted < 2)
     assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
 
 
-def test_ties_are_decided_at_the_level_that_was_asked_for():
+def test_ties_are_decided_at_the_level_that_was_asked_for(random):
     """With the degrees of freedom of all draws, 18 % of them were decided."""
     decided = 0
     for _ in range(3000):
-        loss = np.where(RANDOM.random(10) < 0.4, RANDOM.standard_normal(10), np.nan)
+        loss = np.where(random.random(10) < 0.4, random.standard_normal(10), np.nan)
         decided += certainty(repeated_mean(loss, np.ones(10))) > 0.95
     assert decided / 3000 < 0.06
 
 
 @pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])
-def test_a_factor_of_all_weights_changes_nothing(factor):
-    losses, weights = RANDOM.random(30), 0.5 + RANDOM.random(30)
+def test_a_factor_of_all_weights_changes_nothing(factor, random):
+    losses, weights = random.random(30), 0.5 + random.random(30)
     assert estimate(losses, factor * weights) == estimate(losses, weights)
 
 

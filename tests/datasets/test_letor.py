@@ -241,6 +241,13 @@ class TestLoadLetorErrors:
             ("1 qid:1 x:1", "invalid literal for int()"),
             ("1 qid:1 0:1", "Invalid index 0"),
             ("1 qid:1 2:1 1:1", "should be sorted and unique"),
+            ("1_0 qid:1 1:1", "an underscore stands in a number"),
+            ("1 qid:1 1_0:1", "an underscore stands in a number"),
+            ("1 qid:1 1:1_0", "an underscore stands in a number"),
+            ("\uff11 qid:1 1:1", "could not convert string to float"),
+            ("1 qid:1 \uff11:1", "invalid literal for int()"),
+            ("1 qid:1 1:\uff11", "could not convert string to float"),
+            ("1 qid:1 99999999999:1", "value too large"),
         ],
     )
     def test_malformed_line(self, tmp_path, suffix, line, message):
@@ -291,6 +298,15 @@ def test_query_ids_that_are_one_number_stay_apart(tmp_path, ids):
     write(tmp_path, "S1", text)
     part = load_letor(tmp_path).files[tmp_path / "S1.txt"]
     assert part.qid.tolist() == [ids[0], ids[0], ids[1], ids[1]]
+
+
+def test_query_ids_may_hold_what_begins_a_comment(tmp_path):
+    write_sets(tmp_path)
+    text = "1 qid:#1 1:1 # a\n0 qid:a#b 2:3#c\n1 qid:a 1:2\n#1 qid:2 1:1\n # 1 qid:3 1:1\n"
+    path = write(tmp_path, "S1", text)
+    part = load_letor(tmp_path).files[path]
+    assert part.qid.tolist() == ["#1", "a#b", "a"]
+    assert part.X[:, :2].tolist() == [[1, 0], [0, 3], [2, 0]]
 
 
 def test_query_ids_that_are_integers_are_integers(tmp_path):

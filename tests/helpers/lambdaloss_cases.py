@@ -12,6 +12,7 @@ import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaLoss
 from tests.helpers.catalogue import lists
+from tests.helpers.reference import logistic_of_minus
 
 STABLE = {"tie_order": "stable"}
 
@@ -104,12 +105,12 @@ def literal_query(
             weight = pair_weight(name, weights, mu, (gains[a], gains[b]), a + 1, b + 1)
             if norm and scores[order[0]] != scores[order[-1]]:
                 weight /= 0.01 + abs(scores[i] - scores[j])
-            wrong = 1 / (1 + math.exp(sigmoid * (scores[i] - scores[j])))
+            wrong = logistic_of_minus(sigmoid * (scores[i] - scores[j]))
             grad[i] -= sigmoid * weight * wrong
             grad[j] += sigmoid * weight * wrong
             hess[[i, j]] += sigmoid**2 * weight * wrong * (1 - wrong)
             total += 2 * sigmoid * weight * wrong
-    factor = math.log2(1 + total) / total if norm and total > 0 else 1.0
+    factor = math.log1p(total) / math.log(2) / total if norm and total > 0 else 1.0
     return factor * grad, factor * hess
 
 

@@ -143,7 +143,8 @@ def outcome(call):
         warnings.filterwarnings("ignore", "each of the .* queries has one document", UserWarning)
         warnings.filterwarnings("ignore", "run .* has no documents for", UserWarning)
         warnings.filterwarnings("ignore", ".*converge", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "relevance has .* as if they were swapped", UserWarning)
+        message = "(relevance|labels of the qrels) .* as if they were (swapped|scores)"
+        warnings.filterwarnings("ignore", message, UserWarning)
         try:
             return call()
         except FileNotFoundError as error:  # what is no file, where one may be named

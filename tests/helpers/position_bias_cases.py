@@ -128,7 +128,7 @@ class Literal:
                 pull = self.sigmoid * delta * wrong / (plus * minus)
                 grad[i] -= pull
                 grad[j] += pull
-                hess[[i, j]] += self.sigmoid * pull * (1 - wrong)
+                hess[[i, j]] += self.sigmoid * pull * expit(self.sigmoid * gap)
                 total += 2 * pull
                 cost = np.logaddexp(0, gap if self.as_xgboost else -self.sigmoid * gap)
                 self.costs[True][p] += weight * delta * cost / minus

@@ -20,6 +20,13 @@ QRELS_ERRORS = {
     " \n\n": r"file is empty",
     "# nothing\n": r"file is empty",
     "\x00\xff": r"file, line 1: 1 columns instead of 4",
+    "1 0 a 1\n1 0 b\x00c 1\n": r"file, line 2: control character '\\x00' in '1 0 b\\x00c 1'",
+    "# a\n1 0 a\x1f 1\n": r"file, line 2: control character '\\x1f'",
+    "1 0 a \uff11\n": r"file, line 1: label '\uff11' is not a finite number",
+    "1 0 a \u0663\n": r"file, line 1: label '\u0663' is not a finite number",
+    "1 0 c 1\n1 0 a\u00a0b\n": r"file, line 2: 3 columns instead of 4",
+    "#1 0 a nan\n": r"file, line 1: label 'nan' is not a finite number",
+    "1 Q0 a 1 2.5 t\n": r"6 columns instead of 4 in .* looks like a line of run: qrels come first",
 }
 RUN_ERRORS = {
     "1 Q0 a 1 2.5\n": r"file, line 1: 5 columns instead of 6 .*: a line of run is <query> <Q0> ",
@@ -29,6 +36,13 @@ RUN_ERRORS = {
     "1 Q0 a 1 2 t\n1 Q0 b 1 . t\n": r"file, line 2: score '.' is not a finite number",
     "1 Q0 a 1 2 t\n1 Q0 b 1 NaN t\n": r"file, line 2: score 'NaN' is not a finite number",
     "1 Q0 a 1 inf t\n": r"file, line 1: score 'inf' is not a finite number",
+    "1 Q0 a 1 \uff12 t\n": r"file, line 1: score '\uff12' is not a finite number",
+    "1 Q0 a 1 1\u0662 t\n": r"file, line 1: score '1\u0662' is not a finite number",
+    "1 Q0 a 1 2 t\n1 Q0 a\x01b 1 2 t\n": r"file, line 2: control character '\\x01'",
+    "1 Q0 a\x01b 1 2 t more\n": r"file, line 1: control character '\\x01'",
+    "#1 Q0 a 1 2 t\n#1 Q0 b 1 2 t\n#1 Q0 a 1 2 t\n": r"file, line 3: document 'a' occurs twice in "
+    r"query '#1', first in line 1",
+    "1 0 a 1\n": r"4 columns instead of 6 in .* looks like a line of qrels: qrels come first",
     "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n1 Q0 a 3 0 t\n": r"file, line 3: document 'a' occurs twice in "
     r"query '1', first in line 1",
 }
@@ -76,6 +90,10 @@ def contents():
         b"# a word\n" + plain,
         _run(plain).replace(b"t\n", b"t and u\n"),
     ]
+    hashed = plain.replace(b"1 0 x", b"#1 0 x")  # a query whose id begins as comments do
+    found += [above + good for above in (b"", b"# of 4\n#\n") for good in (hashed, _run(hashed))]
+    found += [f"1 0 a {digit}\n1 Q0 b 1 {digit} t\n".encode() for digit in "1\uff11\u0663"]
+    found += ["1 0 a 1\n".encode("utf-16"), plain.replace(b"xx", b"x\0", 1)]
     found += [plain[:-1], plain[:-4], plain.replace(b" 0 ", b"\n0 ", 1), plain + b"1 0\nx 1"]
     packed = [pack(_run(ties)) for pack in (gzip.compress, bz2.compress, lzma.compress)]
     return found + packed + [packed[0][:-9]] + _noise()

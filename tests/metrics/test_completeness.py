@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import inspect
+import typing
 
 import numpy as np
 import pytest
 
 from skrank import metrics
-from skrank.metrics import Metric, registered
+from skrank.metrics import registered
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, every_single_point, lists
 
@@ -21,16 +23,8 @@ FUNCTIONS = {
 COMMON = {"relevance", "scores", "groups", "sample_weight"}
 
 
-def built_by(function):
-    """The metric class that a score function makes."""
-    used = [function.__globals__.get(name) for name in function.__code__.co_names]
-    classes = [one for one in used if inspect.isclass(one) and issubclass(one, Metric)]
-    assert len(classes) == 1, f"{function.__name__} should make one metric"
-    return classes[0]
-
-
-FUNCTION_OF = {built_by(function): function for function in FUNCTIONS.values()}
-every_function = pytest.mark.parametrize("name", FUNCTIONS)
+CLASS_OF = {cls.function: cls for cls in registered().values()}
+every_function = pytest.mark.parametrize("name", CLASS_OF)
 every_name = pytest.mark.parametrize("name", registered())
 
 
@@ -48,12 +42,13 @@ def test_a_registered_metric_is_public(name):
 
 @every_name
 def test_a_registered_metric_has_a_function(name):
-    assert registered()[name] in FUNCTION_OF, f"write a function for {name} in metrics/functions.py"
+    function = registered()[name].function
+    assert FUNCTIONS[function].__name__ == function
 
 
-def test_functions_are_of_different_registered_metrics():
-    assert len(FUNCTION_OF) == len(FUNCTIONS)
-    assert set(FUNCTION_OF) <= set(registered().values())
+def test_each_function_is_of_a_metric_of_its_own():
+    assert len(CLASS_OF) == len(set(registered().values()))
+    assert set(CLASS_OF) == set(FUNCTIONS)
 
 
 def test_every_literal_definition_is_used():
@@ -70,7 +65,7 @@ def test_points_are_different():
 @every_function
 def test_signature_is_that_of_the_class(name):
     function = FUNCTIONS[name]
-    cls = built_by(function)
+    cls = CLASS_OF[name]
     parameters = inspect.signature(function).parameters
     fields = {field.name: field.default for field in dataclasses.fields(cls)}
     assert set(parameters) == set(fields) | COMMON
@@ -83,6 +78,24 @@ def test_signature_is_that_of_the_class(name):
     assert parameters["sample_weight"].default is None
     for field, default in fields.items():
         assert parameters[field].default == default, field
+
+    types = typing.get_type_hints(function)
+    assert {name: types[name] for name in fields} == {
+        name: one for name, one in typing.get_type_hints(cls).items() if name in fields
+    }
+
+
+@every_function
+def test_the_example_of_a_function_runs(name):
+    function = FUNCTIONS[name]
+    (example,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={})
+    assert doctest.DocTestRunner().run(example) == (0, 2)
+
+
+@every_function
+def test_functions_refuse_what_is_no_parameter(name):
+    with pytest.raises(TypeError, match=rf"{name}\(\) has no parameter 'cutoff': it has relevance"):
+        FUNCTIONS[name]([1, 0], [2, 1], cutoff=3)
 
 
 @every_name
@@ -98,7 +111,7 @@ def test_fields_have_defaults_that_are_valid(name):
 def test_docstring_names_every_parameter(name):
     function = FUNCTIONS[name]
     text = inspect.getdoc(function)
-    cls = built_by(function)
+    cls = CLASS_OF[name]
     assert f"`{cls.__name__}`" in text
     for parameter in inspect.signature(function).parameters:
         assert parameter in text, parameter
@@ -111,7 +124,7 @@ def test_docstring_names_every_parameter(name):
 
 @every_single_point
 def test_functions_pass_every_parameter_on(point):
-    function = FUNCTION_OF[type(point.metric)]
+    function = FUNCTIONS[point.metric.function]
     data = lists(31, levels=3, n_queries=20)
     weights = np.array([float(1 + len(query) % 3) for query in data.groups])
     for changes in (

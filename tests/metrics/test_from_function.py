@@ -179,3 +179,36 @@ def test_it_travels_by_its_function():
 class Zero:
     def predict(self, X):
         return np.zeros(len(X))
+
+
+def test_reports_and_comparisons_measure_it():
+    """Tables are made of the metric, not of its name, which stands for nothing."""
+    data = make_lists(0, n_queries=12, unjudged=0, missing=0, special=False)
+    metric = skrank.metric_from_function(first, value_range="[0, 1]", empty=0)
+    both = {"groups": data.groups, "metrics": [metric, "rr(empty=0)"]}
+    report = skrank.evaluate(data.relevance, data.scores, **both)
+    table = report.to_frame()
+    assert_array_equal(table.loc[str(metric)], table.loc["rr(empty=0)"])
+    assert str(metric) in repr(report)
+    systems = {"a": data.scores, "b": -data.scores}
+    found = skrank.compare(
+        systems, data.relevance, groups=data.groups, metrics=[metric, "rr(empty=0)"]
+    )
+    ours, theirs = found.to_frame().drop(columns="metric").to_numpy()
+    assert_array_equal(ours[2:].astype(float), theirs[2:].astype(float))
+    lower = skrank.metric_from_function(first, "lower", greater_is_better=False, empty=0)
+    less = skrank.compare(systems, data.relevance, groups=data.groups, metrics=lower).to_frame()
+    assert less["wins"][0] == found.to_frame()["losses"][0]
+
+
+def test_reports_of_runs_measure_it():
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 2}}
+    runs = {
+        "x": {"1": {"a": 1, "b": 2}, "2": {"a": 1, "b": 2}},
+        "y": {"1": {"a": 2}, "2": {"b": 1}},
+    }
+    report = skrank.trec.evaluate(qrels, runs, [skrank.metric_from_function(first), "rr"])
+    means = report.intervals()["mean"].unstack("metric")
+    assert_array_equal(means["first"], means["rr"])
+    assert set(report.compare().to_frame()["metric"]) == {"first", "rr"}
+    assert report.only(["first"]).compare().means.shape == (2, 1)

@@ -145,6 +145,16 @@ def test_micro_average_counts_documents_of_all_queries_together(name):
     assert metric(data.relevance, data.scores, groups=data.groups) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("empty", "value"), [("skip", (1 + 1) / (2 + 2)), (0, (1 + 1) / (2 + 2 + 2))]
+)
+def test_micro_average_leaves_out_queries_without_a_relevant_document(empty, value):
+    """Two of the three lists of two documents have a relevant document."""
+    metric = skrank.metric("precision(average=micro)@2", empty=empty)
+    labels, groups = [1, 0, 0, 0, 0, 1], ["a", "a", "b", "b", "c", "c"]
+    assert metric(labels, [2, 1, 2, 1, 2, 1], groups=groups) == pytest.approx(value)
+
+
 def test_only_weightless_queries_have_relevant_documents():
     arguments = {"groups": ["a", "b"], "sample_weight": [0, 1]}
     with pytest.warns(RuntimeWarning, match="of weight above 0"):

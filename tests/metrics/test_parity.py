@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -166,3 +170,98 @@ def test_pfound_of_catboost(name):
     theirs = "PFound" + (f":top={metric.k}" if metric.k else "")
     expected = utils.eval_metric(labels.ravel(), scores.ravel(), theirs, group_id=GROUPS)[0]
     assert mine(metric, labels, scores).mean() == pytest.approx(expected, rel=1e-6)
+
+
+# ------------------------------------------------- what docs/reference/metrics.md says of others
+
+BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
+LINES = {
+    text: ours
+    for lines in runpy.run_path(str(BUILD))["BOOSTERS"].values()
+    for text, ours in lines.items()
+}
+
+
+def with_empty_queries(ties):
+    """Labels 0 to 3 and scores of 12 queries, of which four have no relevant document."""
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 4, (12, 7)) * (rng.random((12, 7)) < 0.4)
+    labels[::3] = 0
+    scores = (
+        rng.integers(0, 3, (12, 7)) if ties else rng.permuted(np.tile(range(7), (12, 1)), axis=1)
+    )
+    return labels, scores.astype(float)
+
+
+def of_scikit_learn(name, labels, scores):
+    if name == "label_ranking_average_precision_score":
+        labels = labels >= 1
+    if name != "average_precision_score":
+        return getattr(sklearn_metrics, name)(labels, scores)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # no positive class
+        return np.mean(
+            [
+                sklearn_metrics.average_precision_score(y >= 1, s)
+                for y, s in zip(labels, scores, strict=True)
+            ]
+        )
+
+
+def of_lightgbm(name, labels, scores):
+    """The value after a round that has no feature to split on."""
+    lgb = pytest.importorskip("lightgbm")
+    n_queries, n_documents = labels.shape
+    data = lgb.Dataset(
+        np.ones((labels.size, 1)), labels.ravel(), group=[n_documents] * n_queries,
+        init_score=scores.ravel(), free_raw_data=False,
+    )  # fmt: skip
+    log = {}
+    metric, _, k = name.partition("@")
+    params = {"objective": "lambdarank", "metric": metric, "eval_at": [int(k)], "verbosity": -1}
+    lgb.train(params, data, 1, valid_sets=[data], callbacks=[lgb.record_evaluation(log)])
+    return log["training"][name][0]
+
+
+def of_xgboost(name, labels, scores):
+    xgb = pytest.importorskip("xgboost")
+    groups = np.repeat(range(len(labels)), labels.shape[1])
+    data = xgb.DMatrix(
+        np.ones((labels.size, 1)), labels.ravel(), qid=groups, base_margin=scores.ravel()
+    )
+    booster = xgb.train({"eval_metric": name, "objective": "rank:ndcg"}, data, 0)
+    return float(booster.eval(data).rpartition(":")[2])
+
+
+def of_catboost(name, labels, scores):
+    utils = pytest.importorskip("catboost.utils")
+    groups = np.repeat(range(len(labels)), labels.shape[1])
+    return utils.eval_metric(labels.ravel(), scores.ravel(), name, group_id=groups)[0]
+
+
+PEERS = {
+    "scikit-learn": of_scikit_learn,
+    "LightGBM": of_lightgbm,
+    "XGBoost": of_xgboost,
+    "CatBoost": of_catboost,
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "ties"),
+    [
+        (line, ties)
+        for line in LINES
+        for ties in (False, True)
+        if not (ties and "without ties" in line)
+    ],
+)
+def test_values_are_those_of_the_peer_that_the_page_names(line, ties):
+    """Queries without a relevant document and ties included."""
+    peer, _, rest = line.partition(" ")
+    name = rest[1:].partition("`")[0]
+    labels, scores = with_empty_queries(ties)
+    if "PFound" in name:  # labels are probabilities
+        labels = labels / 4
+    groups = np.repeat(range(len(labels)), labels.shape[1])
+    ours = skrank.metric(LINES[line])(labels.ravel(), scores.ravel(), groups=groups)
+    assert PEERS[peer](name, labels, scores) == pytest.approx(ours, rel=0, abs=1e-5)

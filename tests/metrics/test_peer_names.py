@@ -1,20 +1,15 @@
 """Names of trec_eval, ir_measures and ranx: values equal the tools' own, or the name is refused."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import skrank
 from skrank import trec
-from skrank._engine.peer_names import (
-    IR_MEASURES,
-    NICKNAMES,
-    PEERS,
-    RANX,
-    TREC_EVAL,
-    Refused,
-    expand,
-)
+from skrank._engine.peer_names import PEERS, expand
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, RANX, TREC_EVAL, Refused
 
 
 def collection(seed, n_queries=14, ties=True):
@@ -122,6 +117,77 @@ def test_binary_rbp_is_that_of_its_paper():
     assert metric([2, 1, 3, 0], [4, 3, 2, 1]) == pytest.approx(0.1 * (1 + 0.9**2))
 
 
+# What the column "where values differ" says of ir_measures
+
+
+def of_ir_measures(name, qrels, run):
+    """Value of each query; queries that the run lacks are included."""
+    ir_measures = pytest.importorskip("ir_measures")
+    found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+    return {one.query_id: one.value for one in found}
+
+
+@pytest.mark.parametrize(
+    "name", ["ERR@5", "ERR@50", "nDCG(dcg='exp-log2')@5", "NDCG(dcg='exp-log2')@50"]
+)
+def test_ir_measures_rounds_to_five_decimals(name):
+    """It runs gdeval, a program in Perl that takes numbers as queries."""
+    if shutil.which("perl") is None:
+        pytest.skip("needs perl")
+    qrels, run = ({q[1:]: docs for q, docs in one.items()} for one in collection(1))
+    run.pop("14")  # of which there are no judgments
+    theirs = of_ir_measures(name, qrels, run)
+    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+        ours, _ = values(qrels, run, [f"ir_measures:{name}"], "zero")
+    ours = ours.iloc[:, 0]
+    expected = [theirs[query] for query in ours.index]
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=0.5000001e-5)
+    assert np.abs(ours - expected).max() > 1e-7
+
+
+TIED = {"1": {"b": 2.0, "c": 2.0, "a": 2.0, "d": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "relevant", "theirs", "ours"),
+    [
+        ("RR@3", "a", 1, 1 / 3),
+        ("RR@3", "c", 1 / 3, 1),
+        ("MRR@3", "a", 1, 1 / 3),
+        ("Judged@1", "a", 1, 0),
+        ("Judged@1", "c", 0, 1),
+    ],
+)
+def test_ir_measures_orders_ties_by_name_ascending(name, relevant, theirs, ours):
+    qrels = {"1": {relevant: 1}}
+    assert of_ir_measures(name, qrels, TIED)["1"] == pytest.approx(theirs)
+    assert values(qrels, TIED, [f"ir_measures:{name}"])[0].to_numpy().item() == pytest.approx(ours)
+
+
+def test_cwl_eval_orders_ties_as_the_run_does():
+    """The values of ir_measures 0.4.3 with cwl_eval 1.0.12."""
+    theirs = {"a": 0.128, "b": 0.2, "c": 0.16}
+    name = "ir_measures:RBP(p=0.8,rel=1)"
+    scores = list(TIED["1"].values())
+    for relevant, value in theirs.items():
+        labels = [document == relevant for document in TIED["1"]]
+        assert skrank.metric(name, ties="stable")(labels, scores) == pytest.approx(value)
+    ours = [values({"1": {document: 1}}, TIED, [name])[0].to_numpy().item() for document in theirs]
+    np.testing.assert_allclose(ours, [0.128, 0.16, 0.2])
+
+
+@pytest.mark.parametrize("name", ["NumQ", "NumRel"])
+def test_ir_measures_counts_0_for_a_query_that_the_run_lacks(name):
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 1}}
+    run = {"1": {"a": 1.0}}
+    theirs = sum(of_ir_measures(name, qrels, run).values())
+    _, mean = values(qrels, run, [f"ir_measures:{name}"], "skip")
+    assert mean.item() == theirs == 1
+    with pytest.warns(UserWarning, match="no documents"):
+        _, mean = values(qrels, run, [f"ir_measures:{name}"], "zero")
+    assert mean.item() == {"NumQ": 2, "NumRel": 3}[name]
+
+
 RANX_VALUES = {  # of ranx 0.3.21 for the lists below, without ties
     "hits@3": (2.0, 1.0),
     "hit_rate@1": (1.0, 0.0),
@@ -165,6 +231,10 @@ def test_values_are_those_of_ranx(name):
         ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
         ("ranx:ndcg_burges@10", "ndcg(empty=0)@10"),
         ("hit_rate@5", "success(empty=0)@5"),
+        ("ir_measures:P(cutoff=10)", "precision(empty=0)@10"),
+        ("ir_measures:AP(rel=2, cutoff=5)", "ap(rel=2,empty=0)@5"),
+        ("ir_measures:nDCG(cutoff=3,dcg='exp-log2')", "ndcg(empty=0)@3"),
+        ("ir_measures:RBP(p=0.9,cutoff=4,rel=1)", "rbp(p=0.9,rel=1,empty=0)@4"),
     ],
 )
 def test_meanings(name, ours):
@@ -206,6 +276,14 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
         ("ir_measures:RBP", "with rel= only"),
         ("ranx:ndcg@10-l2", "lower grades lose their gain"),
         ("ir_measures:nDCGG", "did you mean 'nDCG'"),
+        ("trec_eval:official", "'official' of trec_eval is 29 metrics, num_q among them: name one"),
+        ("official", "which take them all"),
+        ("trec_eval10:set", "'set' of trec_eval is 10 metrics"),
+        ("trec_eval:P_\uff15", "no name of trec_eval"),
+        ("ir_measures:P@\uff15", "no name of ir_measures"),
+        ("ir_measures:IPrec(cutoff=0.5)", "unknown parameter of iprec 'cutoff'"),
+        ("P(cutoff=5)", "unknown parameter of precision 'cutoff': did you mean 'k'"),
+        ("NDCG:type=Exp", r"of CatBoost, .*nearest is 'ndcg\(ties=worst,empty=1\)'"),
     ],
 )
 def test_mistakes(name, message):
@@ -226,3 +304,32 @@ def test_families_and_nicknames_are_columns_of_a_report():
 
 def test_every_peer_has_names():
     assert min(map(len, (TREC_EVAL, IR_MEASURES, RANX))) > 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["P(cutoff=3)", "AP(rel=2, cutoff=4)", "nDCG(cutoff=5,dcg='exp-log2')", "P(cutoff=9)@2",
+     "Success(rel=2,cutoff=1)", "R(cutoff=10)", "IPrec(recall=0.3)", "Judged(cutoff=5)"],
+)  # fmt: skip
+def test_ir_measures_reads_the_same_in_brackets(name):
+    ir_measures = pytest.importorskip("ir_measures")
+    theirs = str(ir_measures.parse_measure(name))
+    assert skrank.metric(f"ir_measures:{name}") == skrank.metric(f"ir_measures:{theirs}")
+
+
+CATBOOST = ["MAP:top=5", "MRR:top=3", "NDCG:top=5;type=Exp", "NDCG:top=5", "DCG:top=4",
+            "DCG:type=Exp", "PFound:top=3", "PrecisionAt:top=2", "RecallAt:top=2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATBOOST)
+def test_the_metric_named_for_one_of_catboost_has_its_value(name):
+    utils = pytest.importorskip("catboost.utils")
+    with pytest.raises(ValueError, match="is a name of CatBoost") as error:
+        skrank.metric(name)
+    nearest = str(error.value).split("'")[-2]
+    rng = np.random.default_rng(0)
+    relevance, groups = rng.integers(0, 2, 200), np.repeat(np.arange(20), 10)
+    relevance[groups == 3] = 0
+    scores = rng.integers(0, 9, 200) / 9
+    (theirs,) = utils.eval_metric(relevance, scores, name, group_id=groups)
+    assert skrank.metric(nearest)(relevance, scores, groups=groups) == pytest.approx(theirs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 import skrank
@@ -109,11 +110,88 @@ def test_taking_away():
         skrank.unregister("gap")
 
 
-def test_a_registered_name_comes_before_that_of_other_tools():
-    """As skrank's own do: hit_rate is ranx's otherwise."""
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("ndcg_cut_10", "trec_eval"), ("ndcg_cut", "trec_eval"), ("p_10", "trec_eval"),
+        ("recip_rank", "trec_eval"), ("map_cut_5", "trec_eval"), ("success_7", "trec_eval"),
+        ("official", "trec_eval"), ("relstring", "trec_eval"), ("rprec", "trec_eval"),
+        ("setp", "ir_measures"), ("numret", "ir_measures"), ("hit_rate", "ranx"), ("hits", "ranx"),
+    ],
+)  # fmt: skip
+def test_names_of_other_tools_stay_theirs(name, tool):
+    """In any case of letters: p_10 would be read for P_10, too."""
+    assert f"the name '{name}' is taken by {tool}" in refused(made(), name)
+    with pytest.raises(ValueError, match=f"the name '{name}' is taken by {tool}"):
+        skrank.metric_from_function(max, name)
     assert skrank.metric("hit_rate@3") == skrank.metric("success(empty=0)@3")
-    cls = skrank.register("hit_rate")(made())
-    assert type(skrank.metric("hit_rate@3")) is cls
+
+
+@pytest.mark.parametrize("name", ["ndcg_2", "bpref_10", "my_hits", "hitrate", "p_top"])
+def test_names_that_no_other_tool_has(name):
+    assert str(skrank.register(name)(made())()) == name
+
+
+def test_a_class_that_is_registered_once_more_gets_further_names():
+    cls = made()
+    skrank.register("mine")(cls)
+    skrank.register("mine2", "mine2")(cls)
+    assert cls.names == ("mine", "mine2")
+    assert str(skrank.metric("mine2@3")) == "mine@3"
+    skrank.unregister("mine")
+    for name in ("mine", "mine2"):
+        with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
+            skrank.metric(name)
+
+
+@pytest.mark.parametrize("own", ["GAP", "Mixture", "FunctionMetric"])
+def test_metrics_of_skrank_keep_their_names(own):
+    cls = getattr(skrank.metrics, own)
+    names = cls.names
+    assert f"{own} is a metric of skrank itself" in refused(cls, "toy")
+    assert cls.names == names
+
+
+def test_metrics_without_a_registered_name_are_called_as_their_class():
+    cls = made()
+    assert str(cls(k=3)) == "Toy@3"
+    with pytest.raises(
+        ValueError, match=r"query 0 has no relevant document, so Toy\(empty=raise\)"
+    ):
+        cls(empty="raise")([0, 0], [2, 1])
+    with pytest.warns(RuntimeWarning, match="Toy is NaN"):
+        cls()([0, 0], [2, 1])
+    skrank.register("toy")(cls)
+    assert str(cls()) == "toy"
+    skrank.unregister("toy")
+    assert str(cls()) == "Toy"
+
+
+def test_a_decorator_without_names():
+    with pytest.raises(ValueError, match="is no name for a metric"):
+        skrank.register(made())
+    with pytest.raises(ValueError, match="has no name"):
+        skrank.register()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "None", "True", "lambda", "raise", "\ufb01", "a b", "it's", 'a "q"', "", "a=raise,", "x\n",
+        np.float64(0.5), np.int64(3), (1, 2.5), ((1, 2.0), (2, 3.0)), None, 1e300,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_names_with_parameters_parse_back(value):
+    skrank.register("toy")(made(__annotations__={"p": object}, p=0.25))
+    one = skrank.metric("toy", p=value)
+    assert skrank.metric(str(one)) == one
+
+
+def test_parameters_that_are_keywords_of_python():
+    assert skrank.metric("ap(empty=raise)@5") == skrank.metric("ap@5", empty="raise")
+    both = skrank.metric("0.5*ap( empty = raise )+ndcg(empty=raise,gain=linear)")
+    assert skrank.metric(str(both)) == both
 
 
 def test_a_metric_that_needs_its_cut_off():

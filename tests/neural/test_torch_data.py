@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,71 @@ def test_weights_and_groups_on_the_index():
         QueryDataset(X.astype(object), Y, QID)
 
 
+def test_queries_are_counted_from_the_end_too():
+    data = QueryDataset(X, Y, QID)
+    assert rows_of(data[-1]) == rows_of(data[4])
+    assert data.__getitems__([-2, 0]).ids.tolist() == [3, 0]
+    for number in (5, -6):
+        with pytest.raises(IndexError, match=f"there is no query {number}: the data set has 5"):
+            data[number]
+    for numbers in ([1.5], [True], "ab", [[0, 1]]):
+        with pytest.raises(TypeError, match="queries are chosen by their numbers"):
+            data.__getitems__(numbers)
+    with pytest.raises(TypeError, match="queries are chosen by their numbers"):
+        data[0:2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": np.ma.masked_less(X, 1)}, "row 0 of X is masked"),
+        ({"X": [[1.0], [2.0, 3.0]]}, "X must be an array of shape"),
+        ({"relevance": np.where(Y == 3, -1, Y)}, "label of row 3 is -1: labels must be at least 0"),
+        ({"relevance": np.where(Y == 3, np.inf, Y)}, "label of row 3 is inf"),
+        ({"sample_weight": np.where(QID == "d", -1, 1)}, "weight of query 'd' is -1"),
+        ({"sample_weight": np.where(QID == "d", np.nan, 1)}, "weight of query 'd' is nan"),
+        ({"sample_weight": np.where(QID == "d", 1e-50, 1)}, "'d' is 1e-50, which is 0 in torch.f"),
+        ({"sample_weight": np.where(QID == "d", 1e50, 1)}, "'d' is 1e[+]50, which is inf in"),
+        ({"dtype": torch.int64}, "dtype=torch.int64 is not a type of features"),
+        ({"dtype": "float32"}, "dtype='float32' is not a type of features"),
+        ({"dtype": np.float32}, "dtype=<class 'numpy.float32'> is not a type of features"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        QueryDataset(**({"X": X, "relevance": Y, "groups": QID} | arguments))
+
+
+def test_rows_are_not_matched_by_index():
+    pandas = pytest.importorskip("pandas")
+    late = pandas.Series(Y)[::-1]
+    with pytest.raises(ValueError, match="indexes of X and relevance hold the same labels in an"):
+        QueryDataset(pandas.DataFrame(X), late, QID)
+
+
+def test_values_that_a_type_cannot_hold_are_refused():
+    wide = X.copy()
+    wide[4, 1] = 1e39
+    assert QueryDataset(wide, Y, QID, dtype=torch.float64)[2].X.max() == 1e39
+    with pytest.raises(
+        ValueError, match=r"feature 1 of row 4 is 1e\+39, which is infinite in torch"
+    ):
+        QueryDataset(wide, Y, QID)[2]
+    assert QueryDataset(np.where(wide == 1e39, np.inf, X), Y, QID)[2].X.max() == np.inf
+    grades = np.where(Y == 3, 257, Y)
+    assert QueryDataset(X, grades, QID)[2].labels.max() == 257
+    with pytest.raises(
+        ValueError, match=r"label of row 7 is 257, which torch.bfloat16 rounds to 2"
+    ):
+        QueryDataset(X, grades, QID, dtype=torch.bfloat16)[2]
+
+
+@pytest.mark.parametrize("kind", [">f8", "g", "u8", ">i2"])
+def test_features_of_any_type_of_numbers(kind):
+    expected = QueryDataset(X, Y, QID)[2].X
+    assert torch.equal(QueryDataset(X.astype(kind), Y, QID)[2].X, expected)
+
+
 def test_batches_are_filled_and_complete():
     sampler = QueryBatchSampler(SIZES, max_documents=6, random_state=1)
     epochs = []
@@ -95,6 +161,27 @@ def test_processes_share_the_batches(world_size):
     assert sorted(chain(*chain(*parts))) == list(range(5))
     with pytest.raises(ValueError, match="ranks go from 0 to 1"):
         QueryBatchSampler(SIZES, rank=2, world_size=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"data": [3.5, 2]}, "data has shape .* and type float64"),
+        ({"data": [3, -2]}, "query 1 of data has -2 documents"),
+        ({"data": [[3, 2]]}, r"data has shape \(1, 2\)"),
+        ({"data": None}, r"data has shape \(\)"),
+        ({"world_size": 2}, "rank=None and world_size=2 belong together"),
+        ({"rank": 0}, "rank=0 and world_size=None belong together"),
+        ({"rank": 0.5, "world_size": 2}, "rank=0.5 must be an integer"),
+        ({"rank": 0, "world_size": 0}, "world_size=0 must be at least 1"),
+        ({"rank": -1, "world_size": 2}, "rank=-1 must be at least 0"),
+    ],
+)
+def test_bad_arguments_of_a_sampler_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        QueryBatchSampler(**({"data": SIZES} | arguments))
+    with pytest.raises(ValueError, match=r"epoch=1\.5 must be an integer"):
+        QueryBatchSampler(SIZES).set_epoch(1.5)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -152,7 +239,115 @@ def test_files_are_shuffled_part_by_part(files):
     assert len(orders) > 3
 
 
-def test_bad_files_are_refused(files, tmp_path):
+def test_one_file_may_be_given_as_a_path(files):
+    expected = QueryDataset.from_parquet([files[0]])
+    for path in (files[0], Path(files[0]), [Path(files[0])]):
+        assert torch.equal(QueryDataset.from_parquet(path)[0].X, expected[0].X)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes columns to a file."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    import pyarrow.parquet
+
+    def write(name="rows", **columns):
+        path = tmp_path / f"{name}.parquet"
+        pyarrow.parquet.write_table(arrow.table(columns), path, row_group_size=3)
+        return path
+
+    return write
+
+
+ROW = {"relevance": [1, 0], "a": [0.5, 0.25]}
+
+
+@pytest.mark.parametrize("ids", [[2**53, None], ["a", None]], ids=["numbers", "strings"])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_rows_without_a_query_are_refused(write, ids, encoded):
+    """Whole numbers with a null would be floats, and codes of a null those of another id."""
+    arrow = pytest.importorskip("pyarrow")
+    column = arrow.array(ids)
+    path = write(qid=column.dictionary_encode() if encoded else column, **ROW)
+    with pytest.raises(ValueError, match=r"rows.parquet: column 'qid' has no query id in row 1"):
+        QueryDataset.from_parquet(path)
+
+
+def test_ids_of_two_files_stay_apart(write):
+    """Signed and unsigned whole numbers would be floats."""
+    arrow = pytest.importorskip("pyarrow")
+    first = write("one", qid=arrow.array([2**53] * 2), **ROW)
+    narrow = write("two", qid=arrow.array([1, 2], "int32"), **ROW)
+    assert QueryDataset.from_parquet([first, narrow]).ids.tolist() == [2**53, 1, 2]
+    other = write("three", qid=arrow.array([2**53 + 1] * 2, "uint64"), **ROW)
+    with pytest.raises(ValueError, match=r"'qid' has type int64 in .*one.* and uint64 in .*three"):
+        QueryDataset.from_parquet([first, other])
+
+
+def test_features_of_files_keep_double_precision(write):
+    values = [1 + 1e-12, 1e300]
+    path = write(qid=[0, 0], relevance=[1, 0], a=values, b=[2**53 + 1, None])
+    found = QueryDataset.from_parquet(path, features="a", dtype=torch.float64)[0].X
+    assert found.tolist() == [[value] for value in values]
+    assert QueryDataset.from_parquet(path, features="b")[0].X[:, 0].isnan().tolist() == [
+        False,
+        True,
+    ]
+    with pytest.raises(
+        ValueError, match=r"feature 'a' of row 1 is 1e\+300, which is infinite in f"
+    ):
+        QueryDataset.from_parquet(path, features=["a"])[0]
+
+
+def test_bad_columns_are_named(write, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    path = write(qid=[0, 0], title=["x", "y"], **ROW)
+    for arguments, message in (
+        ({}, "column 'title' has type string, and features must be numbers"),
+        ({"relevance": "title"}, "column 'title' has type string, and labels must be numbers"),
+        ({"features": []}, r"features=\[\] must name columns"),
+        ({"features": [1]}, r"features=\[1\] must name columns"),
+        ({"features": 1}, "features=1 must be"),
+        ({"groups": "relevance"}, "relevance and groups are both 'relevance'"),
+        ({"groups": None}, "groups=.None. must name columns"),
+        ({"open_parts": 0, "features": "a"}, "open_parts=0 must be at least 1"),
+        ({"dtype": torch.int32}, "dtype=torch.int32 is not a type of features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            QueryDataset.from_parquet(path, **arguments)
+    twice = arrow.Table.from_arrays([arrow.array([1])] * 4, ["qid", "relevance", "a", "a"])
+    arrow.parquet.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(ValueError, match="there is 2 columns 'a'"):
+        QueryDataset.from_parquet(tmp_path / "twice.parquet")
+
+
+def test_bad_labels_of_files_are_named(write):
+    for labels, message in (
+        ([0, 1, 0, 1, -1], "label of row 4 is -1"),
+        (
+            [2**53 + 1, 0, 0, 0, 0],
+            "column 'relevance' of .*rows.parquet cannot be read: .*9007199254740993",
+        ),
+    ):
+        path = write(qid=[0] * 5, relevance=labels, a=[0.5] * 5)
+        with pytest.raises(ValueError, match=message):
+            QueryDataset.from_parquet(path)[0]
+
+
+def test_bad_files_are_refused(files, tmp_path, write):
+    with pytest.raises(ValueError, match="paths is empty: give at least one file"):
+        QueryDataset.from_parquet([])
+    with pytest.raises(ValueError, match="paths=3 must be the path of a file"):
+        QueryDataset.from_parquet(3)
+    (tmp_path / "empty.parquet").touch()
+    with pytest.raises(ValueError, match=r"empty.parquet cannot be read: .* 0 bytes"):
+        QueryDataset.from_parquet(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match=r"cannot be read: .*directory"):
+        QueryDataset.from_parquet(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*none.parquet"):
+        QueryDataset.from_parquet(tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match=r"there are no rows in .*rows.parquet"):
+        QueryDataset.from_parquet(write(qid=[], relevance=[], a=[]))
     with pytest.raises(ValueError, match="there is no column 'label'"):
         QueryDataset.from_parquet(files, relevance="label")
     with pytest.raises(ValueError, match="query 'c' begins again in row 15"):

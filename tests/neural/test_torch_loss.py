@@ -314,6 +314,95 @@ def test_bad_options_are_refused():
 
 
 @pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-3.0, "weight of query 1 of the batch is -3: it must be finite and not negative"),
+        (float("nan"), "weight of query 1 of the batch is nan"),
+        (float("inf"), "weight of query 1 of the batch is inf"),
+        (1e16, "weight of query 1 of the batch is 1e[+]16: .* no more than 1e[+]15"),
+    ],
+)
+def test_bad_weights_are_refused(path, reduction, padded, weight, message):
+    loss = RankingLoss("gap", path=path, reduction=reduction)
+    scores, labels = torch.tensor([[0.1, 0.4], [0.3, 0.2]]), torch.tensor([[1.0, 0], [0, 1]])
+    batch = (
+        (scores, labels) if padded else (scores.ravel(), labels.ravel(), torch.tensor([0, 2, 4]))
+    )
+    weights = [1.0, weight]
+    for given in (torch.tensor(weights), torch.tensor(weights).double(), weights):
+        with pytest.raises(ValueError, match=message):
+            loss(*batch, weights=given)
+    assert int(loss.rounds) == 0
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-44, 1e14])
+def test_weights_of_any_size_weigh_alike(path, scale):
+    """The mean over queries depends on shares of weights, in single precision too."""
+    scores, labels, offsets = make(torch.float32)
+    loss = RankingLoss("gap", path=path)
+    weights = torch.arange(len(offsets) - 1, dtype=torch.float64) % 3
+    value, grad = step(loss, scores, labels, offsets, weights=weights)
+    found, slopes = step(loss, scores, labels, offsets, weights=weights * scale)
+    torch.testing.assert_close(found, value)
+    torch.testing.assert_close(slopes, grad)
+
+
+def test_labels_are_not_rounded_to_the_precision_of_scores():
+    """0.7 in single precision is less than the least relevant label 0.7."""
+    labels = torch.tensor([0.7, 0, 0.2, 0], dtype=torch.float64)
+    loss = RankingLoss("ap(rel=0.7)")
+    value, grad = step(loss, torch.zeros(4), labels, torch.tensor([0, 4]))
+    assert value > 0
+    assert grad[0] < 0
+    large = torch.tensor([2**24 + 1, 2**24])  # labels that single precision makes equal
+    assert RankingLoss("ap(rel=16777217)")(torch.zeros(2), large, torch.tensor([0, 2])) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scores": [0.1, 0.2]}, "scores are of type list: pass a torch.Tensor"),
+        ({"scores": torch.zeros(2, dtype=torch.complex64)}, "scores must be a dense tensor"),
+        ({"scores": torch.zeros(2).to_sparse()}, "scores must be a dense tensor of real numbers"),
+        ({"labels": torch.zeros(2, dtype=torch.complex64)}, "labels must be a dense tensor"),
+        ({"labels": ["a", "b"]}, "labels must be numbers"),
+        ({"labels": torch.tensor([2**53 + 1, 0])}, "labels hold a whole number of 2[*][*]53"),
+        ({"offsets": ["a", "b"]}, "offsets have shape .* give whole numbers"),
+        ({"offsets": [[0], [1, 2]]}, "offsets must be whole numbers"),
+        ({"offsets": None, "scores": torch.zeros(1, 2), "labels": torch.zeros(1, 2),
+          "mask": torch.tensor([[0.5, 1]])}, "mask holds numbers other than 0 and 1"),
+        ({"weights": "a"}, "weights must be numbers"),
+        ({"weights": 2.0}, "weights have shape .* for 1 queries"),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_wrong_kind_are_named(arguments, message):
+    given = {"scores": torch.zeros(2), "labels": torch.zeros(2), "offsets": [0, 2]} | arguments
+    with pytest.raises(ValueError, match=message):
+        RankingLoss("gap")(**given)
+    with pytest.raises(ValueError, match="process_group='all' is no process group"):
+        RankingLoss("gap", process_group="all")
+
+
+def test_what_is_no_tensor_may_describe_the_queries():
+    scores, labels = torch.tensor([0.1, 0.4, 0.2, 0.3]), torch.tensor([1.0, 0, 0, 1])
+    loss = RankingLoss("gap")
+    expected = loss(scores, labels, torch.tensor([0, 2, 4]), weights=torch.tensor([1.0, 2]))
+    assert loss(scores, [1, 0, 0, 1], [0, 2, 4], weights=[1, 2]) == expected
+    assert loss(scores, labels.numpy(), np.array([0, 2, 4]), weights=np.array([1, 2])) == expected
+
+
+def test_tables_of_the_native_path_end():
+    batch = torch.zeros(2), torch.tensor([5000.0, 0]), torch.tensor([0, 2])
+    assert RankingLoss("ap")(*batch) > 0
+    with pytest.raises(ValueError, match='label 5000 is above 1000, where the tables of path="na'):
+        RankingLoss("ap", path="native")(*batch)
+
+
+@pytest.mark.parametrize("path", ["kernels", "native"])
 def test_queries_of_padding_do_not_count(path):
     loss = RankingLoss("gap", path=path)
     scores, labels = torch.tensor([[0.1, 0.4], [0.0, 0.0]]), torch.tensor([[1.0, 0.0], [0, 0]])
@@ -366,6 +455,15 @@ def test_offsets_of_groups():
     assert query_offsets(np.empty(0, np.int64)).tolist() == [0]
     with pytest.raises(ValueError, match=r"query 'b' begins again in row 2"):
         query_offsets(["b", "a", "b"])
+
+
+def test_offsets_keep_different_ids_apart():
+    assert query_offsets([1, "1", "1"]).tolist() == [0, 1, 3]
+    assert query_offsets([2**53, 2**53 + 1, -1]).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="groups has no query id in row 1"):
+        query_offsets(["a", None, "b"])
+    with pytest.raises(ValueError, match="query 'a' begins again in row 2"):
+        query_offsets(["a", 1, "a"])
 
 
 def test_the_loss_shows_itself_and_pickles():

@@ -65,7 +65,52 @@ def test_a_query_that_comes_twice_is_refused():
     found.update(*batch, ids=torch.tensor([7]))
 
 
+def test_a_batch_that_is_refused_changes_nothing():
+    found = MetricAccumulator("err", max_grade=2)
+    good = torch.tensor([2.0, 1, 3, 1]), torch.tensor([0, 1, 1, 0]), torch.tensor([0, 2, 4])
+    ids, nan = torch.tensor([7, 8]), float("nan")
+    refused = [
+        ((good[0] * nan, *good[1:]), {"ids": ids}, "score of row 0 is nan"),
+        ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9 .* is above max_grade=2"),
+        (good, {"ids": torch.tensor([7, 7])}, "query 7 came before"),
+        (good, {"ids": torch.tensor([7])}, "give one whole number per query"),
+        (good, {"ids": torch.tensor([7.0, 8.0])}, "give one whole number per query"),
+        (good, {"ids": ids, "weights": torch.tensor([1.0, -1])}, "weight of query 1 .* is -1"),
+    ]
+    for batch, more, message in refused:
+        with pytest.raises(ValueError, match=message):
+            found.update(*batch, **more)
+    found.update(*good, ids=ids)
+    alone = MetricAccumulator("err", max_grade=2)
+    alone.update(*good)
+    assert found.compute() == alone.compute()
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), -float("inf")])
+def test_bad_weights_are_refused(weight):
+    found = MetricAccumulator("gap")
+    batch = torch.tensor([2.0, 1]), torch.tensor([0, 1]), torch.tensor([0, 1, 2])
+    for weights in (torch.tensor([3.0, weight]), [3.0, weight], np.array([3.0, weight])):
+        with pytest.raises(ValueError, match=r"weight of query 1 of the batch is -?[in1]"):
+            found.update(*batch, weights=weights)
+    found.update(*batch, weights=[0, 1e300])
+    assert found.compute() == {"gap": 1.0}
+
+
+def test_labels_and_scores_keep_their_precision():
+    """As in skrank.evaluate, whatever the precision of the other one."""
+    labels = torch.tensor([0.7, 0.0], dtype=torch.float64)
+    found = MetricAccumulator("ap(rel=0.7)")
+    found.update(torch.tensor([2.0, 1.0]), labels, [0, 2])
+    assert found.compute() == {"ap(rel=0.7)": 1.0}
+    large = MetricAccumulator("ap")  # scores that single precision makes equal
+    large.update(torch.tensor([2**24 + 1, 2**24]), torch.tensor([1.0, 0.0]), [0, 2])
+    assert large.compute() == {"ap": 1.0}
+
+
 def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="process_group=3 is no process group"):
+        MetricAccumulator("gap", process_group=3)
     with pytest.raises(ValueError, match="err depends on the highest grade"):
         MetricAccumulator("err")
     with pytest.raises(ValueError, match="did you mean 'ndcg'"):

@@ -115,11 +115,267 @@ def test_an_interrupted_training_can_be_taken_up(monkeypatch):
     np.testing.assert_array_equal(found.predict(DATA.X), whole.predict(DATA.X))
 
 
+# trainings that are taken up by other fits
+# ------------------------------------------------------------------------------------------------
+
+PART = DATA.qid < 20
+VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
+WORSE = VALID | {"y_val": 4 - Y[~PART]}  # labels which the training unlearns: it stops early
+FAST = {"epochs": 6, "learning_rate": 0.3}
+
+
+def test_without_validation_the_last_weights_stay():
+    found = ranker(**FAST, warm_start=True).fit(DATA.X[PART], Y[PART], **WORSE)
+    assert found.best_epoch_ < 6
+    found.fit(DATA.X[PART], Y[PART])
+    assert found.n_epochs_ == found.best_epoch_ == 12
+    plain = ranker(**(FAST | {"epochs": 12})).fit(DATA.X[PART], Y[PART])
+    np.testing.assert_array_equal(found.predict(DATA.X), plain.predict(DATA.X))
+    values = found.evals_result_["validation"]["gap"]
+    assert np.isnan(values).tolist() == [False] * 6 + [True] * 6
+    found.fit(DATA.X[PART], Y[PART], **WORSE)
+    assert np.isnan(found.evals_result_["validation"]["gap"]).sum() == 6
+    assert found.best_epoch_ > 12
+
+
+def test_the_best_epoch_is_that_of_the_rows_of_this_fit():
+    """The best weights of the first fit are measured on the rows of the second, by its metric."""
+    first = ranker(**FAST, warm_start=True).fit(DATA.X[PART], Y[PART], **VALID)
+    half = DATA.qid < 25
+    other = {"X_val": DATA.X[half & ~PART], "y_val": Y[half & ~PART]}
+    before = skrank.scorer("ndcg@5")(first, other["X_val"], other["y_val"])
+    best = first.best_epoch_
+    first.set_params(eval_metric="ndcg@5").fit(DATA.X[PART], Y[PART], **other)
+    values = first.evals_result_["validation"]
+    assert len(values["gap"]) == len(values["ndcg@5"]) == first.n_epochs_ == 12
+    assert np.isnan(values["gap"][6:]).all()
+    assert np.isnan(values["ndcg@5"][:6]).all()
+    measured = {best: before} | {6 + i: value for i, value in enumerate(values["ndcg@5"][6:], 1)}
+    assert measured[first.best_epoch_] == pytest.approx(max(measured.values()))
+    served = skrank.scorer("ndcg@5")(first, other["X_val"], other["y_val"])
+    assert served == pytest.approx(max(measured.values()))
+
+
+def test_patience_that_has_ended_begins_anew():
+    more = {"epochs": 40, "early_stopping_rounds": 3}
+    found = ranker(**more, warm_start=True).fit(DATA.X[PART], Y[PART], **WORSE)
+    stopped = found.n_epochs_
+    assert stopped < 40
+    found.fit(DATA.X[PART], Y[PART], **WORSE)
+    assert found.n_epochs_ >= stopped + 3
+    assert len(found.evals_result_["validation"]["gap"]) == found.n_epochs_
+    # one epoch at a time is the same, for then patience goes on
+    slow = ranker(**more, warm_start=True).set_params(epochs=stopped)
+    slow.fit(DATA.X[PART], Y[PART], **WORSE).set_params(epochs=1)
+    for _ in range(found.n_epochs_ - stopped):
+        slow.fit(DATA.X[PART], Y[PART], **WORSE)
+    assert slow.evals_result_ == found.evals_result_
+    assert slow.best_epoch_ == found.best_epoch_
+    np.testing.assert_array_equal(slow.predict(DATA.X), found.predict(DATA.X))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"hidden": (8,)},
+            r"hidden=\(8,\) was \(6,\) when the training began that warm_start=True",
+        ),
+        ({"hidden": 7}, r"hidden=\(7,\) was \(6,\)"),
+        ({"dropout": 0.5}, "dropout=0.5 was 0.0 when the training began"),
+        ({"standardize": False}, "standardize=False was True when the training began"),
+        ({"random_state": 1}, "random_state=1 was 0 when the training began"),
+        ({"random_state": None}, "random_state=None was 0 when the training began"),
+        ({"module": torch.nn.Linear(6, 1)}, "module=Linear.* was None when the training began"),
+    ],
+)
+def test_another_network_cannot_be_taken_up(changed, message):
+    found = ranker(epochs=1, warm_start=True).fit(DATA.X, Y)
+    before = found.predict(DATA.X)
+    with pytest.raises(ValueError, match=message):
+        found.set_params(**changed).fit(DATA.X, Y)
+    np.testing.assert_array_equal(found.predict(DATA.X), before)
+    found.set_params(**SMALL, dropout=0.0, standardize=True, module=None).fit(DATA.X, Y)
+    found.set_params(**changed, warm_start=False, epochs=1).fit(DATA.X, Y)
+    assert found.n_epochs_ == 1
+    pickle.loads(pickle.dumps(found)).set_params(warm_start=True, hidden=found.hidden).fit(
+        DATA.X, Y
+    )
+
+
+def test_other_parameters_may_change_when_a_training_is_taken_up():
+    found = ranker(epochs=1, warm_start=True).fit(DATA.X, Y)
+    found.set_params(
+        objective=skrank.Softmax(), learning_rate=0.1, weight_decay=0.1, batch_queries=3,
+        epochs=2, hidden=[6], validation_fraction=0.3, device=torch.device("cpu"),
+    ).fit(DATA.X, Y)  # fmt: skip
+    assert found.n_epochs_ == 3
+    state = found._state.optimizer["param_groups"][0]
+    assert (state["lr"], state["weight_decay"]) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_fit_that_is_refused_changes_nothing(warm, monkeypatch):
+    import skrank.torch._training as training
+
+    names = pd.DataFrame(DATA.X, columns=list("abcdef"))
+    found = ranker(epochs=2, warm_start=warm).fit(names, Y)
+    before = found.predict(names)
+
+    def unchanged():
+        assert found.feature_names_in_.tolist() == list("abcdef")
+        assert found.n_features_in_ == 6
+        assert found.n_epochs_ == 2
+        assert found.max_grade_ == 4
+        np.testing.assert_array_equal(found.predict(names), before)
+
+    weights = np.where(DATA.qid == 3, -1.0, 1.0)
+    X = names if warm else DATA.X[:, :3]  # a warm fit needs the same features
+    with pytest.raises(ValueError, match="weight of query 3 is -1"):
+        found.fit(X, Y + 1, sample_weight=weights)
+    unchanged()
+
+    epoch, calls = training.NeuralTraining._epoch, []
+
+    def diverge(self, *arguments):
+        calls.append(1)
+        epoch(self, *arguments)
+        if len(calls) == 2:
+            raise ValueError("score of row 0 is nan")
+
+    monkeypatch.setattr(training.NeuralTraining, "_epoch", diverge)
+    with pytest.raises(ValueError, match="score of row 0 is nan"):
+        found.fit(X, Y + 1)
+    unchanged()
+    monkeypatch.setattr(training.NeuralTraining, "_epoch", epoch)
+    again = ranker(epochs=4 if warm else 2).fit(names, Y).predict(names)
+    np.testing.assert_array_equal(found.fit(names, Y).predict(names), again)
+
+
+def test_an_interrupted_training_has_the_epochs_that_were_trained(monkeypatch):
+    import skrank.torch._training as training
+
+    found, epoch = ranker(warm_start=True), training.NeuralTraining._epoch
+
+    def interrupt(self, *arguments):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(1)
+        epoch(self, *arguments)
+
+    monkeypatch.setattr(training.NeuralTraining, "_epoch", interrupt)
+    for done in (2, 0):  # after two epochs, and in the first one
+        calls = [1] * (2 - done)
+        found = ranker(warm_start=True)
+        with pytest.raises(KeyboardInterrupt):
+            found.fit(DATA.X, Y)
+        assert found.n_epochs_ == found.best_epoch_ == done
+        assert found.predict(DATA.X).shape == (len(Y),)
+    monkeypatch.setattr(training.NeuralTraining, "_epoch", epoch)
+    found.fit(DATA.X, Y)
+    np.testing.assert_array_equal(found.predict(DATA.X), ranker().fit(DATA.X, Y).predict(DATA.X))
+
+
+# features of any size
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_features_are_standardized_in_double_precision(kind):
+    X = np.round(DATA.X * 2**10) / 2**10  # exact in all that follows
+    plain = ranker(epochs=2).fit(kind(X), Y).predict(kind(X))
+    for scale in (2.0**600, 2.0**-600):
+        found = ranker(epochs=2).fit(kind(X * scale), Y).predict(kind(X * scale))
+        np.testing.assert_array_equal(found, plain)
+    for moved in (X + 2.0**30, (X * 2**10).astype(np.int64) + 2**40):
+        found = ranker(epochs=2).fit(kind(moved), Y).predict(kind(moved))
+        # means differ in their last digits, which Adam makes much of
+        assert np.corrcoef(found, plain)[0, 1] > 0.999
+
+
+def test_entries_of_one_place_are_added():
+    """As matrices of scipy may hold them."""
+    twice = csr_matrix(DATA.X)
+    twice = csr_matrix(
+        (np.repeat(twice.data / 2, 2), np.repeat(twice.indices, 2), 2 * twice.indptr), twice.shape
+    )
+    plain, found = ranker(epochs=1).fit(csr_matrix(DATA.X), Y), ranker(epochs=1).fit(twice, Y)
+    np.testing.assert_allclose(found.predict(twice), plain.predict(DATA.X), rtol=1e-5)
+    assert twice.nnz == 2 * DATA.X.size
+
+
+class Squares(torch.nn.Module):
+    """Scores that overflow where features are large."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(6))
+
+    def forward(self, X):
+        return (self.weight * X**2).sum(1)
+
+
+def test_what_single_precision_cannot_hold_is_refused():
+    found = ranker(epochs=1).fit(DATA.X, Y)
+    far = DATA.X.copy()
+    far[7, 2] = 1e200
+    for X in (far, csr_matrix(far)):
+        with pytest.raises(
+            ValueError, match=r"feature 2 of row 7 of X is 1e\+200, too far from the"
+        ):
+            found.predict(X)
+        with pytest.raises(
+            ValueError, match=r"feature 2 of row 7 of X is 1e\+200, and networks take"
+        ):
+            ranker(standardize=False).fit(X, Y)
+    squares = ranker(epochs=1, module=Squares(), standardize=False).fit(DATA.X, Y)
+    with pytest.raises(ValueError, match="the network gives row 0 of X the score inf"):
+        squares.predict(np.full_like(DATA.X, 1e30))
+    far[7, 2] = 1e301
+    with pytest.raises(
+        ValueError, match=r"feature 2 of row 7 of X is 1e\+301, and networks take f"
+    ):
+        ranker().fit(far, Y)
+
+
+def test_labels_between_grades_reach_the_loss_as_they_are():
+    """0.7 in single precision is less than the least relevant label 0.7."""
+    y = skrank.with_groups(np.where(DATA.relevance > 0, 0.7, 0.0), DATA.qid)
+    found = ranker(epochs=2).set_params(objective="ap(rel=0.7)")
+    same = ranker(epochs=2).set_params(objective="ap(rel=0.5)").fit(DATA.X, y)
+    np.testing.assert_array_equal(found.fit(DATA.X, y).predict(DATA.X), same.predict(DATA.X))
+
+
+def test_a_saved_network_standardizes_as_before():
+    found, other = ranker(epochs=2).fit(DATA.X, Y), ranker(epochs=1).fit(DATA.X + 5, Y)
+    other.module_.load_state_dict(found.module_.state_dict())
+    np.testing.assert_array_equal(other.predict(DATA.X), found.predict(DATA.X))
+    X = torch.tensor(DATA.X, dtype=torch.float32)
+    scores = found.module_(X)[:, 0].detach().numpy()
+    np.testing.assert_allclose(scores, found.predict(DATA.X), rtol=1e-4, atol=1e-5)
+
+
 def test_progress_is_shown(capsys):
     ranker(epochs=2, progress=True, validation_fraction=0.3).fit(DATA.X, Y)
     shown = capsys.readouterr().err
     assert "epoch 2/2  gap 0." in shown
     assert "(best 0." in shown
+
+
+def test_one_hidden_layer_may_be_given_by_its_width():
+    one, same = (ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,)))
+    np.testing.assert_array_equal(one.predict(DATA.X), same.predict(DATA.X))
+    assert one.get_params()["hidden"] == 6
+    none = ranker(epochs=1, hidden=()).fit(DATA.X, Y)
+    assert len(list(none.module_.parameters())) == 2
+
+
+def test_weights_of_any_size_weigh_alike():
+    weights = 1.0 + DATA.qid % 3
+    plain = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights).predict(DATA.X)
+    for scale in (2.0**-1000, 2.0**45):
+        found = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights * scale).predict(DATA.X)
+        np.testing.assert_array_equal(found, plain)
 
 
 def test_networks_of_the_caller():
@@ -163,6 +419,33 @@ def test_constant_features_are_left_out():
         ({"learning_rate": 0}, "learning_rate=0 must be a number"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
         ({"objective": "gpa"}, "did you mean 'gap'"),
+        ({"hidden": None}, "hidden=None must be the width of the hidden layer, or a sequence"),
+        ({"hidden": "64"}, "hidden='64' must be the width"),
+        ({"hidden": [[8]]}, "hidden=.* must be the width"),
+        ({"hidden": (8.5,)}, "each of hidden=8.5 must be an integer"),
+        ({"hidden": True}, "each of hidden=True must be an integer"),
+        ({"dropout": None}, "dropout=None must be a number"),
+        ({"dropout": -0.5}, "dropout=-0.5 must be a number"),
+        ({"standardize": "no"}, "standardize='no' must be True or False"),
+        ({"warm_start": None}, "warm_start=None must be True or False"),
+        ({"progress": 2}, "progress=2 must be True or False"),
+        ({"batch_queries": None}, "batch_queries=None must be an integer"),
+        ({"module": 3}, "module=3 must be a torch.nn.Module, or a function"),
+        ({"module": lambda n: None}, "module gives a NoneType: a function must make"),
+        ({"module": torch.nn.Sequential()}, "module has no parameters to train"),
+        (
+            {"module": torch.nn.Linear(6, 2)},
+            r"module gives \(.*, 2\) for .* rows: it must give one",
+        ),
+        ({"device": "gpu"}, "device='gpu' cannot be used: "),
+        ({"device": "meta"}, 'device="meta" holds no numbers'),
+        ({"device": None}, "device=None cannot be used"),
+        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
+        ({"random_state": "a"}, "random_state: 'a' cannot be used to seed"),
+        ({"random_state": -1}, "random_state: Seed must be between 0 and"),
+        ({"random_state": np.arange(2)}, "random_state: array.* cannot be used to seed"),
+        ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3 must be"),
+        ({"eval_metric": [], "validation_fraction": 0.2}, "eval_metric: metrics is empty"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -178,10 +461,24 @@ def test_bad_data_are_refused():
         ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
     with pytest.raises(ValueError, match="X_val and y_val belong together"):
         ranker().fit(DATA.X, Y, X_val=DATA.X)
+    with pytest.raises(ValueError, match="groups_val is the query of each row of X_val"):
+        ranker().fit(DATA.X, Y, groups_val=DATA.qid)
+    with pytest.raises(ValueError, match="weight of query 3 is nan"):
+        ranker().fit(DATA.X, Y, sample_weight=np.where(DATA.qid == 3, np.nan, 1))
+    with pytest.raises(ValueError, match=r"weight of query 3 is 1e\+16: .* no more than 1e\+15"):
+        ranker().fit(DATA.X, Y, sample_weight=np.where(DATA.qid == 3, 1e16, 1))
     with pytest.raises(ValueError, match="contains NaN"):
         ranker().fit(np.where(DATA.X > 2, np.nan, DATA.X), Y)
+    with pytest.raises(ValueError, match="X and y: Found input variables with inconsistent"):
+        ranker().fit(DATA.X, Y[:3])
+    with pytest.raises(ValueError, match="X_val and y_val: Found input variables with inconsist"):
+        ranker().fit(DATA.X, Y, X_val=DATA.X, y_val=Y[:3])
+    with pytest.raises(ValueError, match="X: int too large to convert"):
+        ranker().fit([[10**400]] * len(Y), Y)
+    with pytest.raises(TypeError, match=r"X: float\(\) argument must be"):
+        ranker().fit(np.full(DATA.X.shape, 1j, dtype=object), Y)
     found = ranker(epochs=1).fit(DATA.X, Y)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="X: X has 3 features"):
         found.predict(DATA.X[:, :3])
 
 

@@ -24,6 +24,34 @@ def test_lambdas_are_the_literal_double_loop(point, options):
         close(gradient(point.metric, data, **options), literal(point, data, **options))
 
 
+DIVIDED = ("gap", "ap", "q", "ndcg", "nerr")
+AS_THEY_ARE = ("dcg", "err", "pfound", "rbp", "rr")
+WITH_A_CUTOFF = ("precision", "recall", "cg", "f1")
+
+
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [(name, k) for name in DIVIDED + AS_THEY_ARE for k in (None, 3)]
+    + [(name, 3) for name in WITH_A_CUTOFF],
+)
+def test_which_metrics_are_divided_by_their_best_value(name, k):
+    """The docstring names them. Gradients add up the pairs' changes of the metric itself."""
+    labels, scores = np.array([0, 3, 1, 0, 2, 1, 0, 1]), np.arange(8.0)[::-1]
+    scale = {"max_grade": 4} if name in ("gap", "nerr", "err", "rbp") else {}
+    metric = skrank.metric(name, **({"k": k} if k else {}), **scale)
+    pulls = np.zeros(8)
+    for better, worse in zip(*np.nonzero(labels[:, None] > labels), strict=True):
+        swapped = scores.copy()
+        swapped[[better, worse]] = scores[[worse, better]]
+        delta = abs(metric(labels, scores) - metric(labels, swapped))
+        pull = delta / (1 + np.exp(scores[better] - scores[worse]))
+        pulls[better] -= pull
+        pulls[worse] += pull
+    best = metric(labels, labels) if name in DIVIDED else 1
+    grad, _ = LambdaRank(metric, norm=False, tie_order="stable")(labels, scores)
+    assert_allclose(grad, pulls / best, atol=1e-12)
+
+
 def test_weights_scale_the_gradients_of_a_query():
     data = finite(lists(5))
     rng = np.random.default_rng(0)

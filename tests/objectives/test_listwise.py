@@ -102,8 +102,8 @@ def test_softmax_by_hand(gain):
 
 
 @pytest.mark.parametrize("loss", [SquaredError(centered=True), Softmax()], ids=str)
-def test_only_differences_inside_a_query_matter(loss):
-    shift = RNG.normal(size=7)[QID]
+def test_only_differences_inside_a_query_matter(loss, random):
+    shift = random.normal(size=7)[QID]
     found, moved = gradient(bound_to(loss)), gradient(bound_to(loss), SCORES + 10 * shift)
     assert_allclose(moved, found, atol=1e-12)
     sums = np.bincount(QID, found[0])

@@ -31,10 +31,3 @@ def test_each_metric_has_a_function_and_a_range():
         assert callable(getattr(metrics, cls.function))
         assert f"Range {cls.value_range}" in (cls.__doc__ or "")
         assert cls.strict == ("no closed form" in (cls.__doc__ or ""))
-
-
-def test_score_functions_are_current():
-    built = runpy.run_path(str(BUILD.with_name("score_functions.py")))
-    files = built["files"]()
-    assert {path: path.read_text() for path in files} == files, "run docs/score_functions.py"
-    assert {path.name for path in files} == {path.name for path in built["FOLDER"].glob("*.py")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -65,6 +66,18 @@ def test_links_work_on_a_package_index_and_lead_to_files():
         place = re.match(r"https://[\w.]+/skrank/skrank/(?:blob/)?main/([^#]+)", link)
         assert place, f"{link} is relative, and dead on a package index"
         assert (ROOT / place[1]).exists(), link
+
+
+def test_the_numbers_below_the_picture_are_those_of_equal_trees():
+    found = runpy.run_path(str(ROOT / "docs" / "figures.py"))["table"]()
+    ours, light, cat = (
+        found[row]
+        for row in ("LightGBM, GAP from linear", "LightGBM lambdarank", "CatBoost YetiRank")
+    )
+    text = README.partition("Means over the held-out queries")[2].partition("\n\n")[0]
+    assert [float(number) for number in re.findall(r"\.\d{4}", text)] == [
+        *ours[:2], *light[:2], *cat[:2], *ours[2:], *light[2:], *cat[2:],
+    ]  # fmt: skip
 
 
 def test_the_picture_is_that_of_the_contest():

@@ -153,6 +153,22 @@ def test_the_scale_of_grades_is_that_of_all_labels(data):
     assert found == by_hand
 
 
+def test_the_scale_of_grades_is_also_that_of_the_rows_to_validate_on(data):
+    train = data.qid >= 20
+    relevance = np.where(train, np.minimum(data.relevance, 2), data.relevance)
+    relevance[0] = 4
+    validation = {
+        "X_val": data.X[~train], "y_val": relevance[~train], "groups_val": data.qid[~train],
+    }  # fmt: skip
+    model = GroupedRanker(lgbm(), objective="gap", eval_metric="err")
+    model.fit(data.X[train], relevance[train], data.qid[train], **validation)
+    assert model.max_grade_ == 4
+    by_hand = skrank.metric("err", max_grade=4)(
+        relevance[~train], model.predict(data.X[~train]), groups=data.qid[~train]
+    )
+    assert max(model.evals_result_["validation"]["err"]) == pytest.approx(by_hand)
+
+
 def test_float_labels_train(data):
     relevance = data.relevance + 0.5 * (data.X[:, 0] > 0)
     for estimator in (lgbm(), xgb()):

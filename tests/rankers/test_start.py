@@ -148,6 +148,19 @@ def test_the_start_is_round_0(estimator, options):
     assert values[0] == pytest.approx(held_out[0])
 
 
+@every
+def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options):
+    """From the labels themselves no round is better; from the worst order, the start is worst."""
+    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
+    stop = STOP | {"eval_metric": "error@5"}
+    for factor in (1.0, -1.0):
+        init = First(factor, column=6)
+        model = GroupedRanker(estimator, init=init, **options, **stop).fit(known, Y)
+        values = model.evals_result_["validation"]["error@5"]
+        assert model.best_iteration_ == int(np.argmin(values))
+        assert (model.best_iteration_ == 0) == (factor > 0)
+
+
 def held_out_rows(model):
     """Rows of the queries that early stopping is measured on."""
     seen = {}

@@ -229,6 +229,21 @@ def test_models_say_what_they_were_trained_on(model, data):
     )
 
 
+@pytest.mark.parametrize("trained", [2, 6])
+def test_the_collection_goes_before_the_training(trained, data, y):
+    """Grades 0 to 4 are scored, whatever grades the model was trained on."""
+    low = data.qid > 0
+    labels = np.where(data.relevance > 2, trained, data.relevance)
+    model = GroupedRanker(Ridge()).fit(data.X, labels, data.qid)
+    assert model.max_grade_ == trained
+    scored = y[low]
+    direct = skrank.metric("err", max_grade=4)(scored, model.predict(data.X[low]))
+    assert scorer("err")(model, data.X[low], scored) == direct
+    for given in (4, 5):
+        direct = skrank.metric("err", max_grade=given)(scored, model.predict(data.X[low]))
+        assert scorer("err", max_grade=given)(model, data.X[low], scored) == direct
+
+
 def test_classes_that_are_no_numbers_say_nothing(data):
     names = np.array(["a", "b", "c", "d", "e"])[data.relevance]
     model = LogisticRegression(max_iter=1000).fit(data.X, names)

@@ -96,6 +96,14 @@ def test_many_pairs_are_no_other_than_few():
     assert_array_equal(backwards.p_value[::-1], found.p_value)
 
 
+@pytest.mark.parametrize("test", [stats.tukey_hsd, stats.max_t])
+def test_the_observed_order_counts_among_the_random_ones(test):
+    """A system that is better on all 30 queries: no resample reaches that, and p is not 0."""
+    found = test(scores(30, 3) + np.array([0, 0, 100]), n_resamples=999)
+    assert_allclose(found.p_value[1:], 1 / 1000)
+    assert found.p_value[0] > 1 / 1000
+
+
 class TestTukeyExactly:
     def test_all_permutations(self):
         x = scores(4, 3)

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -206,6 +207,11 @@ def test_a_table_of_several_runs():
     [
         (pd.DataFrame({"qid": ["1"], "label": [1]}), RUN, "no column of documents: name one .*qid"),
         (QRELS, pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "no column of scores"),
+        (
+            RUN,
+            pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]}),
+            "They look like qrels: qrels come first, then runs",
+        ),
         ({"1": {1.5: 1}}, RUN, r"id of the document of row 0 of the qrels is 1.5: ids are texts"),
         ([("1", "a", 1), (2, "b", 1)], RUN, "ids of queries of the qrels are texts and numbers"),
         ([("1", "a", 1), ("1", "b")], RUN, r"record 1 of the qrels is \('1', 'b'\)"),
@@ -225,6 +231,36 @@ def test_a_table_of_several_runs():
 def test_mistakes_in_memory(qrels, run, message):
     with pytest.raises(ValueError, match=message):
         trec.evaluate(qrels, run, "ap")
+
+
+SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
+GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
+
+
+@pytest.mark.parametrize("options", [{}, {"chunksize": 5}], ids=str)
+def test_qrels_and_runs_that_are_swapped(tmp_path, options):
+    (tmp_path / "grades.json").write_text(json.dumps(GRADES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = trec.evaluate(GRADES, SCORES, "ap", **options)
+    assert expected.mean.iloc[0, 0] > 0
+    swapped = [(SCORES, GRADES)]
+    if not options:
+        swapped.append((SCORES, {"a": tmp_path / "grades.json"}))
+    for qrels, run in swapped:
+        with pytest.warns(UserWarning, match="as if they were swapped: qrels come first, then"):
+            trec.evaluate(qrels, run, "rr(rel=0.1)", **options)
+    below = {q: {d: x - 9 for d, x in docs.items()} for q, docs in SCORES.items()}
+    with pytest.warns(UserWarning, match="as if they were scores: qrels come first, then runs"):
+        trec.evaluate(below, GRADES, "num_ret", **options)
+
+
+def test_lazy_frames_of_polars(expected):
+    pl = pytest.importorskip("polars")
+    qrels, run = (pl.LazyFrame(columns) for columns in frames(dict))
+    same_bits(trec.evaluate(qrels, run, METRICS), expected)
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+    same_bits(trec.evaluate(qrels, [run], METRICS), expected)
 
 
 @pytest.mark.parametrize(

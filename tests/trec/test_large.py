@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,10 +13,12 @@ import pandas as pd
 import pytest
 
 from skrank import trec
+from skrank.trec import _arrow, _stream
 
 METRICS = [
     "ap", "ndcg(gain=linear)@10", "bpref", "rpref", "infap", "err@20", "gap", "num_ret", "judged@5",
-    "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5",
+    "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5", "iap",
+    "+".join(f"ndcg@{k}" for k in range(1, 10)),
 ]  # fmt: skip
 
 
@@ -216,6 +219,98 @@ def test_mistakes(tmp_path, name, text, message):
     for chunksize in (1, 100):
         with pytest.raises(ValueError, match=message):
             trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, tmp_path / name, chunksize=chunksize)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"score": "x"}, "score must be numbers, and that of row 3 is 'x'"),
+        ({"docid": 1.5}, "id of the document of row 3 of the run is 1.5"),
+    ],
+)
+def test_rows_are_counted_from_the_first_of_the_file(tmp_path, row, message):
+    rows = [{"qid": q, "docid": d, "score": 1} for q in "ab" for d in "xy"]
+    (tmp_path / "run.jsonl").write_text("\n".join(map(json.dumps, [*rows[:3], rows[3] | row])))
+    for chunksize in (1, 100):
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate({"a": {"x": 1}}, tmp_path / "run.jsonl", chunksize=chunksize)
+
+
+def counted(monkeypatch):
+    """Bytes that are looked at for the last query of some lines."""
+    seen = []
+    last_query = _stream._last_query
+    monkeypatch.setattr(
+        _stream, "_last_query", lambda lines: seen.append(len(lines)) or last_query(lines)
+    )
+    return seen
+
+
+def test_each_line_is_looked_at_once(tmp_path, monkeypatch):
+    """Of one long query, and of blank lines and comments beside few rows."""
+    row = "1 Q0 d{} 1 {} t\n".format
+    long = "".join(row(i, i) for i in range(2000))
+    blank = "\n \n# nothing\n" * 2000
+    qrels = {"1": {"d0": 1, "d7": 2}, "2": {"d0": 1}}
+    for text in (
+        long,
+        blank + long + blank,
+        row(0, 2) + blank + row(7, 1) + blank + "2" + row(0, 1)[1:],
+    ):
+        (tmp_path / "run").write_text(text)
+        expected = trec.evaluate(qrels, tmp_path / "run", METRICS, missing="skip")
+        for chunksize in (1, 7, 10**9):
+            seen = counted(monkeypatch)
+            found = trec.evaluate(
+                qrels, tmp_path / "run", METRICS, missing="skip", chunksize=chunksize
+            )
+            assert_same(found, expected)
+            assert sum(seen) <= len(text)
+
+
+def test_lines_without_rows_take_no_memory(tmp_path):
+    """A small packed file may hold any number of them."""
+    row = "{} Q0 {} 1 1 t\n".format
+    flood = "\n" * 1_000_000
+    text = flood + row(1, "a") + flood + row(1, "b") + row(2, "a") + flood + row(2, "b")
+    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode()))
+    tracemalloc.start()
+    report = trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", chunksize=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert report.mean.iloc[0, 0] == 2
+    assert peak < 2**23
+    (tmp_path / "run.gz").write_bytes(gzip.compress((text + row(2, "a")).encode()))
+    for options in ({}, {"chunksize": 1000}):
+        message = "line 3000005: document 'a' occurs twice in query '2', first in line 2000003"
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", **options)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(flood.encode()))
+    tracemalloc.start()
+    for options in ({}, {"chunksize": 1000}):
+        with pytest.raises(ValueError, match="is empty"):
+            trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", **options)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(flood)
+
+
+def test_parquet_of_one_long_query(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = [("1", f"d{i}", float(i)) for i in range(300)] + [("2", "d0", 1.0)]
+    names = ("qid", "docid", "score")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    parquet.write_table(table, tmp_path / "run.parquet")
+    joined, sizes = _arrow.joined, []
+    monkeypatch.setattr(
+        _arrow, "joined", lambda tables: sizes.append(sum(map(len, tables))) or joined(tables)
+    )
+    qrels = {"1": {"d0": 1}, "2": {"d0": 1}}
+    report = trec.evaluate(qrels, tmp_path / "run.parquet", "num_ret", chunksize=1)
+    assert report.mean.iloc[0, 0] == 301
+    assert sum(sizes) == 301
 
 
 def test_what_a_run_lacks(run):

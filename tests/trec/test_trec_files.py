@@ -2,9 +2,11 @@
 
 import gzip
 import io
+import json
 import lzma
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank import trec
@@ -134,14 +136,117 @@ def test_a_byte_order_mark_inside_a_packed_file(tmp_path):
         assert trec.read_qrels(tmp_path / name).queries.ids.tolist() == ["301"]
 
 
-def test_query_ids_that_are_no_utf_8_stay_apart():
-    text = b"\xe9 0 a 1\n\xe8 0 a 0\n\xe9 0 b\xff 0\n\xe9 0 b\xfe 2\n"
+def test_ids_that_are_not_utf_8_stay_apart():
+    """From each other, and from ids that spell the bytes, or what Python decodes them to."""
+    spelt = rb"\xe9 0 a 0" + b"\n" + rb"\xe9 0 b\xfe 0" + b"\n" + rb"\udce9 0 a 0" + b"\n"
+    text = b"\xe9 0 a 1\n\xe8 0 a 0\n\xe9 0 b\xff 0\n\xe9 0 b\xfe 2\n" + spelt
     qrels = trec.read_qrels(io.BytesIO(text))
-    assert qrels.queries.ids.tolist() == [r"\xe9", r"\xe8"]
-    assert qrels.documents.names() == ["a", r"b\xff", r"b\xfe", "a"]
-    run = trec.read_run(io.BytesIO(b"\xe8 Q0 a 1 1 t\n\xe9 Q0 b\xfe 1 1 t\n"))
-    values = trec.evaluate(qrels, run, "rr(empty=0)").per_query["rr(empty=0)"]
-    assert values.tolist() == [1.0, 0.0]
+    assert qrels.queries.ids.tolist() == ["\udce9", "\udce8", r"\xe9", r"\udce9"]
+    assert qrels.documents.names() == ["a", "b\udcff", "b\udcfe", "a", "a", r"b\xfe", "a"]
+    lines = [b"\xe8 Q0 a 1 1 t\n", b"\xe9 Q0 b\xfe 1 1 t\n", rb"\xe9 Q0 b\xfe 1 1 t" + b"\n"]
+    run = trec.read_run(io.BytesIO(b"".join(lines)))
+    for judged, ranked in ((qrels, run), (qrels.to_dict(), run.to_dict())):
+        report = trec.evaluate(judged, ranked, "rr(empty=0)", missing="skip")
+        values = report.per_query["rr(empty=0)"].dropna()
+        assert values.index.droplevel("run").tolist() == ["\udce9", "\udce8", r"\xe9"]
+        assert values.tolist() == [1.0, 0.0, 0.0]
+        assert report.runs["missing"].tolist() == [1]
+    frame = qrels.to_frame()
+    assert frame["docid"].tolist() == qrels.documents.names()
+    assert trec.read_run(io.BytesIO(b"1 Q0 a 1 1 t\xe9\n")).name == r"t\xe9"
+
+
+def test_half_of_a_surrogate_pair_is_no_id():
+    with pytest.raises(ValueError, match=r"document 'd\\ud800' is not text"):
+        trec.Qrels.from_arrays(["1"], ["d\ud800"], [1])
+
+
+HASHED = {"#1": {"a": 1, "b": 0}, "#": {"a": 0, "c": 2}, "2": {"a": 1, "b": 0}}
+HASHED_RUN = {q: {d: 1.0 / (1 + i) for i, d in enumerate("bca")} for q in HASHED}
+COMMENTS = "# a word\n#1 of 3\n#\n #1 Q0 a 1 high t\n#1 0 a high\n"
+
+
+def hashed_files(folder):
+    rows = [f"{q} 0 {d} {label}\n" for q, docs in HASHED.items() for d, label in docs.items()]
+    (folder / "qrels").write_text(COMMENTS + "".join(rows))
+    short = [row.replace(" 0 ", " ", 1) for row in rows]
+    (folder / "three").write_text("# a word\n" + "".join(short))
+    rows = [f"{q} Q0 {d} 1 {x!r} t\n" for q, docs in HASHED_RUN.items() for d, x in docs.items()]
+    (folder / "run").write_text("".join([*rows[:2], COMMENTS, *rows[2:]]))
+    (folder / "more").write_text("".join(row.replace("t\n", "t more\n") for row in rows))
+
+
+@pytest.mark.parametrize("options", [{}, {"chunksize": 1}, {"chunksize": 100}], ids=str)
+def test_queries_whose_ids_begin_as_comments_do(tmp_path, options):
+    hashed_files(tmp_path)
+    expected = trec.evaluate(HASHED, {"t": HASHED_RUN}, ["ap", "ndcg", "num_ret"])
+    assert len(expected.queries) == 3
+    for judged in ("qrels", "three"):
+        for run in ("run", "more"):
+            report = trec.evaluate(
+                tmp_path / judged, tmp_path / run, ["ap", "ndcg", "num_ret"], **options
+            )
+            pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
+            pd.testing.assert_frame_equal(report.runs, expected.runs)
+    assert trec.read_qrels(tmp_path / "qrels").to_dict() == HASHED
+    assert trec.read_run(tmp_path / "run").to_dict() == HASHED_RUN
+
+
+def test_queries_whose_ids_begin_as_comments_do_for_pytrec_eval(tmp_path):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    hashed_files(tmp_path)
+    theirs = pytrec_eval.RelevanceEvaluator(HASHED, {"map"}).evaluate(HASHED_RUN)
+    ours = trec.evaluate(tmp_path / "qrels", tmp_path / "run", "trec_eval:map").per_query.iloc[:, 0]
+    assert ours.droplevel("run").to_dict() == {q: theirs[q]["map"] for q in HASHED}
+
+
+@pytest.mark.parametrize("number", ["\uff12", "1\u0662", "1_0", "\u20031"])
+def test_numbers_of_files_are_ascii_in_all_formats(tmp_path, number):
+    (tmp_path / "q.csv").write_text(f"qid,docid,label\n1,a,1\n1,b,{number}\n")
+    (tmp_path / "q.jsonl").write_text(json.dumps({"qid": 1, "docid": 2, "label": number}))
+    (tmp_path / "three").write_text(f"1 a {number}\n")
+    for name, read in (("q.csv", trec.read_qrels), ("q.jsonl", trec.read_qrels)):
+        with pytest.raises(ValueError, match=rf"{name}: label must be numbers, and that of row \d"):
+            read(tmp_path / name)
+    if number != "\u20031":  # which begins with white space
+        with pytest.raises(ValueError, match=r"three, line 1: label .* is not a finite number"):
+            trec.read_qrels(tmp_path / "three")
+    for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
+        for column in ([1, number], np.array(["1", number]), np.array([1, number], object)):
+            with pytest.raises(ValueError, match=r"must be numbers, and that of row 1 is"):
+                build(["1", "1"], ["a", "b"], column)
+    (tmp_path / "r.csv").write_text(f"qid,docid,score\n1,a,{number}\n")
+    with pytest.raises(ValueError, match=r"r\.csv: score must be numbers, and that of row 0"):
+        trec.evaluate({"1": {"a": 1}}, tmp_path / "r.csv", chunksize=10)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_utf_16_is_said(tmp_path, encoding):
+    (tmp_path / "run").write_text("1 Q0 a 1 2.5 t\n" * 3, encoding=encoding)
+    message = "run is in UTF-16" if encoding == "utf-16" else r"control character '\\x00'"
+    for options in ({}, {"chunksize": 1}):
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate({"1": {"a": 1}}, tmp_path / "run", **options)
+
+
+def test_what_a_file_says_twice_is_refused(tmp_path):
+    (tmp_path / "q.json").write_text('{"1": {"a": 1, "b": 0, "a": 2}}')
+    (tmp_path / "q.csv").write_text("qid,docid,label,Label\n1,a,1,0\n")
+    (tmp_path / "q.jsonl").write_text('{"qid": "1", "docid": "a", "label": 1, "label": 2}\n')
+    for name, message in (
+        ("q.json", "q.json: key 'a' occurs 2 times"),
+        ("q.csv", "q.csv: 2 columns are called 'label'"),
+        ("q.jsonl", "q.jsonl: line 1: key 'label' occurs 2 times"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            trec.read_qrels(tmp_path / name)
+
+
+def test_json_of_any_depth(tmp_path):
+    for name in ("q.json", "q.jsonl"):
+        (tmp_path / name).write_text("[" * 100_000)
+        with pytest.raises(ValueError, match=rf"{name}.*(no JSON|nested too deeply)"):
+            trec.read_qrels(tmp_path / name)
 
 
 def test_columns_of_different_lengths():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import ir_measures
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pytest
 
 import skrank
 import skrank.lightgbm as lightgbm_adapter
-from skrank import active, metrics, plotting, stats, trec
+from skrank import active, datasets, extending, metrics, plotting, stats, testing, trec
 from tests.helpers import odd
 
 
@@ -87,6 +89,29 @@ REFUSED = {
     "no estimator": (
         lambda: skrank.GroupedRanker({}).fit([[1], [2]], [1, 0], groups=[1, 1]), "has no fit"
     ),
+    "no seed of folds": (
+        lambda: [*skrank.QueryKFold(2, shuffle=True, random_state=2**32).split(
+            [[0]] * 2, [0, 1], [1, 2]
+        )],
+        "random_state=4294967296 is no seed: pass an integer between 0",
+    ),
+    "no seed of splits": (
+        lambda: skrank.query_train_test_split([[0]] * 4, groups=[1, 2, 3, 4], random_state="x"),
+        "random_state='x' is no seed",
+    ),
+    "no seed of data": (lambda: datasets.make_ranking(3, random_state="x"), "random_state='x' is"),
+    "no number of queries": (lambda: datasets.make_ranking(True), "n_queries=True: give"),
+    "no text of a metric": (lambda: skrank.metric("\udc80"), "is no metric name"),
+    "nothing to split": (
+        lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
+        "array 1 of those to split is None",
+    ),
+    "no number of lists": (lambda: testing.make_lists(0, n_queries="a"), "n_queries='a' must be"),
+    "no share of lists": (lambda: testing.make_lists(0, missing=2), "missing=2 must be a number"),
+    "no levels of lists": (lambda: testing.make_lists(0, levels=[1]), r"levels=\[1\] must be"),
+    "no discounts": (lambda: extending.discounts(3, 4, None), "weights=3 must be a function"),
+    "no length": (lambda: extending.discounts(np.sqrt, "a", None), "longest='a' must be an int"),
+    "no cut-off": (lambda: extending.discounts(np.sqrt, 3, 1j), "k=1j must be an integer"),
     "no rounds": (
         lambda: lightgbm_adapter.cv({}, None, True, objective="gap"), "num_boost_round=True must be"
     ),
@@ -99,6 +124,40 @@ def test_what_is_refused_by_name(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert odd.is_ours(error.value)
+
+
+def test_a_seed_of_boosters_folds_that_is_none():
+    lightgbm = pytest.importorskip("lightgbm")
+    quiet = {"verbose": -1}
+    data = lightgbm.Dataset(np.zeros((4, 1)), [0, 1] * 2, group=[2, 2], params=quiet)
+    with pytest.raises(ValueError, match="seed=-1 is no seed"):
+        lightgbm_adapter.cv({}, data, 1, objective="gap", metrics="gap", folds=2, seed=-1)
+
+
+def test_stopping_by_a_change_that_is_no_number():
+    adapter = pytest.importorskip("skrank.xgboost")
+    with pytest.raises(ValueError, match="min_delta=1j must be a number"):
+        adapter.early_stopping("gap", 5, min_delta=1j)
+    with pytest.raises(ValueError, match="save_best='no' must be True or False"):
+        adapter.early_stopping("gap", 5, save_best="no")
+
+
+def test_differences_far_beyond_their_error():
+    """The ratio is infinite, and nothing warns."""
+    scores = np.array([[1.0, 0.0], [1.0, 1e-300], [1.0, 0.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert stats.equivalence_test(scores, 1e300).p_value == 0
+        assert stats.bayesian_comparison(scores, 1e300).equivalent == 1
+
+
+def test_collections_that_are_none():
+    dask_array = pytest.importorskip("dask.array")
+    adapter = pytest.importorskip("skrank.dask")
+    labels = dask_array.from_array([1, 0])
+    for given, name in (((None, labels), "relevance"), ((labels, None), "scores")):
+        with pytest.raises(ValueError, match=f"{name} is None: it must be a Dask collection"):
+            adapter.evaluate(*given, labels)
 
 
 def test_a_run_with_a_query_that_nobody_judged():

@@ -1,7 +1,8 @@
 """Random calls of all that is public: arguments as they should be, and odd ones in some calls.
 
-A case draws arguments and gives the call, with a check of what it returns. What is public and has
-no case here fails a test.
+A case draws arguments and gives the call, with a check of what it returns. Its name is that of
+what is called; further words tell apart several cases of one. What is public and has no case here
+fails a test.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +20,8 @@ from tests.helpers import odd
 
 ROOMS = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
          "metrics", "model_selection", "objectives", "plotting", "rankers", "scoring", "stats",
-         "trec", "xgboost", "dask", "")  # fmt: skip
-# `skrank.torch` has tests of its own, which run where torch is installed
+         "trec", "xgboost", "dask", "testing", "extending", "cli",
+         *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
 # what calls return, or share: nobody calls these
 RESULTS = {
     "active": ("Campaign", "Decision", "Estimate", "Moments", "Request", "Simulation"),
@@ -34,9 +36,15 @@ RESULTS = {
               "Interval", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation", "TukeyHSD"),
     "trec": ("TrecReport",),
     "dask": ("DaskScorer", "Partitions"),
+    "torch": ("QueryBatch",),
+    "extending": ("BoundLoss", "BoundObjective", "Line", "Lists", "Scale", "Smooth", "Tables"),
 }  # fmt: skip
-# with a cluster, in tests of their own; abstract
-ELSEWHERE = ("dask.evaluate", "dask.partition_queries", "dask.scorer", "metrics.Metric")
+# with a cluster, in tests of their own; abstract; driven with others of their room
+ELSEWHERE = (
+    "cli.program", "cli.whole_parser", "dask.partition_queries", "metrics.Metric",
+    "extending.PairWorth", "extending.Queries", "extending.RelevantSet",
+    "extending.SetMetric", "extending.StrictTables",
+)  # fmt: skip
 
 
 def public() -> set[str]:
@@ -49,7 +57,7 @@ def public() -> set[str]:
             home = str(getattr(thing, "__module__", ""))
             ours = (
                 home.split(".")[0] == "skrank"
-                if hasattr(module, "__path__")
+                if hasattr(module, "__path__") or room == "extending"
                 else home == module.__name__
             )
             if name.startswith("_") or not callable(thing) or not ours:
@@ -90,6 +98,10 @@ class Draw:
     def pick(self, *choices: Any) -> Any:
         """What decides about the arguments, and is none."""
         return self._draw(st.sampled_from(choices))
+
+    def some(self, elements: st.SearchStrategy, size: int) -> list[Any]:
+        """What arguments are made of, as it should be."""
+        return self._draw(st.lists(elements, min_size=size, max_size=size))
 
     def replaced(self, given: dict[str, Any]) -> dict[str, Any]:
         """Keywords, of which some may be odd."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import skrank
@@ -13,12 +14,15 @@ from tests.helpers import odd
 from tests.helpers.catalogue import Lists, trainable
 from tests.helpers.drive import Call, case, within
 from tests.helpers.drive.measures import CATALOGUE, literal_mean
+from tests.helpers.lambdaloss_cases import literal_query
 from tests.helpers.lambdarank_cases import literal
 
 TRAINABLE = [point for point in CATALOGUE if trainable(point)]
 SOFT = ("gap", "ap", "ndcg")
+LITERAL = ("sigmoid", "truncation_level", "norm")  # options that double loops know
 GRADES = st.integers(0, 3).map(float)
-SCORES = st.integers(-9, 9).map(lambda n: n / 2)
+FAR = (1e4, -1e17, 1e19, 1e38, -1e150, 1e300)
+SCORES = st.integers(-9, 9).map(lambda n: n / 2) | st.sampled_from((*FAR, 0.5, 1.0, 2.0))
 
 
 def rows_of(draw, least=2, most=8):
@@ -31,6 +35,23 @@ def rows_of(draw, least=2, most=8):
         draw.vector(SCORES, size, odd.scores),
         draw(st.just(groups), odd.arrays(odd.ids, size)),
     )
+
+
+def close(found, expected):
+    """Gradients and curvatures, each beside the largest."""
+    for one, exact in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, exact, rtol=0, atol=1e-9 * max(1, abs(exact).max()))
+
+
+def of_queries(gradient):
+    """The check of gradients of which each query has its own."""
+
+    def check(data, found):
+        queries = [np.flatnonzero(data.groups == query) for query in data.ids]
+        parts = [gradient(data.relevance[rows], data.scores[rows]) for rows in queries]
+        close([one[np.concatenate(queries)] for one in found], np.concatenate(parts, axis=1))
+
+    return check
 
 
 def gradient_of(make, draw, balanced=True, check=None):
@@ -64,34 +85,69 @@ def _(draw):
     options["truncation_level"] = draw(st.sampled_from((None, 1, 3)))
 
     def check(data, found):
-        for one, exact in zip(found, literal(point, data, **options), strict=True):
-            np.testing.assert_allclose(one, exact, rtol=0, atol=1e-9 * max(1, abs(exact).max()))
+        close(found, literal(point, data, **options))
 
     stable = options | {"tie_order": draw(st.just("stable"))}
     return gradient_of(lambda: objectives.LambdaRank(point.metric, **stable), draw, check=check)
+
+
+def in_one_order(data, options):
+    """Whether the order of documents is that of their scores, and nothing draws."""
+    untied = all(len(set(scores)) == len(scores) for scores, _ in data.queries())
+    return "perturbations" not in options and (untied or options.get("tie_order") == "stable")
 
 
 @case("objectives.LambdaLoss")
 def _(draw):
     pairs = {name: one for name, one in PAIRS.items() if name != "pairs"}
     options = draw.options(**pairs, mu=st.floats(0, 20))
-    metric = draw.of("ndcg", "ndcg@3", "dcg")
-    return gradient_of(lambda: objectives.LambdaLoss(metric, **options), draw)
+    metric = draw.of("ndcg", "ndcg@3", "ndcg(gain=linear)@5")
+
+    def check(data, found):
+        if in_one_order(data, options):
+            known = {name: options[name] for name in ("mu", *LITERAL) if name in options}
+            of_queries(lambda y, s: literal_query(metric, y, s, **known))(data, found)
+
+    return gradient_of(lambda: objectives.LambdaLoss(metric, **options), draw, check=check)
 
 
 @case("objectives.UnbiasedLambdaRank")
 def _(draw):
     pairs = {name: one for name, one in PAIRS.items() if name != "pairs"}
     options = draw.options(**pairs, bias_norm=st.floats(0, 1), max_position=st.integers(1, 9))
-    metric = draw.of("gap", "ndcg@3", "ap", "precision@2")
-    return gradient_of(lambda: objectives.UnbiasedLambdaRank(metric, **options), draw)
+    point = draw.pick(*(one for one in TRAINABLE if str(one) in ("gap", "ndcg@3", "ap", "q")))
+
+    def check(data, found):  # in the first round, all positions are alike
+        if in_one_order(data, options):
+            known = {name: options[name] for name in LITERAL if name in options}
+            close(found, literal(point, data, **({"norm": False} | known)))
+
+    metric = draw(st.just(point.metric))
+    make = lambda: objectives.UnbiasedLambdaRank(metric, **options)  # noqa: E731
+    return gradient_of(make, draw, check=check)
 
 
 @case("objectives.SoftRank")
 def _(draw):
     options = draw.options(sigma=st.floats(0.1, 3), relative=st.booleans())
     metric = draw.of(*SOFT)
-    return gradient_of(lambda: objectives.SoftRank(metric, **options), draw)
+
+    def check(data, found):
+        """Finite differences, as far as they do not vanish beside large scores."""
+        objective, step = objectives.SoftRank(metric, **options), 1e-5
+        near = np.flatnonzero((abs(data.scores) < 100) & (data.groups == data.groups[0]))
+        rows = data.groups == data.groups[0]
+        if not objective.is_function or not (data.relevance[rows] > 0).any():
+            return
+        for row in near:
+            moved = [data.scores + sign * step * (np.arange(len(rows)) == row) for sign in (1, -1)]
+            up, down = (
+                objective.value(np.where(rows, data.relevance, np.nan), one, groups=data.groups)
+                for one in moved
+            )
+            assert found[0][row] == pytest.approx((down - up) / (2 * step), abs=1e-5)
+
+    return gradient_of(lambda: objectives.SoftRank(metric, **options), draw, check=check)
 
 
 @case("objectives.AdditivePositionBias")
@@ -110,7 +166,16 @@ def _(draw):
         gain=st.sampled_from(("exp2", "linear")), random_gains=st.booleans(),
         random_state=st.integers(0, 9),
     )  # fmt: skip
-    return gradient_of(lambda: objectives.Softmax(**options), draw)
+
+    def by_hand(labels, scores):
+        worth = labels if options.get("gain") == "linear" else 2**labels - 1
+        if not worth.any():
+            return np.zeros((2, len(labels)))
+        chance = softmax(scores)
+        return np.stack([chance - worth / worth.sum(), chance * (1 - chance)])
+
+    check = None if options.get("random_gains") else of_queries(by_hand)
+    return gradient_of(lambda: objectives.Softmax(**options), draw, check=check)
 
 
 @case("objectives.SquaredError")
@@ -118,7 +183,20 @@ def _(draw):
     options = draw.options(
         gain=st.sampled_from(("exp2", "linear")), max_grade=st.just(3), centered=st.booleans()
     )
-    return gradient_of(lambda: objectives.SquaredError(**options), draw, balanced=False)
+
+    def check(data, found):
+        linear, n = options.get("gain") == "linear", len(data.relevance)
+        top = options.get("max_grade") or data.max_grade
+        target = data.relevance / top if linear else (2**data.relevance - 1) / (2.0**top - 1)
+        rest, curvature = data.scores - target, np.ones(n)
+        for query in data.ids if options.get("centered") else ():
+            rows = data.groups == query
+            rest[rows] -= rest[rows].mean()
+            curvature[rows] = 1 - 1 / rows.sum()
+        close(found, (rest, curvature))
+
+    make = lambda: objectives.SquaredError(**options)  # noqa: E731
+    return gradient_of(make, draw, balanced=False, check=check)
 
 
 @case("objectives.ObjectiveMixture")

@@ -1,0 +1,52 @@
+"""Messages of the library in the words of the command: options for parameters."""
+
+from __future__ import annotations
+
+import re
+
+# what Python is told, as a pattern, and what the command is told
+_PHRASES = (
+    (r"pass a dict from names to runs", "name each file once"),
+    (r"choose missing='zero' or 'skip'", "choose --missing zero or --missing skip"),
+    (r"missing='skip' leaves", "--missing skip leaves"),
+    (r'choose empty="skip", 0 or 1', "choose --empty skip, --empty 0 or --empty 1"),
+    (r"without chunksize", "without --chunksize"),
+    (r", for example with numpy\.\w+", ""),
+    (r"such as grades=range\(5\)", "such as --max-grade 4, or columns p_0 to p_4"),
+    (r"is above max_grade=(\d+) of", r"is above \1, the highest grade of"),
+    (r"as max_grade\b", "with --max-grade"),
+    (r"with its empty=0", "with --empty 0"),
+    (r"\bn=(\S+) (must|is beyond)", r"-n \1 \2"),
+    (r"tell\(\.\.\., replace=True\) takes", "--replace takes"),
+    (r"skrank\.evaluate or skrank\.trec\.evaluate, which take", "skrank evaluate, which takes"),
+    (r"skrank\.evaluate measures", "skrank evaluate measures"),
+    (r", or divide and pass floats", ", or write it with a decimal point"),
+    # of a metric: its parameters stand in the brackets of its name
+    (r'choose (labels|ties|condensed)="(\w+)"', r"write \1=\2 in the brackets of the metric"),
+    (r'\b(labels|ties|condensed|average)=["\'](\w+)["\']', r"\1=\2"),
+)
+_OPTIONS = (
+    "anytime", "budget", "chunksize", "confidence", "depth", "empty", "estimator", "judged_only",
+    "max_grade", "missing", "mixing", "pool_judged", "random_state", "rel", "replace",
+)  # fmt: skip
+# not inside the brackets of a metric, as in gap(max_grade=4)
+_OPTION = re.compile(rf"(?<![(,\w-])({'|'.join(_OPTIONS)})=(True\b)?")
+
+
+def of_the_command(message: str) -> str:
+    """A message in which parameters of Python are options.
+
+    Examples
+    --------
+    >>> from skrank.cli._words import of_the_command
+    >>> of_the_command("max_grade=0 must be at least 1")
+    '--max-grade=0 must be at least 1'
+    """
+    for pattern, words in _PHRASES:
+        message = re.sub(pattern, words, message)
+    return _OPTION.sub(_option, message)
+
+
+def _option(found: re.Match[str]) -> str:
+    name = "--" + found[1].replace("_", "-")
+    return name if found[2] else f"{name}="

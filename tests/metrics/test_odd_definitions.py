@@ -1,0 +1,138 @@
+"""What a metric of one's own may return by mistake is refused with its method and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank.extending import (
+    CascadeTables,
+    Line,
+    PairWorth,
+    PreferenceTables,
+    QuadraticTables,
+    StrictTables,
+    discounts,
+)
+
+LABELS, SCORES, GROUPS = [0, 1, 2, 0, 1], [5, 4, 3, 2, 1], [1, 1, 1, 2, 2]  # three labels
+INF, NAN = np.inf, np.nan
+
+
+def quadratic(self, scale, k):
+    return QuadraticTables(scale.labels, discounts(lambda r: 1 / r, scale.longest, k))
+
+
+def made(**parts):
+    parts = {"__module__": __name__, "tables": quadratic, **parts}
+    return dataclass(frozen=True, kw_only=True)(type("Toy", (skrank.Metric,), parts))()
+
+
+def tables_of(make):
+    """A metric of tables with one odd part."""
+    return made(tables=lambda self, scale, k: make(scale, np.ones(scale.longest)))
+
+
+def measure(metric):
+    return metric(LABELS, SCORES, groups=GROUPS)
+
+
+def message(metric, use=lambda metric: metric):
+    with pytest.raises((ValueError, TypeError)) as found:
+        measure(use(metric))
+    return str(found.value)
+
+
+@pytest.mark.parametrize("given", [None, 3, "x", [1, 2], np.ones(2), {}, object()], ids=type)
+def test_tables_that_are_none(given):
+    said = message(made(tables=lambda self, scale, k: given))
+    assert said.startswith("Toy.tables() returned ")
+    assert said.endswith("tables of a family, such as skrank.extending.QuadraticTables.")
+
+
+def test_tables_that_take_other_parameters():
+    cls = type(made(tables=lambda self: None))
+    with pytest.raises(TypeError, match=r"Toy.tables must take the scale and k: def tables\(self"):
+        skrank.register("toy")(cls)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "said"),
+    [
+        ("line", None, "Toy.line() returned None: it must return a skrank.extending.Line."),
+        ("line", Line("x"), "the slope of Toy.line() must be a number, or one for each of the 2"),
+        ("line", Line(1.0, np.ones(3)), "the shift of Toy.line() must be a number, or one for"),
+        ("line", Line(1.0, 0.0, np.array([1j, 1])), "the divisor of Toy.line() must be a number"),
+        ("mass", "x", "Toy.mass() must be an array of numbers, not 'x'."),
+        ("mass", np.ones(3), "Toy.mass() must return None, or a finite number of at"),
+        ("mass", np.array([-1.0, 1]), "Toy.mass() must return None, or a finite number of at"),
+        ("mass", np.array([INF, 1]), "Toy.mass() must return None, or a finite number of at"),
+        ("mass", np.array([NAN, 1]), "Toy.mass() holds NaN"),
+    ],
+)  # fmt: skip
+def test_methods(method, given, said):
+    assert said in message(made(**{method: lambda self, lists: given}))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("ideal_cutoff", "x", "Toy.ideal_cutoff is 'x': it must be None for the whole list, 0 for"),
+        ("ideal_cutoff", -1, "Toy.ideal_cutoff is -1: it must be None"),
+        ("ideal_cutoff", np.ones(2), "Toy.ideal_cutoff is array([1., 1.]): it must be None"),
+        ("top_grade", "x", "max_grade='x' must be an integer"),
+    ],
+)
+def test_properties(name, given, said):
+    assert said in message(made(**{name: property(lambda self: given)}))
+    assert said in message(made(**{name: property(lambda self: given)}), skrank.LambdaRank)
+
+
+@pytest.mark.parametrize("given", [None, 3, "x", np.ones(2), np.ones((2, 2)), [1, NAN], [1, INF]])
+def test_parts_of_tables(given):
+    gain = np.array([0, 0.5, 1])
+
+    def paired(u, **parts):
+        whole = {"weights": u, "upper": gain, "lower": gain, "join": np.multiply}
+        return QuadraticTables(gain, u, PairWorth(**(whole | parts)))
+
+    def preference(divide_by="total", unjudged=3):
+        return PreferenceTables(gain, np.zeros((3, 3)), [1, 1], [1, 1], divide_by, unjudged)
+
+    def strict(found=(0, 1, 1), unjudged=3):
+        return StrictTables("a", "inferred", found, unjudged, [1, 1])
+
+    refused = {
+        "QuadraticTables.gain": lambda scale, u: QuadraticTables(given, u),
+        "QuadraticTables.u": lambda scale, u: QuadraticTables(gain, given),
+        "CascadeTables.stop": lambda scale, u: CascadeTables(given, u),
+        "CascadeTables.phi": lambda scale, u: CascadeTables(gain, given),
+        "StrictTables.found": lambda scale, u: strict(given),
+        "StrictTables.unjudged": lambda scale, u: strict(unjudged=given),
+        "PreferenceTables.unjudged": lambda scale, u: preference(unjudged=given),
+        "divide_by": lambda scale, u: preference(divide_by=given),
+        "PairWorth.weights": lambda scale, u: paired(u, weights=given),
+        "PairWorth.upper": lambda scale, u: paired(u, upper=given),
+        "PairWorth.join": lambda scale, u: paired(u, join=given),
+        "the weights of ranks": lambda scale, u: discounts(lambda rank: given, scale.longest, 2),
+    }
+    if given is not None:
+        refused |= {
+            "QuadraticTables.pairs": lambda scale, u: QuadraticTables(gain, u, given),
+            "QuadraticTables.offset": lambda scale, u: QuadraticTables(gain, u, None, given),
+            "QuadraticTables.ideal": lambda scale, u: QuadraticTables(gain, u, ideal=given),
+        }
+    for name, make in refused.items():
+        if isinstance(given, int) and "unjudged" in name:
+            continue
+        assert message(tables_of(make)).startswith(name)
+
+
+def test_smooth_forms_and_discounts():
+    said = message(made(smooth=True), skrank.SoftRank)
+    assert said == "Toy.smooth returned True: it must return None or a Smooth."
+    said = message(made(discount_at=lambda self, rank: 3), skrank.LambdaLoss)
+    assert said == "Toy.discount_at() has 0 axes instead of 1."

@@ -1,0 +1,223 @@
+"""Where the output of commands goes: files by their suffix, closed, full and narrow streams."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skrank
+from skrank import trec
+from skrank.cli import main
+from skrank.cli._output import FORMATS, TABLES
+
+QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n"
+RUN = "1 Q0 a 1 2 {0}\n1 Q0 x 2 1 {0}\n2 Q0 a 1 1 {0}\n3 Q0 a 1 1 {0}\n"
+POOL = "query,item,old,new\n" + "".join(
+    f"{q},{d},{q * d},{q - d}\n" for q in (1, 2) for d in (1, 2)
+)
+OURS = os.environ | {"PYTHONPATH": str(Path(skrank.__file__).parents[1])}
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Files in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text(QRELS)
+    for name in ("bm25", "dense"):
+        Path(name).write_text(
+            RUN.format(name).replace("1 2", "1 0.5") if name == "dense" else RUN.format(name)
+        )
+    Path("pool").write_text(POOL)
+    return ["qrels", "bm25", "dense"]
+
+
+SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
+            ".htm": "html", ".HTML": "html", ".txt": "table", "": "table"}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("command", ["evaluate", "compare", "curve"])
+def test_the_suffix_of_a_file_says_the_format(files, capsys, command, suffix):
+    options = [] if command == "curve" else ["-m", "ap", "-m", "rr"]
+    assert main([command, *files, *options, "--format", SUFFIXES[suffix]]) == 0
+    expected = capsys.readouterr().out
+    assert main([command, *files, *options, "-o", f"report{suffix}"]) == 0
+    assert capsys.readouterr().out == ""
+    assert Path(f"report{suffix}").read_text() == expected
+
+
+def test_a_report_for_a_browser_is_one(files):
+    assert main(["evaluate", *files, "-o", "report.html"]) == 0
+    assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
+    assert main(["evaluate", *files, "-o", "report.json", "-m", "ap"]) == 0
+    assert [row["run"] for row in json.loads(Path("report.json").read_text())] == files[1:]
+
+
+@pytest.mark.parametrize("given", FORMATS)
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".data"])
+def test_a_format_must_not_contradict_the_suffix(files, capsys, suffix, given):
+    call = ["evaluate", *files, "-m", "ap", "--format", given, "-o", f"report{suffix}"]
+    if suffix in ("", ".txt", ".data") or SUFFIXES[suffix] == given:
+        assert main(call) == 0
+        return
+    with pytest.raises(SystemExit) as stopped:
+        main(call)
+    assert stopped.value.code == 2
+    said = f"{suffix.lower()} is {SUFFIXES[suffix]}, and --format is {given}: change one"
+    assert said in capsys.readouterr().err
+    assert not Path(f"report{suffix}").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ("report.xlsx", [], ".xlsx is the suffix of no format: use .txt, .csv, "),
+        ("report.tsv", [], ".tsv is the suffix of no format"),
+        ("report.csv.gz", [], "the output is not packed: leave .gz out"),
+        ("report.gz", ["--format", "csv"], "the output is not packed"),
+    ],
+)
+def test_suffixes_that_say_nothing(files, capsys, path, options, message):
+    for command in ("evaluate", "compare", "curve"):
+        with pytest.raises(SystemExit) as stopped:
+            main([command, *files, "-o", path, *options])
+        assert stopped.value.code == 2
+        err = capsys.readouterr().err
+        assert f"argument -o/--output: {path}: " in err
+        assert message in err
+    assert not Path(path).exists()
+
+
+CALLS = [
+    ["--help"],
+    ["--version"],
+    ["evaluate", "--help"],
+    ["evaluate", "qrels", "bm25", "-m", "ap"],
+    ["evaluate", "qrels", "bm25", "dense", "--format", "html"],
+    ["compare", "qrels", "bm25", "dense", "-m", "ap"],
+    ["curve", "qrels", "bm25"],
+    ["metrics"],
+    ["metrics", "gap"],
+    ["completion", "bash"],
+    ["active", "start", "new.npz", "pool", "-m", "dcg", "--max-grade", "2"],
+    ["active", "next", "c.npz"],
+    ["active", "tell", "asked.npz", "labels"],
+    ["active", "estimate", "told.npz"],
+]
+
+
+@pytest.fixture
+def campaigns(files):
+    """Campaigns without a request, with requests, and with labels, by file."""
+    Path("labels").write_text(
+        "query,item,label\n" + "".join(f"{q},{d},1\n" for q in (1, 2) for d in (1, 2))
+    )
+    content = {}
+    for name, call in (
+        ("c.npz", ["start", "c.npz", "pool", "-m", "dcg", "--max-grade", "2"]),
+        ("asked.npz", ["next", "asked.npz", "-n", "2"]),
+        ("told.npz", ["tell", "told.npz", "labels"]),
+    ):
+        if content:
+            Path(name).write_bytes([*content.values()][-1])
+        assert main(["active", *call]) == 0
+        content[name] = Path(name).read_bytes()
+    return content
+
+
+def shell(call, redirection, **options):
+    """A command with its streams redirected by a shell."""
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "skrank", *call]
+    return subprocess.run(command, env=OURS | options, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_a_closed_standard_output_is_an_error(campaigns, call):
+    closed = shell(call, ">&-")
+    assert (closed.returncode, closed.stderr) == (1, "skrank: error: standard output is closed.\n")
+    assert not Path("new.npz").exists()
+    assert {name: Path(name).read_bytes() for name in campaigns} == campaigns
+
+
+@pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_a_full_standard_output_is_an_error(campaigns, call):
+    full = shell(call, f"> {FULL}")
+    message = "skrank: error: standard output: No space left on device\n"
+    assert (full.returncode, full.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_a_reader_that_has_seen_enough_is_no_error_to_tell(campaigns, call):
+    command = [sys.executable, "-m", "skrank", *call]
+    with subprocess.Popen(command, env=OURS, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        one.stdout.close()
+        assert one.stderr.read() == b""
+        assert one.wait() == 1
+
+
+def test_output_to_a_file_needs_no_standard_output(files):
+    assert shell(["evaluate", *files, "-o", "report.csv"], ">&-").returncode == 0
+    assert Path("report.csv").read_text().startswith("run,")
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
+def test_messages_that_cannot_be_written_change_nothing(files, redirection):
+    if "full" in redirection and not FULL.is_char_device():
+        pytest.skip("there is no /dev/full")
+    Path("bm25").write_text("1 Q0 a 1 2 bm25\n")  # lacks queries, of which a warning tells
+    done = shell(["evaluate", *files, "-m", "ap", "--format", "csv"], redirection)
+    assert (done.returncode, done.stdout.splitlines()[0][:6]) == (0, "run,ap")
+    assert len(done.stdout.splitlines()) == 3
+    for call, status in ((["evaluate", "gone", "bm25"], 1), (["evaluate", "--bogus"], 2)):
+        done = shell(call, redirection)
+        assert (done.returncode, done.stdout) == (status, "")
+
+
+@pytest.mark.parametrize(
+    "call", [["evaluate", "qrels", "-"], ["active", "tell", "c.npz", "-"]], ids=" ".join
+)
+def test_standard_input_that_is_closed(files, call):
+    done = shell(call, "<&-")
+    message = "skrank: error: standard input is closed: name a file in place of -.\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("form", ["table", "csv", "trec_eval", "html"])
+def test_names_that_a_terminal_does_not_have(files, encoding, form):
+    """They are escaped there, and whole in a file."""
+    name = "bm\u00e9\u20ac"
+    Path("bm25").write_text(RUN.format(name), encoding="utf-8")
+    call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", form]
+    done = subprocess.run(
+        [sys.executable, "-m", "skrank", *call], env=OURS | {"PYTHONIOENCODING": encoding},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert name.encode(encoding, "backslashreplace") in done.stdout
+    assert main([*call, "-o", "report"]) == 0
+    assert name in Path("report").read_text(encoding="utf-8")
+
+
+def test_ids_that_are_not_utf_8_come_out_as_they_went_in(files):
+    Path("qrels").write_bytes(b"\xe9 0 a 1\n")
+    Path("bm25").write_bytes(b"\xe9 Q0 a 1 1 bm25\n")
+    call = ["evaluate", "qrels", "bm25", "-m", "ap", "-q", "--format", "csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "skrank", *call], env=OURS | {"PYTHONIOENCODING": "utf-8"},
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == b"run,qid,ap\nbm25,\xe9,1.0\n"
+    assert main([*call, "-o", "report.csv"]) == 0
+    assert Path("report.csv").read_bytes() == done.stdout
+
+
+def test_all_formats_have_a_suffix_but_those_of_text():
+    assert set(FORMATS) - {*SUFFIXES.values()} == {"trec_eval"}
+    assert set(TABLES) < set(FORMATS)
+    assert trec.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "ap").mean.iloc[0, 0] == 1
