@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
-from skrank._engine.whole import collection_grade
 from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
@@ -244,7 +244,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         _checks.warn_of_no_validation(self, validates)
         with restored_on_failure(self):
             X = self._table(X, reset=True)
-            warn_of_feature([self])
+            warn_of_feature(X, self)
             check_consistent_length(X, y)
             ids = self._groups(backend, X, y, groups if qid is None else qid)
             graded = backend.ranks or self.eval_metric is not None
@@ -253,13 +253,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
                 unjudged=self.unjudged, graded=graded or is_trained_on_queries(self.init),
             )  # fmt: skip
             _checks.check_shown(task.objective, rows)
-            trained_on = None
             if backend.ranks:
                 _checks.check_lists(rows)
             elif rows.weights is not None:
                 check.check_row_weights(rows.weights)
-            if rows.codes is not None:
-                trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
             train = held_out = None
             if self.validation_fraction is not None or self.max_queries is not None:
                 rng = check_random_state(self.random_state)
@@ -267,8 +264,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             valid = None if self.validation_fraction is None else rows.part(held_out)
             if X_val is not None and y_val is not None:
                 valid = self._external(X_val, y_val, groups_val, grouped=graded)
-                if trained_on is not None and valid.known is not None:
-                    trained_on.warn_of(y_val, valid.queries, "validated on")
             labels = rows.y if valid is None else np.append(rows.y, valid.y)
             max_grade = collection_grade(y, labels)
             task = task.on_scale(max_grade)
@@ -278,16 +273,15 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
                 whole = rows.part(np.append(train, held_out))
                 again = setting.train(whole, None, fitted.best_iteration)
                 fitted = replace(again, evals=fitted.evals)
-            return self._keep(fitted, max_grade, trained_on)
+            return self._keep(fitted, max_grade)
 
-    def _keep(self, fitted: Fitted, max_grade: int, seen: Any = None) -> GroupedRanker:
+    def _keep(self, fitted: Fitted, max_grade: int) -> GroupedRanker:
         self.max_grade_ = max_grade
         self.estimator_ = fitted.estimator
         self.best_iteration_ = fitted.best_iteration
         self.init_, self.init_factor_ = fitted.init, fitted.init_factor
         evals = {name: list(map(float, values)) for name, values in fitted.evals.items()}
         self.evals_result_ = {VALIDATION: evals} if evals else {}
-        self._trained_on = seen
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -375,10 +369,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self, backend: Backend, X: Table, y: ArrayLike, groups: ArrayLike | None
     ) -> np.ndarray | None:
         """Query of each row, if it matters."""
-        self._split_seen = False
         cuts = self.validation_fraction is not None or self.max_queries is not None
         if not backend.ranks and not cuts and not is_trained_on_queries(self.init):
             return None
-        ids = require_groups(groups, y, X, who="GroupedRanker.fit")
-        self._split_seen = warn_of_split(ids)
-        return ids
+        return require_groups(groups, y, X, who="GroupedRanker.fit")

@@ -31,6 +31,7 @@ def fit_lightgbm(fitting: Fitting[Part], *, ranks: bool = False) -> Fitted:
     estimator, train, valid, task, params = fitting
     objective = None
     if task.objective is not None:
+        check.check_bagging(estimator.get_params())
         objective = skrank.lightgbm.objective(task.objective)
         objective.positions = train.positions
         estimator.set_params(objective=objective)

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
-from skrank._engine.whole import collection_grade
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -232,10 +232,9 @@ class NeuralRanker(Ranker):
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
         begun = copy.copy(self)  # takes the place of this one once nothing is refused any more
         table = begun._table(X, reset=not again)
-        warn_of_feature([begun])
+        warn_of_feature(X, begun)
         with check.about("X and y", also=TypeError):
             check_consistent_length(table, y)
-        begun._split_seen = warn_of_split(ids)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
         validation = None if X_val is None else (X_val, y_val, groups_val)
@@ -287,8 +286,6 @@ class NeuralRanker(Ranker):
             rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
         self._begun_with = fixed_parameters(self)
-        assert rows.codes is not None
-        self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
         choices = check_random_state(self._state.seed)
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
         train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
