@@ -139,6 +139,25 @@ class Batch:
         lengths = self.lengths.to(self.device)
         return torch.repeat_interleave(values, lengths, output_size=len(self.scores))
 
+    def padded(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Scores, labels and `kept` as padded lines."""
+        if not self.flat:
+            return self.scores, self.labels, self.kept
+        first, sizes = (
+            one.to(self.device, non_blocking=True)[:, None] for one in (self.first, self.lengths)
+        )
+        steps = torch.arange(self.longest, device=self.device)
+        inside = steps < sizes
+        rows = torch.where(inside, first + steps, 0)
+        return self.scores[rows], self.labels[rows], self.kept[rows] & inside
+
+    def unpadded(self, values: torch.Tensor) -> torch.Tensor:
+        """Values of padded lines in the layout of the scores."""
+        if not self.flat:
+            return values
+        first = self.first.to(self.device, non_blocking=True)[self.row_query]
+        return values[self.row_query, torch.arange(len(first), device=self.device) - first]
+
     def _check_values(self) -> None:
         """Finite scores and usable labels, where there is a document."""
         if self.whole:

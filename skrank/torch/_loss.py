@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
 
 from skrank import _validation as check
 from skrank.metrics import Metric
-from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError, as_objective
-from skrank.torch import _lambdarank, _listwise, _softrank
+from skrank.objectives import Objective, as_objective
 from skrank.torch._batch import Batch, query_weights
 from skrank.torch._kernel_path import kernel_losses
-from skrank.torch._lists import BatchInLists
+from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
-from skrank.torch._tables import Place
 from skrank.torch._tensors import can_look, check_is_tensor
 
 PATHS = ("auto", "kernels", "native")
 REDUCTIONS = ("mean", "sum", "none")
-
-
-class Native(NamedTuple):
-    """An objective in operations of torch.
-
-    Attributes
-    ----------
-    losses : function of the objective, the documents, tables and the number of the round
-        Loss of each query, and gradient of each document.
-    tables : function of the objective and a Place
-    refuse : function of the objective
-        Why it has no native form; None if it has.
-    """
-
-    losses: Callable[..., tuple[torch.Tensor, torch.Tensor]]
-    tables: Callable[..., Any]
-    refuse: Callable[..., str | None] = lambda _: None
-
-
-_NATIVE: dict[type[Objective], Native] = {
-    LambdaRank: Native(_lambdarank.lambdarank, _lambdarank.tables, _lambdarank.refuse),
-    SoftRank: Native(_softrank.softrank, _softrank.tables, _softrank.refuse),
-    Softmax: Native(_listwise.softmax, _listwise.gains, _listwise.refuse_softmax),
-    SquaredError: Native(_listwise.squared_error, _listwise.targets),
-}
 
 
 class RankingLoss(nn.Module):
@@ -133,7 +105,7 @@ class RankingLoss(nn.Module):
         self.path = check.check_choice("path", path, PATHS)
         self.process_group = check_group(process_group)
         self.objective = _prepared(as_objective(objective), self.max_grade)
-        self._refusal = _refusal(self.objective)
+        self._refusal = refusal(self.objective)
         if self.path == "native" and self._refusal:
             raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
         self.register_buffer("rounds", torch.zeros((), dtype=torch.int64))
@@ -205,26 +177,7 @@ class RankingLoss(nn.Module):
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
         if not native or self._refusal:
             return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
-        return self._native_losses(batch)
-
-    def _native_losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of each query, and gradient in the layout of the scores."""
-        whole = BatchInLists(batch, self.max_grade)
-        real = batch.scores
-        tables = _tables_of(
-            self.objective, Place(whole.max_grade, whole.longest, real.device, real.dtype)
-        )
-        losses = real.new_zeros(len(batch))
-        gradient = real.new_zeros(real.numel() + 1)  # the last one is that of padding
-        for part in whole:
-            some: Any = 0.0
-            slopes: Any = 0.0
-            for (weight, one), form in zip(self.objective.terms, tables, strict=True):
-                found = _NATIVE[type(one)].losses(one, part.lists, form, self.rounds)
-                some, slopes = some + weight * found[0], slopes + weight * found[1]
-            losses[part.queries] = some
-            part.put(slopes, gradient)
-        return losses, gradient[:-1].view(real.shape)
+        return native_losses(self.objective, batch, self.max_grade, self.rounds)
 
     def _check_scale(self, batch: Batch) -> None:
         """Labels at most the highest grade."""
@@ -306,20 +259,3 @@ def _leaves_graph(device: torch.device) -> bool:
 @torch.compiler.disable
 def _outside_of_graph(loss: RankingLoss, *arguments: Any, **others: Any) -> torch.Tensor:
     return loss.forward(*arguments, **others)
-
-
-@torch.compiler.disable
-def _tables_of(objective: Objective, place: Place) -> list[Any]:
-    """The tables of each part, which are made on the host once and kept."""
-    return [_NATIVE[type(one)].tables(one, place) for _, one in objective.terms]
-
-
-def _refusal(objective: Objective) -> str | None:
-    """Why there is no native path; else None."""
-    for _, one in objective.terms:
-        if type(one) not in _NATIVE:
-            return f"{type(one).__name__} has kernels only"
-        reason = _NATIVE[type(one)].refuse(one)
-        if reason:
-            return reason
-    return None

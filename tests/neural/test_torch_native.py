@@ -1,4 +1,4 @@
-"""The native path on batches of many parts, and compiled."""
+"""The native path of RankingLoss on large batches and extreme scores, and compiled."""
 
 import shutil
 
@@ -9,83 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import skrank  # noqa: E402
 from skrank.torch import RankingLoss  # noqa: E402
-from skrank.torch._batch import Batch  # noqa: E402
-from skrank.torch._lists import BatchInLists  # noqa: E402
-from skrank.torch._pairs import (  # noqa: E402
-    pair_blocks,
-    stripe_of_first,
-    stripes_by_level,
-    stripes_in_order,
-)
 from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
-
-
-def meetings(n_queries, n, stripes):
-    """How often each first document meets each second one."""
-    met = np.zeros((n_queries, n, n), np.int8)
-    for blocks in pair_blocks(torch.empty(n_queries, n), stripes, 2):
-        for block in blocks:
-            met[block.queries, block.first, block.second] += 1
-            assert [room.shape for room in block.rooms] == [met[block[:3]].shape] * 2
-            assert block.rooms[0].numel() <= max(2**18, n)
-    return met
-
-
-def test_first_documents_meet_all():
-    for n_queries, n, first in ((1, 1, 1), (300, 40, 40), (2, 800, 700), (700, 33, 5), (3, 9, 2)):
-        met = meetings(n_queries, n, stripe_of_first(np.full(n_queries, first)))
-        assert (met[:, :first] == 1).all()
-        assert not met[:, first:].any()
-    met = meetings(3, 9, stripe_of_first(np.array([0, 3, 1])))
-    assert (met[1, :3] == 1).all()
-    assert (met[2, 0] == 1).all()
-    assert not meetings(2, 9, stripe_of_first(np.zeros(2, int))).any()
-    assert (meetings(2, 9, None) == 1).all()
-
-
-def test_documents_in_order_meet_those_behind():
-    for n_queries, n in ((300, 40), (5, 700), (2, 1)):
-        met = meetings(n_queries, n, stripes_in_order(n_queries, n))
-        rows, columns = np.triu_indices(n)
-        assert (met[:, rows, columns] == 1).all()
-        assert met.sum() <= n_queries * (len(rows) + n * n / 8 + n)
-
-
-@pytest.mark.parametrize("n_queries", [3, 3000])
-def test_documents_meet_those_of_lower_levels(n_queries):
-    rng = np.random.default_rng(0)
-    labels = -np.sort(-rng.choice(4, size=(n_queries, 50), p=[0.6, 0.2, 0.15, 0.05]), axis=1)
-    labels[0] = 0
-    reached = np.stack([(labels >= level).sum(1) for level in (1, 2, 3)])
-    met = meetings(n_queries, 50, stripes_by_level(reached, 50))
-    apart = labels[:, :, None] > labels[:, None]
-    assert (met[apart] == 1).all()
-    assert met.max() == 1
-    if n_queries == 3000:  # enough for a stripe per level
-        whole = n_queries * reached[0].max() * 50
-        assert apart.sum() < met.sum() < 0.8 * whole
-
-
-@pytest.mark.parametrize("flat", [False, True])
-def test_parts_hold_each_document_once(flat):
-    scores, labels, offsets = make(torch.float64, n_queries=900, longest=90)
-    labels[offsets[5] : offsets[7]] = float("nan")  # two queries without a document
-    batch = Batch(scores, labels, offsets)
-    if not flat:
-        batch = Batch(pad(scores, offsets, 95, 3).nan_to_num(0.0), pad(labels, offsets, 95, 3))
-    found = torch.full_like(batch.labels, float("nan")).reshape(-1)
-    seen = []
-    parts = list(BatchInLists(batch, 4))
-    assert len(parts) > 1
-    for part in parts:
-        seen += part.queries.tolist()
-        places = part.places[part.lists.valid]
-        assert (places < len(found)).all()
-        found[places] = part.lists.labels[part.lists.valid]
-        assert (part.lists.labels[~part.lists.valid] == -1).all()
-    torch.testing.assert_close(found.view(batch.labels.shape), batch.labels, equal_nan=True)
-    assert len(seen) == len(set(seen))
-
 
 OBJECTIVES = [
     skrank.LambdaRank("gap"),
@@ -102,6 +26,7 @@ def named(objective):
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
 def test_many_ragged_queries(objective):
+    """More pairs of documents than a block holds."""
     scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
     lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
     ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
@@ -114,8 +39,7 @@ def test_many_ragged_queries(objective):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
-def test_long_lists_are_met_in_parts(objective):
-    """More pairs of one query than a block holds."""
+def test_long_lists(objective):
     rng = np.random.default_rng(0)
     labels, offsets = torch.tensor(rng.choice(3, size=1000) * 1.0), torch.tensor([0, 900, 1000])
     scores = torch.tensor(rng.normal(size=1000))
@@ -138,7 +62,7 @@ def test_ties_keep_their_order():
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("spread", [1e-3, 50.0, 170.0, 180.0, 1e5])
 def test_scores_may_be_far_apart(spread, norm):
-    """Powers of two are products while each score's own fits into single precision."""
+    """The sigmoid of the largest gap is 0 in single precision."""
     scores, labels, offsets = make(torch.float32, n_queries=60, longest=40)
     scores *= spread / (scores.max() - scores.min())
     objective = skrank.LambdaRank("gap", norm=norm)
@@ -153,7 +77,7 @@ def test_scores_may_be_far_apart(spread, norm):
 @pytest.mark.parametrize("metric", ["gap", "ndcg"])
 @pytest.mark.parametrize("scale", [0.0, 1e-44, 1e-30, 1e-21, 1e-6])
 def test_scores_may_be_next_to_equal(metric, scale):
-    """Chances are gelu(x) / x: at x = 0, and where single precision ends."""
+    """Ties, and gaps below the least normal number of single precision."""
     objective = skrank.SoftRank(metric)
     labels, offsets = torch.tensor([0, 2, 1, 0, 3.0]), torch.tensor([0, 5])
     scores = scale * torch.tensor([1.0, -1, 0, 1, 2])
