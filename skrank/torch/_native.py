@@ -13,7 +13,6 @@ from skrank._engine.gains import gain_per_code
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
 from skrank.torch._batch import Batch
 from skrank.torch._dense import DenseQueries, QuadraticSum, quadratic_tables
-from skrank.torch._tensors import can_look
 
 Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
 
@@ -60,14 +59,10 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
     """The queries of a batch; without `max_grade`, the highest label is read on the host."""
     scores, labels, valid = batch.padded()
     labels = labels.masked_fill(~valid, 0.0)
-    fractional = labels != labels.round()
-    if not can_look(batch.device):
-        torch._assert_async(~fractional.any(), "a label is not a whole number")
-    elif fractional.any():
-        raise check.fractional_label(float(labels[fractional][0]))
+    batch.refuse(labels != labels.round(), labels, check.fractional_label)
     if max_grade is None:
         max_grade = check.check_table_size(max(1, int(labels.max())))
-    codes = labels.to(torch.int64).masked_fill(~valid, max_grade + 1)
+    codes = labels.to(torch.int64).clamp(0, max_grade).masked_fill(~valid, max_grade + 1)
     return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
 
 

@@ -21,7 +21,7 @@ OBJECTIVES = [
 
 def named(objective):
     """A short name of an objective in a test."""
-    return f"{type(objective).__name__} {objective.metric}"
+    return f"{type(objective).__name__} {getattr(objective, 'metric', '')}"
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
@@ -49,7 +49,7 @@ def test_long_lists(objective):
     close(grad, slopes, 1e-12)
 
 
-def test_ties_keep_their_order():
+def test_stable_order_of_ties():
     scores, labels, offsets = make(torch.float32, n_queries=60, longest=40)
     objective = skrank.LambdaRank("gap", tie_order="stable")
     some = scores.round(decimals=1)
@@ -76,7 +76,7 @@ def test_scores_may_be_far_apart(spread, norm):
 
 @pytest.mark.parametrize("metric", ["gap", "ndcg"])
 @pytest.mark.parametrize("scale", [0.0, 1e-44, 1e-30, 1e-21, 1e-6])
-def test_scores_may_be_next_to_equal(metric, scale):
+def test_scores_may_be_almost_equal(metric, scale):
     """Ties, and gaps below the least normal number of single precision."""
     objective = skrank.SoftRank(metric)
     labels, offsets = torch.tensor([0, 2, 1, 0, 3.0]), torch.tensor([0, 5])
@@ -88,12 +88,26 @@ def test_scores_may_be_next_to_equal(metric, scale):
 
 
 @pytest.mark.parametrize("path", ["kernels", "native"])
-def test_gains_need_no_more_labels_than_there_are(path):
+def test_gains_of_the_labels_in_the_batch_suffice(path):
     loss = RankingLoss("ndcg(gain=[0,1,3])", path=path)
     scores, labels = torch.tensor([0.3, 0.2, 0.1]), torch.tensor([0, 2, 1])
     _, grad = step(loss, scores, labels, torch.tensor([0, 3]))
     _, expected = step(RankingLoss("ndcg", path=path), scores, labels, torch.tensor([0, 3]))
     torch.testing.assert_close(grad, expected)
+
+
+@pytest.mark.parametrize(
+    "objective", [*OBJECTIVES, skrank.Softmax(), skrank.SquaredError()], ids=named
+)
+def test_nothing_is_read_from_a_device(objective):
+    """Tensors on the device "meta" have no values to read."""
+    loss = RankingLoss(objective, max_grade=4, path="native").to("meta")
+    scores, labels = torch.zeros(2, 3, 8, device="meta")
+    weights, offsets = torch.ones(3, device="meta"), torch.tensor([0, 8, 16, 24])
+    for batch in ((scores, labels), (scores.ravel(), labels.ravel(), offsets)):
+        value, grad = step(loss, *batch, weights=weights)
+        assert value.shape == ()
+        assert grad.shape == batch[0].shape
 
 
 # compiled
@@ -102,7 +116,7 @@ def test_gains_need_no_more_labels_than_there_are(path):
 
 @pytest.fixture
 def in_graph(monkeypatch):
-    """On the host, losses stay in the graph, as they do on a device."""
+    """Losses on the host stay in the graph of torch.compile, as on a device."""
     monkeypatch.setattr("skrank.torch._loss._leaves_graph", lambda device: False)
 
 
@@ -114,7 +128,7 @@ def in_graph(monkeypatch):
     ids=lambda one: type(one).__name__,
 )
 def test_compiled_and_eager_agree(objective):
-    """On ragged batches of any shape."""
+    """On ragged batches of two shapes."""
     for path in ("native", "kernels"):
         eager, compiled = (RankingLoss(objective, max_grade=4, path=path) for _ in range(2))
         compiled = torch.compile(compiled, backend="aot_eager", dynamic=True)
@@ -128,13 +142,38 @@ def test_compiled_and_eager_agree(objective):
             found, slopes = step(compiled, lines, marks)
             torch.testing.assert_close(found, value)
             torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
-    torch._dynamo.reset()
+    torch.compiler.reset()
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("in_graph")
+@pytest.mark.parametrize(
+    ("scores", "labels", "weight"),
+    [
+        ([1.0, float("nan")], [1.0, 0], 1.0),
+        ([1.0, float("inf")], [1.0, 0], 1.0),
+        ([1.0, 2.0], [1.0, -1], 1.0),
+        ([1.0, 2.0], [1.0, float("inf")], 1.0),
+        ([1.0, 2.0], [5.0, 0], 1.0),
+        ([1.0, 2.0], [1.5, 0], 1.0),
+        ([1.0, 2.0], [1.0, 0], -1.0),
+    ],
+)
+def test_bad_values_on_a_device_make_the_loss_nan(scores, labels, weight):
+    """Nothing in a graph is read, as on a device."""
+    loss = torch.compile(RankingLoss("gap", max_grade=4, path="native"), backend="aot_eager")
+    value, grad = step(
+        loss, torch.tensor([scores]), torch.tensor([labels]), weights=torch.tensor([weight])
+    )
+    assert value.isnan()
+    assert grad.isnan().all()
+    torch.compiler.reset()
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("path", ["native", "kernels"])
-def test_on_the_host_a_compiled_model_has_the_eager_loss(path):
-    """In either layout, with messages that name the place."""
+def test_compiled_models_on_the_host_have_the_eager_loss(path):
+    """In both layouts, with errors that name the row."""
     torch.manual_seed(0)
     scores, labels, offsets = make(torch.float32, 9, 24)
     X, flat = torch.randn(len(scores), 3), torch.nn.Linear(3, 1)
@@ -157,7 +196,7 @@ def test_on_the_host_a_compiled_model_has_the_eager_loss(path):
     X[5] = float("nan")
     with pytest.raises(ValueError, match="row 5"):
         compiled(X, labels, offsets)
-    torch._dynamo.reset()
+    torch.compiler.reset()
 
 
 @pytest.mark.filterwarnings("default")
@@ -166,7 +205,7 @@ def test_on_the_host_a_compiled_model_has_the_eager_loss(path):
     not (shutil.which("g++") or shutil.which("clang++")), reason="no compiler of C++"
 )
 def test_generated_code_agrees():
-    """What torch.compile makes by default: loops in C++."""
+    """The default backend of torch.compile generates C++."""
     eager, compiled = (RankingLoss(skrank.Softmax(), max_grade=4, path="native") for _ in range(2))
     compiled = torch.compile(compiled, dynamic=True)
     for n_queries, length in ((4, 7), (3, 12)):
@@ -176,4 +215,4 @@ def test_generated_code_agrees():
         found, slopes = step(compiled, lines, marks)
         torch.testing.assert_close(found, value)
         torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
-    torch._dynamo.reset()
+    torch.compiler.reset()
