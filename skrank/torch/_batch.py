@@ -132,12 +132,13 @@ class Batch:
 
     def _like_scores(self, values: torch.Tensor) -> torch.Tensor:
         """Values on the device of the scores and in their dtype, or in double precision."""
-        bytes_ = values.dtype.itemsize
-        exact = bytes_ <= 4 if values.is_floating_point() else bytes_ <= 2  # 24 bits in float32
+        n_bytes = values.dtype.itemsize  # float32 holds whole numbers of up to 24 bits
+        exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
         single = exact or self.device.type in _NO_DOUBLES
         return values.to(self.device, self.scores.dtype if single else torch.float64)
 
     def _sizes(self) -> torch.Tensor:
+        """Number of kept documents of each query."""
         if self.offsets is None:
             return self.kept.sum(1)
         offsets = self.offsets.to(self.device, non_blocking=True)
@@ -146,6 +147,7 @@ class Batch:
         return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
 
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
+        """Offsets in int64, after a check that they cover the rows."""
         n_rows = len(self.scores)
         if not isinstance(given, torch.Tensor):
             array = check.as_new_array("offsets", given)
@@ -164,6 +166,7 @@ class Batch:
         return offsets.to(torch.int64)
 
     def _kept(self, mask: torch.Tensor | None, *, unjudged: bool) -> torch.Tensor:
+        """True for documents that count."""
         judged = ~torch.isnan(self.labels)
         if mask is None:
             return torch.ones_like(judged) if unjudged and self.offsets is not None else judged

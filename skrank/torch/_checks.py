@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from sklearn.utils import check_random_state
 from torch import nn
 
 from skrank import _validation as check
+from skrank._typing import Options
 from skrank.metrics import metric
-
-if TYPE_CHECKING:
-    from skrank.torch._ranker import NeuralRanker
 
 
 def check_training_options(
-    ranker: NeuralRanker, X_val: object, y_val: object, groups_val: object
+    params: Options, X_val: object, y_val: object, groups_val: object
 ) -> None:
     """Check the parameters of a NeuralRanker, and which validation rows are given."""
-    check.check_hidden(ranker.hidden)
-    if ranker.module is not None and not callable(ranker.module):
+    check.check_hidden(params["hidden"])
+    if params["module"] is not None and not callable(params["module"]):
         raise ValueError(
-            f"module={ranker.module!r} must be a torch.nn.Module, or a function of the number of "
-            "features that returns a module."
+            f"module={params['module']!r} must be a torch.nn.Module, or a function of the number "
+            "of features that returns a module."
         )
     for name in ("standardize", "warm_start", "progress"):
-        check.check_flag(name, getattr(ranker, name))
-    check.check_count("epochs", ranker.epochs, "passes over the training queries")
-    check.check_count("batch_queries", ranker.batch_queries, "queries of a batch")
-    check.check_number("learning_rate", ranker.learning_rate, 0, 1e3, open_low=True)
-    check.check_number("weight_decay", ranker.weight_decay, 0, 1e3)
-    if check.check_number("dropout", ranker.dropout, 0, 1):
-        check.check_share("dropout", ranker.dropout, ": it leaves no unit")
-    if ranker.max_queries is not None:
-        check.check_count("max_queries", ranker.max_queries, "training queries to use")
-    if ranker.early_stopping_rounds is not None:
+        check.check_flag(name, params[name])
+    check.check_count("epochs", params["epochs"], "passes over the training queries")
+    check.check_count("batch_queries", params["batch_queries"], "queries of a batch")
+    check.check_number("learning_rate", params["learning_rate"], 0, 1e3, open_low=True)
+    check.check_number("weight_decay", params["weight_decay"], 0, 1e3)
+    if check.check_number("dropout", params["dropout"], 0, 1):
+        check.check_share("dropout", params["dropout"], ": it leaves no unit")
+    if params["max_queries"] is not None:
+        check.check_count("max_queries", params["max_queries"], "training queries to use")
+    if params["early_stopping_rounds"] is not None:
         check.check_count(
-            "early_stopping_rounds", ranker.early_stopping_rounds, "epochs without improvement"
+            "early_stopping_rounds", params["early_stopping_rounds"], "epochs without improvement"
         )
     with check.about("scoring"):
-        metric(ranker.scoring)  # raises if scoring is not a metric
+        metric(params["scoring"])  # raises if scoring is not a metric
     with check.about("random_state"):
-        check_random_state(ranker.random_state)
-    usable(ranker.device)
-    _check_validation(ranker.validation_fraction, X_val, y_val, groups_val)
+        check_random_state(params["random_state"])
+    usable(params["device"])
+    _check_validation(params["validation_fraction"], X_val, y_val, groups_val)
 
 
 def _check_validation(
@@ -61,11 +57,11 @@ def _check_validation(
             raise ValueError("X_val and validation_fraction are both given: leave out one.")
 
 
-def fixed_parameters(ranker: NeuralRanker) -> dict[str, object]:
+def fixed_parameters(params: Options) -> dict[str, object]:
     """Parameters of a NeuralRanker that a warm start cannot change."""
     names = "module", "dropout", "standardize", "random_state"
-    fixed: dict[str, object] = {name: getattr(ranker, name) for name in names}
-    return fixed | {"hidden": check.check_hidden(ranker.hidden)}
+    fixed: dict[str, object] = {name: params[name] for name in names}
+    return fixed | {"hidden": check.check_hidden(params["hidden"])}
 
 
 def check_trainable(network: object) -> None:

@@ -1,4 +1,4 @@
-"""Padded queries, and metrics as tensors over them: what native losses work on."""
+"""Padded queries, and the sums of metrics over their documents: the input of native losses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DenseQueries(NamedTuple):
     max_grade: int
 
     def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
-        """The values of documents, and one value for all padding."""
+        """The values, replaced by one value in the padding."""
         return values.masked_fill(~self.valid, padding)
 
     @torch.compiler.disable
@@ -37,7 +37,7 @@ class DenseQueries(NamedTuple):
 
     @torch.compiler.disable
     def bind(self, metric: Metric, cutoff: int | None) -> QuadraticSum:
-        """A metric of these queries; its best list ends at `cutoff`."""
+        """The sum of a metric for these queries, whose best list ends at `cutoff`."""
         n = self.labels.shape[1]
         longest = 1 << (n - 1).bit_length()  # so that batches share cached tables
         found = quadratic_tables(metric, cutoff, self.max_grade, longest)
@@ -58,9 +58,9 @@ class DenseQueries(NamedTuple):
         return QuadraticSum(inverse, self.look_up(tables.gain), self._put(tables.u[:n]), w, k)
 
     def _slope(self, metric: Metric, relevant: torch.Tensor) -> torch.Tensor:
-        """Change of the metric per unit of the sum over its best value, for each query."""
+        """Derivative of the metric by its normalised sum, for each query."""
         n_queries, line = len(relevant), metric.line(Lists(*np.ones((3, 1))))
-        if np.ndim(line.steepness):  # it depends on numbers of documents, read on the host
+        if np.ndim(line.steepness):  # depends on numbers of documents, which are read on the host
             n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
             line = metric.line(Lists(np.minimum(n, metric.k or np.inf), found, n))
         return self._put(np.broadcast_to(line.steepness, n_queries).copy())
@@ -88,16 +88,10 @@ class QuadraticSum(NamedTuple):
 def quadratic_tables(
     metric: Metric, cutoff: int | None, max_grade: int, longest: int
 ) -> tuple[QuadraticTables, np.ndarray, np.ndarray] | None:
-    """Tables of a metric, and worth by label and weight by rank of its best list.
-
-    None if the metric is not a quadratic sum with the same weights for all queries.
-    """
-    labels = np.zeros(max(longest, max_grade + 1))
-    labels[: max_grade + 1] = np.arange(max_grade + 1)  # so that the code of a label is the label
+    """Tables of a metric, and worth by label and weight by rank of its best list; None without."""
+    labels = np.resize(np.arange(max_grade + 1.0), max(longest, max_grade + 1))  # all labels
     plan = metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
-    tables = plan.tables
-    if not isinstance(tables, QuadraticTables) or tables.offset is not None:
+    tables, best = plan.tables, metric.tables(plan.scale, cutoff)
+    if not (isinstance(tables, QuadraticTables) and isinstance(best, QuadraticTables)):
         return None
-    best = metric.tables(plan.scale, cutoff)
-    assert isinstance(best, QuadraticTables)
-    return tables, *(best.ideal or (best.gain, best.u))
+    return (tables, *(best.ideal or (best.gain, best.u))) if tables.offset is None else None

@@ -56,7 +56,7 @@ def native_losses(
 
 
 def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
-    """The queries of a batch; without `max_grade`, the highest label is read on the host."""
+    """All queries of a batch. Without `max_grade`, the highest label is read on the host."""
     scores, labels, valid = batch.padded()
     labels = labels.masked_fill(~valid, 0.0)
     batch.refuse(labels != labels.round(), labels, check.fractional_label)
@@ -67,7 +67,7 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
 
 
 def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """Half the sum of the sizes of the gradients as the loss; see `skrank.LambdaRank`."""
+    """The loss is half the sum of the sizes of the gradients; see `skrank.LambdaRank`."""
     order = _ranked(objective, queries, round_)
     scores, labels, valid = (part.gather(1, order) for part in queries[:3])
     queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
@@ -94,11 +94,12 @@ def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tenso
 
 
 def _deltas(metric: QuadraticSum) -> torch.Tensor:
-    """Change of the sum if documents a and b swap, numbered by rank; 0 unless a gains more.
+    """Size of the change of the sum if documents a and b swap ranks; 0 unless a gains more than b.
 
-    t[r, x] is what the pairs of document x are worth if x stands at rank r. The pairs change by
-    t[a, b] - t[a, a] + t[b, a] - t[b, b], less what t has of pairs of a and b with themselves and
-    with each other: w (k[a, a] - k[a, b] + k[b, b] - k[b, a]), w being that of the lower rank.
+    Documents are numbered by rank. t[r, x] is the sum of the pairs of document x if x stands at
+    rank r and all others stay. The swap changes the pairs by t[a, b] - t[a, a] + t[b, a] - t[b, b]
+    - w (k[a, a] - k[a, b] + k[b, b] - k[b, a]), where w is the weight of the lower rank, as t pairs
+    each document with itself at its old rank.
     """
     gain, u, w, k = metric.gain, metric.u, metric.w, metric.k
     rank = torch.arange(len(u), device=u.device)
@@ -114,12 +115,11 @@ def _deltas(metric: QuadraticSum) -> torch.Tensor:
 
 
 def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> torch.Tensor:
-    """Places of the documents of each query by rank, padding last."""
+    """Index that sorts the documents of each query by rank, with the padding at the end."""
     keys = queries.fill(-queries.scores, math.inf)
     places = torch.arange(keys.shape[1], device=keys.device)
-    if objective.tie_order == "random":  # the same order for all queries, drawn on the device
-        seed = objective.random_state % 2**31
-        drawn = (places + round_.to(places.device) * _STEP + seed) % 2**31
+    if objective.tie_order == "random":  # one order for all queries, drawn on the device
+        drawn = (places + round_.to(places.device) * _STEP + objective.random_state % 2**31) % 2**31
         for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
             drawn = ((drawn ^ (drawn >> 16)) * factor) % 2**31
         places = torch.argsort(drawn)
@@ -127,37 +127,36 @@ def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) 
 
 
 def softrank(objective: SoftRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """One minus the smooth value as the loss; see `skrank.SoftRank`.
+    """The loss is one minus the smooth value; see `skrank.SoftRank`.
 
-    Document i stands above j with probability P_ij = Phi((s_i - s_j) / theta), theta being sqrt(2)
-    sigma, so that the rank of j has the mean 1 + sum_i P_ij and the variance sum_i P_ij P_ji.
+    With theta = sqrt(2) sigma, document i stands above j with probability P_ij = Phi((s_i - s_j) /
+    theta). The rank of j has the mean 1/2 + sum_i P_ij and the variance sum_i P_ij P_ji - 1/4.
     """
     inverse, gain, _, _, k = queries.bind(objective.metric, objective.metric.ideal_cutoff)
     x, theta = _scaled(objective, queries)
     gap = x[:, :, None] - x[:, None]
-    valid, itself = queries.valid, torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
-    pairs = valid[:, :, None] & valid[:, None] & ~itself
+    pairs = queries.valid[:, :, None] & queries.valid[:, None]
     above = torch.where(pairs, 0.5 + 0.5 * torch.erf(gap / math.sqrt(2.0)), 0.0)
-    rank = 1.0 + above.sum(1)
-    if k is not None:  # sum_j A_j / rank_j, A_j = gain_j + sum_i P_ij k_ij
-        value = (gain + (above * k).sum(1)) / rank
+    rank = 0.5 + above.sum(1)
+    if k is not None:  # sum_j A_j / rank_j, A_j = gain_j / 2 + sum_i P_ij k_ij
+        value = (0.5 * gain + (above * k).sum(1)) / rank
         along = (k - value[:, None]) / rank[:, None]  # derivative by P_ij
     else:  # sum_j gain_j (d + d'' variance_j / 2), d = ln 2 / ln(shift + rank_j)
-        smooth = objective.metric.smooth
-        rank = rank + ((smooth and smooth.shift) or 0.0)
-        variance, log = (above * (1.0 - above)).sum(1), torch.log(rank)
+        assert objective.metric.smooth is not None
+        rank = rank + (objective.metric.smooth.shift or 0.0)
+        variance, log = (above * (1.0 - above)).sum(1) - 0.25, torch.log(rank)
         d, unit = gain * math.log(2.0) / log, 1.0 / (rank * log)
         second, third = d * (log + 2) * unit**2, -d * (2 * log**2 + 6 * log + 6) * unit**3
         value = d + 0.5 * variance * second
-        along = 0.5 * second[:, None] * (1.0 - 2.0 * above)
-        along = along + (0.5 * variance * third - d * unit)[:, None]
+        mean = 0.5 * variance * third - d * unit  # derivative by the mean of the rank
+        along = mean[:, None] + second[:, None] * (0.5 - above)
     pull = torch.where(pairs, along * torch.exp(-0.5 * gap**2), 0.0) / math.sqrt(2.0 * math.pi)
     loss = torch.where(inverse > 0, 1.0 - inverse * value.sum(1), 0.0)
     return loss, inverse[:, None] * (pull.sum(1) - pull.sum(2)) / theta
 
 
 def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores less the midrange of their query, over theta; theta of each query, (n_queries, 1)."""
+    """(Scores - midrange of the query) / theta, and theta of each query, (n_queries, 1)."""
     high, low = _extremes(queries)
     centred = queries.fill(queries.scores - (0.5 * high + 0.5 * low), 0.0)
     theta = torch.full_like(high, math.sqrt(2.0) * objective.sigma)
@@ -172,26 +171,24 @@ def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, t
 
 
 def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
-    """Highest and lowest score of each query, (n_queries, 1), finite for empty queries too."""
+    """Highest and lowest score of each query, (n_queries, 1); finite for empty queries, too."""
     scores, limits = queries.scores, torch.finfo(queries.scores.dtype)
     high, low = queries.fill(scores, limits.min), queries.fill(scores, limits.max)
     return high.amax(1, keepdim=True), low.amin(1, keepdim=True)
 
 
 def softmax(objective: Softmax, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """Cross-entropy between shares in the gain and softmax; see `skrank.Softmax`."""
-    labels = np.arange(queries.max_grade + 1.0)
-    gain = queries.look_up(gain_per_code(objective.gain, labels))
+    """The loss is the cross-entropy of shares in the gain and softmax; see `skrank.Softmax`."""
+    gain = queries.look_up(gain_per_code(objective.gain, np.arange(queries.max_grade + 1.0)))
     total = gain.sum(1, keepdim=True)
     share = torch.where(total > 0, gain / total, 0.0)
-    scores = queries.fill(queries.scores, torch.finfo(gain.dtype).min)
-    logarithm = torch.log_softmax(scores, 1)
+    logarithm = torch.log_softmax(queries.fill(queries.scores, torch.finfo(gain.dtype).min), 1)
     loss = -torch.where(share > 0, share * logarithm, 0.0).sum(1)
     return loss, torch.where((total > 0) & queries.valid, logarithm.exp() - share, 0.0)
 
 
 def squared_error(objective: SquaredError, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """Half the sum of the squares of scores minus targets; see `skrank.SquaredError`."""
+    """The loss is half the sum of (score - target)**2; see `skrank.SquaredError`."""
     top = objective.max_grade or queries.max_grade
     targets = objective.targets(np.arange(queries.max_grade + 1.0), top)
     rest = queries.scores - queries.look_up(targets)

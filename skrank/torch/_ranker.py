@@ -233,10 +233,11 @@ class NeuralRanker(Ranker):
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
         check.check_same_index(X=X, y=y, **asked)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        check_training_options(self, X_val, y_val, groups_val)
+        params = self.get_params(deep=False)
+        check_training_options(params, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
         if again:
-            check.check_unchanged(self._begun_with, fixed_parameters(self))
+            check.check_unchanged(self._begun_with, fixed_parameters(params))
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
         begun = copy.copy(self)  # replaces the state of self after all checks
         table = begun._table(X, reset=not again)
@@ -295,7 +296,7 @@ class NeuralRanker(Ranker):
         else:
             rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
-        self._begun_with = fixed_parameters(self)
+        self._begun_with = fixed_parameters(self.get_params(deep=False))
         choices = check_random_state(self._state.seed)
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
         train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
