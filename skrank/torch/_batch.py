@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -68,6 +69,10 @@ class Batch:
             has_offsets=offsets is not None,
         )  # fmt: skip
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
+        if inside is None and self._is_clean():
+            self.kept = torch.ones_like(self.labels, dtype=torch.bool)
+            self.sizes = self._sizes()
+            return
         self.kept = self._kept(inside, unjudged=unjudged)
         self.sizes = self._sizes()
         good_scores = self.scores.abs() < torch.inf
@@ -136,6 +141,13 @@ class Batch:
         exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
         single = exact or self.device.type in _NO_DOUBLES
         return values.to(self.device, self.scores.dtype if single else torch.float64)
+
+    def _is_clean(self) -> bool:
+        """True if quick checks on the host prove that all documents count and are good."""
+        if not can_look(self.device) or self.labels.numel() == 0:
+            return False
+        low, high = self.labels.aminmax()  # NaN if a label is NaN
+        return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
 
     def _sizes(self) -> torch.Tensor:
         """Number of kept documents of each query."""
