@@ -41,8 +41,10 @@ scores. Neither needs sorted rows.
   rankers, scorers and splitters ask for `groups` by themselves. It works inside
   `with sklearn.config_context(enable_metadata_routing=True):`, and there only.
 
-Without groups from anywhere, all of them raise. A split that cuts through queries, as `KFold` does,
-warns with `skrank.CutQueryWarning`.
+Without groups from anywhere, all of them raise. Where `y` has the groups, rankers, scorers and
+splitters compare the rows that they get with all rows of the call of `with_groups`, and warn of
+queries that a split such as `KFold` has cut with `skrank.CutQueryWarning`. With metadata routing
+nothing shows such a cut.
 
 The recipes below start from
 

@@ -6,12 +6,11 @@ FOLDER holds a LETOR collection (files S1 to S5, or folders Fold1 to Fold5); wit
 collection is used. On each fifth of the queries rankers are trained; the other four fifths are the
 pool. Many simulated campaigns per method give the error of the estimate at several budgets:
 
-passive               queries drawn uniformly
-passive, no repeats   the same without replacement, as one would do by hand
-passive, assisted     drawn uniformly, what the label model expects is taken into account
-active                drawn from the optimal distribution
-active, no repeats    the same without replacement (LURE)
-active, assisted      the same with replacement, what the label model expects taken into account
+passive               uniform draws without replacement
+passive, assisted     the same, corrected by what the label model expects of the other queries
+active                drawn from the optimal distribution, without replacement, and corrected
+active, lure          the same draws, not corrected
+active, importance    drawn with replacement, as in the paper, and not corrected
 active, any label     active without a label model: all labels equally probable
 active, any cost      active as if all queries cost the same
 
@@ -35,9 +34,10 @@ from skrank.datasets import load_letor, make_ranking
 
 METRICS = ("dcg", "err")
 METHODS = (
-    "passive", "passive, no repeats", "passive, assisted", "active", "active, no repeats",
-    "active, assisted", "active, any label", "active, any cost",
+    "passive", "passive, assisted", "active", "active, lure", "active, importance",
+    "active, any label", "active, any cost",
 )  # fmt: skip
+ESTIMATORS = {"passive": "lure", "active, lure": "lure", "active, importance": "importance"}
 EVALUATIONS = ("evaluate forest", "evaluate logit")
 
 
@@ -148,18 +148,6 @@ def values_and_costs(scores, pool, metric, sampling):
     return value.loc[sampling.index].to_numpy(), sampling.cost.to_numpy()
 
 
-def without_repeats(values, costs, budgets, n_campaigns, seed):
-    """Errors of uniform draws without replacement."""
-    random = np.random.default_rng(seed)
-    out = np.empty((n_campaigns, len(budgets)))
-    for campaign in range(n_campaigns):
-        order = random.permutation(len(values))
-        n = np.searchsorted(np.cumsum(costs[order]), budgets, side="right")
-        sums = np.cumsum(values[order])
-        out[campaign] = np.where(n > 0, sums[n - 1] / np.maximum(n, 1), np.nan)
-    return out
-
-
 def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, seed):
     """Estimates less truth: method -> array (n_campaigns, n_budgets)."""
     mean_cost = pool[3].sum() / len(np.unique(pool[2]))
@@ -167,26 +155,19 @@ def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, s
     if hasattr(metric, "max_grade"):
         metric = skrank.metric(metric, max_grade=int(grades[-1]))
     designs = design(name, scores, labels, pool, grades, pool[3] / mean_cost, metric)
-    sampling, moments = designs["active"].sampling, designs["active"].moments
-    values, costs = values_and_costs(scores, pool, metric, sampling)
-    uniform = np.full(len(values), 1 / len(values))
-    optimal = sampling.probability.to_numpy()
-    ways = {
-        "passive": (uniform, "importance"),
-        "passive, assisted": (uniform, "assisted"),
-        "active, no repeats": (optimal, "lure"),
-        "active, assisted": (optimal, "assisted"),
-    }
-    ways |= {way: (d.sampling.probability.to_numpy(), "importance") for way, d in designs.items()}
+    moments = designs["active"].moments
+    q = {way: campaign.sampling.probability.to_numpy() for way, campaign in designs.items()}
+    values, costs = values_and_costs(scores, pool, metric, designs["active"].sampling)
+    q["passive"] = np.full(len(values), 1 / len(values))
     estimates = {
         way: simulate(
-            values, q, budgets, costs=costs, estimator=estimator, moments=moments,
-            n_campaigns=n_campaigns, random_state=seed,
+            values, q[way if way in q else way.partition(",")[0]], budgets, costs=costs,
+            estimator=ESTIMATORS.get(way, "assisted"), moments=moments, n_campaigns=n_campaigns,
+            random_state=seed,
         ).values
-        for way, (q, estimator) in ways.items()
+        for way in METHODS
     }  # fmt: skip
-    estimates["passive, no repeats"] = without_repeats(values, costs, budgets, n_campaigns, seed)
-    return values.mean(), estimates, reasons(values, costs, optimal, moments)
+    return values.mean(), estimates, reasons(values, costs, q["active"], moments)
 
 
 def reasons(values, costs, q, moments):

@@ -1,4 +1,4 @@
-"""Fitted models: the scores that they give, what they were trained on, and failed trainings."""
+"""Fitted models: their scores, the highest grade that they know, and fits that fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from skrank._engine.whole import highest_grade
+from skrank._engine.collection import highest_grade
 from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -48,13 +48,13 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
         return np.asarray(estimator.classes_, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"the classes of {type(estimator).__name__} are no numbers, so they have no expected "
+            f"the classes of {type(estimator).__name__} are not numbers, so they have no expected "
             "grade: train it on grades 0, 1, 2, ..."
         ) from None
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:
-    """A model and the models inside it that do its work: last step, best candidate, inner one."""
+    """A model and the fitted models inside: last step, best estimator, wrapped estimator."""
     chain = []
     while estimator is not None:
         chain.append(estimator)
@@ -65,9 +65,9 @@ def chain_of(estimator: Estimator) -> list[Estimator]:
 
 
 def trained_grade(estimator: Estimator) -> int | None:
-    """Highest grade that a model, or a member of an ensemble, was trained on; None: it is silent.
+    """Highest grade that a model, or a member of an ensemble, was trained on; None if unknown.
 
-    Rankers of skrank have it as `max_grade_`, classifiers of grades as the last of their classes.
+    Rankers of skrank have `max_grade_`, classifiers of grades have classes.
     """
     grades = [one.max_grade_ for one in _all_in(estimator) if hasattr(one, "max_grade_")]
     if grades:
@@ -90,9 +90,9 @@ def _all_in(estimator: Estimator) -> Iterator[Estimator]:
 
 @contextmanager
 def restored_on_failure(estimator: Estimator) -> Iterator[None]:
-    """Give an estimator its attributes back if its `fit` raises: all belong to one model.
+    """Restore the attributes of an estimator if its `fit` raises, so that all are of one fit.
 
-    `fit` must replace attributes, not change the objects that they hold.
+    `fit` must replace attributes, not modify their values.
     """
     before = dict(vars(estimator))
     try:

@@ -16,9 +16,9 @@ from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import CodedQrels
-from skrank.trec._measure import MISSING_CHOICES, AnyRuns, Measured, Runs, measure_all, warn_missing
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._open import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,16 +316,17 @@ def robustness(
     sources = Runs.of(runs)
     if len(sources.sources) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
-    parts = list(sources.parts(pool.numbered(), missing))
+    joined = JoinedRuns(pool.numbered(), sources, missing)
+    parts = list(joined)
 
     def measured(kept: np.ndarray) -> Measured:
         reduced = pool.reduced(kept)
         coded = ([one.coded(reduced) for one in part] for part in parts)
-        return measure_all(reduced, coded, chosen.values(), missing, top)
+        return measure(reduced, coded, len(sources.sources), chosen.values(), missing, top)
 
     full = measured(lots[0].judged)
-    names = sources.names(full.tags)
-    warn_missing(full.lacks)
+    names = sources.names(joined.tags)
+    joined.warn()
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
     rows: list[dict[str, object]] = []
     means: list[dict[str, object]] = []

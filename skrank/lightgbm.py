@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from skrank._boosters.adapters import (
     objective_of,
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
-from skrank._boosters.lightgbm_calls import asking
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._callers import LightGBMTraining
+from skrank._engine.collection import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._engine.whole import highest_grade
 from skrank._typing import Folds, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -47,8 +44,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     Returns
     -------
     callable
-        For ``params["objective"]`` or ``LGBMRanker(objective=...)``. It holds nothing but plans of
-        the data sets that it has seen: copies and repeated trainings give the same model.
+        For ``params["objective"]`` or ``LGBMRanker(objective=...)``. Copies and repeated
+        trainings give the same model: a callable has no state but plans of data sets.
 
     Raises
     ------
@@ -56,22 +53,29 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
         If LightGBM is not installed.
     ValueError
         If `x` or an option is unknown. In training: if the data has no groups, labels are negative,
-        weights vary inside a query, a subset tears queries apart, the Dataset has positions that
-        `x` does not correct for, or ``bagging_by_query`` would leave nothing to train on.
+        weights vary inside a query, a subset tears queries apart, or the Dataset has positions that
+        `x` does not correct for.
 
     Notes
     -----
-    * Give ``metric="None"``: `LGBMRanker` evaluates its own nDCG otherwise, which stops training
+    * Give ``metric="None"``. Otherwise `LGBMRanker` evaluates its own nDCG, which stops training
       early and refuses labels that are not integers.
-    * `lightgbm.cv` tears queries apart unless it is given scikit-learn's ``folds=GroupKFold(5)``:
-      `skrank.lightgbm.cv` keeps them whole.
+    * Use `skrank.lightgbm.cv`: `lightgbm.cv` cuts queries unless it is given scikit-learn's
+      ``folds=GroupKFold(5)``.
     * Weights are per row in LightGBM: give all rows of a query the same.
     * LightGBM keeps labels as float32 and turns NaN into 0.
     * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
-      ``position_bias_`` of the callable tells what was learned about positions. `LGBMRanker` passes
-      no positions on: there they are the order of the rows inside their query.
-    * The scale of grades is that of the training labels. A worker of Dask sees only its own: there,
-      ``skrank.metric("gap", max_grade=4)`` must fix it.
+      ``position_bias_`` of the callable is the bias that was learned. `LGBMRanker` passes no
+      positions on: there, the position of a row is its place inside its query.
+    * Leave ``bagging_by_query`` False: LightGBM draws queries for its own objectives only, and
+      trains trees of one leaf with a callable. `skrank.lightgbm.cv` and `skrank.GroupedRanker`
+      refuse it.
+    * What an objective counts or learns from round to round belongs to the Dataset, and starts anew
+      in a round where all documents of each query tie. Trainings that run at the same time on one
+      Dataset need an objective each.
+    * The scale of grades is that of the training labels. On several machines (`DaskLGBMRanker`)
+      each machine takes the scale of its own labels: fix it with ``skrank.metric("err",
+      max_grade=4)``. Objectives that learn about positions would learn another bias on each.
 
     Examples
     --------
@@ -87,7 +91,9 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     return _LightGBMObjective(objective_of(x, lambdarank_options))
 
 
-def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _LightGBMMetric:
+def eval_metric(
+    *metrics: str | Metric, per_query: QueryLog | None = None, max_grade: int | None = None
+) -> _LightGBMMetric:
     """The eval metric of `lightgbm.train` (``feval=``), `lightgbm.cv` and `LGBMRanker.fit`.
 
     Parameters
@@ -96,6 +102,9 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _L
         One or more. The first decides on early stopping with ``first_metric_only=True``.
     per_query : QueryLog, optional
         Where to write the values of every query in every round.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics that depend on it, such as err. Default: that
+        of the training labels.
 
     Returns
     -------
@@ -108,15 +117,20 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _L
     ImportError
         If LightGBM is not installed.
     ValueError
-        If a metric is unknown or there is none. In training: as `objective`; on several machines,
-        which see their own queries only.
+        If a metric is unknown or there is none. In training: as `objective`; if a metric depends
+        on the highest grade, and no grade is given or known.
 
     Notes
     -----
-    * Give ``metric="None"`` to LightGBM: it stops early on any of its own metrics otherwise, and
-      its own nDCG would be logged under the same name.
+    * Give ``metric="None"`` to LightGBM. Otherwise it stops early on any of its own metrics, and
+      logs its own nDCG under the same name.
     * The scale of grades is that of the training labels, in `lightgbm.cv` of all labels. Give
-      ``max_grade=`` where the evaluation labels are higher.
+      `max_grade` where the evaluation labels are higher, and to `LGBMRanker`, which passes no
+      training labels on.
+    * Give none to several machines (`DaskLGBMRanker`), and no early stopping: each machine would
+      measure its own queries, and stop in another round.
+    * Optuna's `LightGBMTuner` takes the lowest value of a callable for the best one: search with
+      ``optuna.create_study(direction="maximize")`` over `skrank.lightgbm.cv` instead.
 
     Examples
     --------
@@ -133,7 +147,7 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _L
     {'gap@2': 0.833, 'err': 0.902}
     """
     import_booster("lightgbm")
-    return _LightGBMMetric(metrics, per_query)
+    return _LightGBMMetric(metrics, per_query, check.check_max_grade(max_grade))
 
 
 def cv(
@@ -228,6 +242,8 @@ def cv(
     if early_stopping_rounds is not None:
         rounds = check.check_count("early_stopping_rounds", early_stopping_rounds, _STOP)
         called.append(lightgbm.early_stopping(rounds, first_metric_only=True, verbose=False))
+    if trained_on is not None:
+        check.check_bagging(settings)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
     return lightgbm.cv(
         settings | {"metric": "None"},
@@ -241,7 +257,7 @@ def cv(
     )
 
 
-# LightGBM's names for what the arguments of cv say
+# LightGBM's names of parameters that `cv` has as arguments
 _OWN_OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
 _OWN_METRICS = ("metric", "metrics", "metric_types")
 _OWN_STOP = (
@@ -251,7 +267,7 @@ _STOP = "rounds without improvement before the stop"
 
 
 class _Folds:
-    """A splitter for `lightgbm.cv`, which asks for the folds when the Dataset is constructed."""
+    """A splitter for `lightgbm.cv`, which calls `split` once the Dataset is constructed."""
 
     def __init__(
         self, folds: Folds, train_set: lightgbm.Dataset, groups: ArrayLike | None, seed: int
@@ -259,14 +275,14 @@ class _Folds:
         self.folds, self.train_set, self.groups, self.seed = folds, train_set, groups, seed
 
     def split(self, X: Table, y: ArrayLike, groups: ArrayLike | None) -> list[Split]:
-        """Rows of each fold; the groups of LightGBM cannot tell one query from none."""
+        """Rows of each fold; `groups` of LightGBM is ignored: it exists without queries, too."""
         source = "the lightgbm.Dataset"
         sizes = check.check_group_sizes(self.train_set.get_group(), len(X), source)
         labels = as_written(np.asarray(y))
         return row_folds(self.folds, labels, sizes, self.groups, self.seed)
 
 
-# Names and number of parameters are LightGBM's: its scikit-learn estimators count them.
+# LightGBM's scikit-learn estimators call by the number of parameters: there must be four.
 
 
 class _LightGBMObjective(GradientCallable):
@@ -280,14 +296,12 @@ class _LightGBMObjective(GradientCallable):
         group: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
-        with asking() as training:
-            _check_training(training, self.objective)
-            scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-            if not isinstance(self.objective, PositionObjective):
-                check.check_no_positions(data.positions)
-            elif self.objective.max_position is not None:
-                check.check_shown_order(data.positions, data.sizes)
-            return self._gradient(data, scores, _judge)
+        scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
+        if not isinstance(self.objective, PositionObjective):
+            check.check_no_positions(data.positions)
+        elif self.objective.max_position is not None:
+            check.check_shown_order(data.positions, data.sizes)
+        return self._gradient(data, scores, _judge)
 
 
 class _LightGBMMetric(MetricCallable):
@@ -301,15 +315,7 @@ class _LightGBMMetric(MetricCallable):
         group: ArrayLike | None = None,
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """Name, value and direction, or a list of them."""
-        with asking() as training:
-            if check.n_machines(training.params) > 1:
-                check.refuse_distributed_metric()
-            check.check_tuner(
-                training.tuner, {str(one): one.greater_is_better for one in self.metrics}
-            )
-            scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-            if data.max_grade is None and self.needs_scale and training.data is not None:
-                data = replace(data, max_grade=_trained_grade(training.data))
+        scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
         means = self._means(self._plan(data, _judge), data.owner, scores)
         results = [
             (str(one), mean, one.greater_is_better)
@@ -324,8 +330,8 @@ def _read(
     weight: ArrayLike | None,
     group: ArrayLike | None,
 ) -> tuple[ArrayLike, Supplied]:
-    """Predictions and data of a call."""
-    if not _is_dataset(second):  # the scikit-learn estimators unpack it
+    """Scores and data from the arguments of a callable."""
+    if not _is_dataset(second):  # LightGBM's scikit-learn estimators pass arrays
         labels = np.asarray(first)
         return second, Supplied(labels, labels, _array(group), _array(weight))
     dataset: lightgbm.Dataset = second
@@ -344,7 +350,7 @@ def _array(values: ArrayLike | None) -> np.ndarray | None:
 
 
 def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
-    """Positions of a Dataset; LightGBM forgets those of a subset."""
+    """Positions of a Dataset; LightGBM drops those of a subset."""
     if dataset.used_indices is None:
         return _array(dataset.get_position())
     whole = _array(dataset.reference.get_position())
@@ -352,43 +358,20 @@ def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
 
 
 def _trained_grade(dataset: lightgbm.Dataset) -> int:
-    """Highest grade of what a Dataset refers to: its training set, or the whole of a fold."""
+    """Highest grade of the Dataset that this one refers to: a training set, or all folds."""
     while dataset.reference is not None:
         dataset = dataset.reference
     return highest_grade(np.asarray(dataset.get_label()))
 
 
 def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """Judgments, weights per query and the highest grade of what LightGBM supplies."""
+    """Judgments, weights per query and the highest grade."""
     source = "the lightgbm.Dataset" if _is_dataset(data.owner) else "LightGBM's data"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
     rows = getattr(data.owner, "used_indices", None)
     if rows is not None and data.owner.reference.get_group() is not None:
-        # of a subset; LightGBM silently groups rows of torn queries anew
+        # LightGBM regroups the rows of a subset that cuts queries, without a warning
         check.check_whole_queries(data.owner.reference.get_group(), rows)
     queries = Queries.from_sizes(sizes)
     weights = check.query_weights(data.weights, queries)
     return Judgments(as_written(data.labels), queries), weights, data.max_grade
-
-
-def _check_training(training: LightGBMTraining, objective: Objective) -> None:
-    """Refuse trainings in which a callable objective trains nothing, or not what is asked."""
-    check.check_bagging(training.params)
-    if check.n_machines(training.params) == 1:
-        return
-    # before the first tree, on all machines at once
-    if objective.takes_positions:
-        check.refuse_distributed_positions()
-    for _, part in objective.terms:
-        check.refuse_distributed_scale(part)
-        if hasattr(part, "metric"):
-            for _, one in part.metric.terms:
-                check.refuse_distributed_scale(one)
-    stop = type(import_booster("lightgbm").early_stopping(1, verbose=False))
-    if any(isinstance(one, stop) for one in training.argument("callbacks")) or any(
-        int(training.params.get(name) or 0) > 0 for name in _OWN_STOP
-    ):
-        check.refuse_distributed_stop()
-    metrics = (getattr(one, "func", one) for one in training.argument("feval"))
-    if any(isinstance(one, _LightGBMMetric) for one in metrics):
-        check.refuse_distributed_metric()

@@ -1,23 +1,23 @@
-"""Scorers: metrics in the form that scikit-learn calls, with the groups that it does not pass."""
+"""Scorers: metrics as scikit-learn calls them, for labels that have the query of each row."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_feature, warn_of_scored
+from skrank._cut_queries import warn_of_cut_queries, warn_of_feature
+from skrank._engine.collection import collection_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._engine.whole import whole_of
-from skrank._fitted import RESPONSES, chain_of, predicted_scores, trained_grade
+from skrank._fitted import RESPONSES, predicted_scores, trained_grade
 from skrank._typing import Estimator, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
@@ -25,7 +25,7 @@ from skrank.metrics import Metric, metric, registered
 if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
 
-_NEGATED = "neg_"  # scikit-learn's mark of a score whose sign was turned
+_NEGATED = "neg_"  # scikit-learn's prefix of negated scores
 
 
 def scorer(
@@ -42,11 +42,11 @@ def scorer(
         Highest grade of the collection, for metrics that depend on it and do not fix it, such as
         err. Default: that of all labels of the `skrank.with_groups` that the scored ones come from;
         else of those that the model was trained on (`max_grade_` of `skrank.GroupedRanker`, also
-        inside ensembles, or the classes of a classifier). The folds share one scale so; where
+        inside ensembles, or the classes of a classifier). All folds thus share one scale. Where
         neither is known, such a metric raises.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
-        Where the ranking comes from. "auto": `predict_proba` if the model has it, as the expected
-        grade; else `decision_function`; else `predict`.
+        Method whose values rank the rows. "auto": `predict_proba` if the model has it, as the
+        expected grade; else `decision_function`; else `predict`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ get_scorer = scorer  # by the name that scikit-learn has for it
 
 
 def get_scorer_names() -> list[str]:
-    """Names that `get_scorer` takes; any of them may carry a cut-off and parameters.
+    """Names that `get_scorer` takes, with or without a cut-off and parameters.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def get_scorer_names() -> list[str]:
 
 
 def _complete(name: str) -> str:
-    """A name as it stands, or with a cut-off where the metric needs one."""
+    """A name, with a cut-off where the metric needs one."""
     try:
         better = metric(name).greater_is_better
     except ValueError:
@@ -124,9 +124,9 @@ class RankingScorer:
 
     Notes
     -----
-    The scorer judges the rows that it is given: where rows of one query lie in the training and in
-    the test part, as with `KFold`, it measures shortened lists of queries that the model knows.
-    `skrank.QueryKFold` keeps queries whole.
+    The scorer measures the rows that it gets. Where rows of one query are in the training and in
+    the test part, as with `KFold`, it measures shortened lists of queries that the model knows, and
+    warns (see `skrank.CutQueryWarning`). `skrank.QueryKFold` keeps queries whole.
     """
 
     def __init__(
@@ -176,19 +176,24 @@ class RankingScorer:
         ------
         ValueError
             If groups are missing, of the wrong length, or disagree; if a metric depends on the
-            highest grade of the collection and nothing says it.
+            highest grade of the collection, and that is not known.
+
+        Warns
+        -----
+        CutQueryWarning
+            If a query has fewer rows than in the call of `skrank.with_groups`.
         """
         groups = self._groups(groups, X, y)
         queries = Queries.from_groups(groups)
-        judgments = Judgments(check.without_index(y), queries, whole=whole_of(y))
+        judgments = Judgments(check.without_index(y), queries, collection=collection_of(y))
         weights = check.query_weights(sample_weight, queries)
-        models = chain_of(estimator)
-        warn_of_feature(models)
-        warn_of_scored(models, groups, y, queries)
+        check.warn_single_rows(queries)
+        warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
+        warn_of_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
         known = None
         if self.max_grade is None and any(one.needs_scale for one in self.metrics):
-            known = judgments.whole_grade or trained_grade(estimator)
+            known = judgments.collection_grade or trained_grade(estimator)
         means = {}
         for one in self.metrics:
             plan = _plan(one, judgments, self.max_grade, known)
@@ -196,10 +201,10 @@ class RankingScorer:
         return as_scores(means)
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:
-        """The same scorer for one data set whose groups it carries along.
+        """The same scorer with the groups of one data set.
 
-        For tools that pass groups in no way, such as `permutation_importance` on arrays. The rows
-        must be scored in this order, all of them.
+        For tools that do not pass groups, such as `permutation_importance` on arrays. All rows must
+        be scored, in this order.
 
         Parameters
         ----------
@@ -216,8 +221,8 @@ class RankingScorer:
     def to_sklearn(self) -> Callable[..., object]:
         """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
 
-        For tools that insist on that type. It ranks by `predict`, finds groups that are routed or
-        on the index of `y`, and does not know what the model was trained on: give `max_grade`.
+        For tools that require that type. It ranks by `predict`, takes groups that are routed or on
+        the index of `y`, and gets no model: give `max_grade` where a metric depends on it.
 
         Returns
         -------
@@ -243,7 +248,7 @@ class RankingScorer:
     # what scikit-learn asks for -------------------------------------------------------------------
 
     def set_score_request(self, **requests: bool | str | None) -> RankingScorer:
-        """Choose the metadata that scikit-learn passes when metadata routing is enabled.
+        """Choose the metadata that scikit-learn passes where metadata routing is enabled.
 
         Parameters
         ----------
@@ -269,7 +274,7 @@ class RankingScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What the scorer asks for.
+        """The metadata that the scorer asks for.
 
         Returns
         -------
@@ -282,19 +287,19 @@ class RankingScorer:
             routing.score.add_request(param=name, alias=alias)
         return routing
 
-    def __getattr__(self, name: str) -> Any:
-        """Parts of scikit-learn's own scorers, which some of its tools take apart."""
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise for attributes of scikit-learn's own scorers, which some of its tools read."""
         if name in ("_score_func", "_sign", "_kwargs"):
             raise AttributeError(
-                f"a scorer of skrank has no {name}. Tools that ask for it, such as "
-                "TunedThresholdClassifierCV, want a scorer of scikit-learn's own type: "
+                f"a scorer of skrank has no {name}. Tools that read it, such as "
+                "TunedThresholdClassifierCV, need a scorer of scikit-learn's own type: "
                 "skrank.scorer(...).to_sklearn(). (A threshold changes no ranking: measure the "
                 "classifier itself.)"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _accept_sample_weight(self) -> bool:
-        """Searches without metadata routing ask this before they pass weights on."""
+        """True: searches without metadata routing then pass `sample_weight`."""
         return True
 
     def __sklearn_clone__(self) -> RankingScorer:
@@ -337,34 +342,34 @@ class _ScoreFunction:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
-        judgments = Judgments(y_true, queries, whole=whole_of(y_true))
-        plan = _plan(self.metric, judgments, self.max_grade, judgments.whole_grade)
+        judgments = Judgments(y_true, queries, collection=collection_of(y_true))
+        plan = _plan(self.metric, judgments, self.max_grade, judgments.collection_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)
 
 
 def _plan(one: Metric, judgments: Judgments, given: int | None, known: int | None) -> Plan:
-    """A metric on the scale that was given, else on the one that is known."""
+    """The plan of a metric for the given highest grade, else for the known one."""
     if given is not None:
         return one.bind(judgments, max_grade=given)
     return one.bind_part(judgments, max_grade=known)
 
 
 def _positive(item: str | Metric) -> str | Metric:
-    """A metric without the mark of its turned sign."""
+    """A metric, or its name without the prefix of negated metrics."""
     if not isinstance(item, str) or not item.startswith(_NEGATED):
         return item
     one = metric(item.removeprefix(_NEGATED))
     if one.greater_is_better:
         raise ValueError(
-            f"{item!r} is no scorer: {one} is better when it is higher, write '{one}'."
+            f"{item!r} is not a scorer: {one} is better when it is higher, write '{one}'."
         )
     return one
 
 
 def as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
-    """Means of metrics as scores, which are better when they are higher; several by name."""
+    """Scores from means of metrics: higher is better. Several are a dict."""
     scores: dict[str, float] = {}
     for one, mean in means.items():
         name = str(one)

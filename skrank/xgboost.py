@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from skrank._boosters.adapters import (
 )
 from skrank._boosters.folds import chosen_metrics, chosen_objective
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._boosters.xgboost_data import host, judge_for_training, judge_part, read, trained_grade
+from skrank._boosters.xgboost_data import host, judge_for_training, judge_part, read
 from skrank._boosters.xgboost_parts import Parts, keep_boosters
 from skrank._boosters.xgboost_workers import (
     is_absent,
@@ -29,7 +28,6 @@ from skrank._boosters.xgboost_workers import (
     means_of_workers,
     n_workers,
 )
-from skrank._callers import xgboost_training
 from skrank._typing import Folds
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
@@ -51,8 +49,8 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     Returns
     -------
     callable
-        ``f(preds, dtrain) -> (grad, hess)``. It holds nothing but plans of the data sets that it
-        has seen: copies and repeated trainings give the same model.
+        ``f(preds, dtrain) -> (grad, hess)``. Copies and repeated trainings give the same model: a
+        callable has no state but plans of data sets.
 
     Raises
     ------
@@ -67,14 +65,17 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
 
     Notes
     -----
-    * The curvature is twice that of LambdaRank, and weights are divided by their mean, as in
-      XGBoost's own ``rank:ndcg``: ``min_child_weight`` and ``reg_lambda`` mean the same.
-    * Give ``disable_default_eval_metric=1``: XGBoost evaluates RMSE otherwise.
+    * The hessian is twice that of LambdaRank, and weights are divided by their mean, as in
+      XGBoost's own ``rank:ndcg``, so that ``min_child_weight`` and ``reg_lambda`` mean the same.
+    * Give ``disable_default_eval_metric=1``. Otherwise XGBoost evaluates RMSE.
     * Predictions start at ``base_score``, 0.5 unless given, which changes no order.
     * Weights are per query in XGBoost; `xgboost.cv` drops them.
     * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
-      ``position_bias_`` of the callable tells what was learned about positions, which are the order
-      of the rows inside their query.
+      ``position_bias_`` of the callable is the bias that was learned. The position of a row is its
+      place inside its query.
+    * What an objective counts or learns from round to round belongs to the DMatrix, and starts anew
+      in a round where all documents of each query tie. Trainings that run at the same time need a
+      DMatrix each.
     * The scale of grades is that of the training labels, of all workers in distributed training.
       There, the order in which tied documents are drawn depends on how queries are numbered on a
       worker: ``tie_order="stable"`` gives the same model however they are spread.
@@ -94,7 +95,9 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     return _XGBoostObjective(objective_of(x, options))
 
 
-def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _XGBoostMetric:
+def eval_metric(
+    *metrics: str | Metric, per_query: QueryLog | None = None, max_grade: int | None = None
+) -> _XGBoostMetric:
     """The eval metric of `xgboost.train` and `xgboost.cv` (``custom_metric=``).
 
     Parameters
@@ -103,31 +106,33 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _X
         One or more.
     per_query : QueryLog, optional
         Where to write the values of every query in every round.
+    max_grade : int, optional
+        Highest grade of the collection. Metrics that depend on it, such as err, need it: XGBoost
+        passes no training labels on.
 
     Returns
     -------
     callable
-        Gives ``(name, mean over queries)``, or a list of them for several metrics; they share one
-        sort. The name is ``str(metric)`` without blanks and with = for :, which XGBoost reads.
+        Gives ``(name, mean over queries)``, or a list of them for several metrics, which share one
+        sort. The name is ``str(metric)`` without blanks and with = for ``:``.
 
     Raises
     ------
     ImportError
         If XGBoost is not installed.
     ValueError
-        If a metric is unknown or there is none. In training: as `objective`.
+        If a metric is unknown or there is none. In training: as `objective`; if a metric depends
+        on the highest grade, and `max_grade` is not given.
     TypeError
         If XGBoost's scikit-learn estimators call it. (`XGBRanker` would call it per query and weigh
         queries by their size.)
 
     Notes
     -----
-    * XGBoost takes the lowest value of a callable for the best, but for names such as ndcg: stop
-      early with `skrank.xgboost.early_stopping`. Another early stopping that would follow a metric
-      in the wrong direction is refused.
-    * It logs six decimals, so that smaller gains do not count.
-    * The scale of grades is that of the training labels. Give ``max_grade=`` where the evaluation
-      labels are higher; outside of a training, metrics that depend on it raise without.
+    * Stop early with `skrank.xgboost.early_stopping`. ``early_stopping_rounds=`` and
+      `xgboost.callback.EarlyStopping` take the lowest value of a callable for the best, unless
+      `maximize` is given or the name begins with auc, pre, map or ndcg.
+    * XGBoost logs six decimals: smaller gains do not count.
     * In distributed training the mean is over the queries of all workers.
 
     Examples
@@ -138,7 +143,7 @@ def eval_metric(*metrics: str | Metric, per_query: QueryLog | None = None) -> _X
     [('rr', 0.75), ('gap@1', 0.5)]
     """
     import_booster("xgboost")
-    return _XGBoostMetric(metrics, per_query)
+    return _XGBoostMetric(metrics, per_query, check.check_max_grade(max_grade))
 
 
 def early_stopping(
@@ -160,7 +165,7 @@ def early_stopping(
     -------
     xgboost.callback.EarlyStopping
         With the direction of the metric. It counts rounds: make one per training. The Booster keeps
-        all rounds, and predicts with all of them unless it is told `iteration_range`; with
+        all rounds, and predicts with all of them unless `iteration_range` is given; with
         ``save_best=True`` it keeps those up to the best one.
 
     Raises
@@ -226,14 +231,6 @@ class _XGBoostMetric(MetricCallable):
     ) -> tuple[str, float] | list[tuple[str, float]]:
         """Name and value, or a list of them."""
         data = read(dmatrix, "skrank.xgboost.eval_metric")
-        training = xgboost_training()
-        if training is not None:
-            check.check_stopping(
-                training.callbacks,
-                {_log_name(one): one.greater_is_better for one in self.metrics},
-            )
-            if self.needs_scale and training.data is not None:
-                data = replace(data, max_grade=trained_grade(training.data))
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join)
             means = means_of_workers(np.zeros((len(self.metrics), 2)))
@@ -246,7 +243,7 @@ class _XGBoostMetric(MetricCallable):
         return results if len(results) > 1 else results[0]
 
 
-# Cross-validation: xgboost.cv drops weights of queries, and refuses folds of them.
+# Cross-validation: xgboost.cv drops weights of queries and refuses folds of queries.
 
 
 def cv(
@@ -342,8 +339,8 @@ def cv(
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
     if trained_on is not None:
         settings.pop("objective", None)
-    # xgboost.cv asks fpreproc for the parts of each fold in turn: the rows that it deals itself,
-    # of data without queries, are never used
+    # xgboost.cv takes the parts of each fold from fpreproc; the folds of its own dummy data are
+    # never used
     result = xgboost.cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),

@@ -1,4 +1,4 @@
-"""Commands beside evaluate, names of other tools, and where the output goes."""
+"""Other commands than evaluate, names of other tools, and output to files."""
 
 import io
 import json
@@ -122,7 +122,7 @@ def test_sort(capsys, files):
     values = csv(capsys, "evaluate", *rows).ap
     assert values.tolist() == sorted(values, reverse=True)
     Path("qrels").write_text(QRELS.replace("2 0 a 1", "2 0 a 0"))
-    values = csv(capsys, "evaluate", *rows).ap  # those that are not defined stand last
+    values = csv(capsys, "evaluate", *rows).ap  # NaN comes last
     assert values.isna().tolist() == [False] * 4 + [True] * 2
     assert values[:4].tolist() == sorted(values[:4], reverse=True)
     status, _, err = run(capsys, "evaluate", *files, "-m", "ap", "--sort", "map")
@@ -167,7 +167,7 @@ def test_an_interrupt_ends_without_a_word(files):
 
 
 def opened_by_a_reader(pipe, process):
-    """The pipe once the process reads it; an error, and no endless wait, if it ends before."""
+    """The pipe, as soon as the process reads it; fails if the process ends before."""
     while process.poll() is None:
         with suppress(OSError):  # there is no reader yet
             return open(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
@@ -178,7 +178,7 @@ def opened_by_a_reader(pipe, process):
 def test_lines_of_trec_eval_hold_values_only(capsys, files):
     status, out, err = run(capsys, "evaluate", *files, "--format", "trec_eval", "--compare")
     assert (status, out) == (1, "")
-    assert "--format trec_eval shows values, with or without -q, and no compare" in err
+    assert "--format trec_eval prints values, with or without -q: leave --compare out" in err
 
 
 def test_output_to_links_and_devices(capsys, files):

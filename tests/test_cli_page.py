@@ -1,4 +1,4 @@
-"""The page of ``--format html``: what it says, that it loads nothing, that a browser runs it."""
+"""The page of ``--format html``: its content, in a browser, without requests."""
 
 import json
 import re
@@ -17,7 +17,7 @@ NASTY = "</script><b>x&"
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
-    """Files of qrels and three runs: b better than a, and one whose name is no HTML."""
+    """Files of qrels and three runs: b better than a, and one whose name has to be escaped."""
     folder = tmp_path_factory.mktemp("page")
     rng = np.random.default_rng(2)
     qrels = {f"{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(20)} for q in range(25)}

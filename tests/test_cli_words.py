@@ -1,4 +1,4 @@
-"""What commands say: in their own words, one line for a mistake, help of their own."""
+"""Messages and help of commands: options instead of parameters, errors of one line."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ RUN = "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n"
 POOL = "query,item,old,new\n" + "".join(
     f"{q},{d},{q * d},{q - d}\n" for q in (1, 2) for d in (1, 2)
 )
-# what only Python can do
+# words for Python
 PYTHON = re.compile(
     r"(?<![-(,\w])[a-z_]+=|\bdict\b|\bnumpy\b|\bskrank\.|DataFrame|\bpass\b|=True|range\("
 )
@@ -84,7 +84,7 @@ def test_mistakes_are_told_in_the_words_of_the_command(call, arguments, status, 
     found, _, err = call(*arguments)
     assert found == status, err
     assert any(one in err for one in message.split("|")), err
-    said = re.sub(r"'[^']*'|\b\w+\([^)]*\)", "", err)  # without what was given
+    said = re.sub(r"'[^']*'|\b\w+\([^)]*\)", "", err)  # without the values of the user
     assert not PYTHON.search(said.replace("labels=step", "").replace("labels=interp", "")), said
 
 
@@ -107,18 +107,18 @@ def test_mistakes_of_a_campaign(call):
 
 
 TABLES = {
-    'query,item,a\n1,2,"3\n': "pool, line 2: unexpected end of data",
-    "query,item,a,a\n1,2,3,4\n": "pool: several columns are called 'a'",
-    "query,item,a\n1\n": "pool, row 1 lacks item",
+    'query,item,a\n1,2,"3\n': "pool: line 2: unexpected end of data",
+    "query,item,a,a\n1,2,3,4\n": "pool: 2 columns are called 'a'",
+    "query,item,a\n1\n": "pool: line 2: 1 columns instead of 3",
     '{"query": 1, "item": null, "a": 1}': "pool, row 1 lacks item",
-    '{"query": 1, "item": 1, "a": 1, "a": 2}': "line 1 is no JSON object: key 'a' occurs 2 times",
-    '{"query": 1, "item": 1, "a": true}': "row 1: a=True is no number",
+    '{"query": 1, "item": 1, "a": 1, "a": 2}': "line 1: key 'a' occurs 2 times",
+    '{"query": 1, "item": 1, "a": true}': "row 1: a=True is not a number",
     '{"query": 1, "item": 1, "a": 1' + "0" * 400 + "}": "row 1: a is too large",
-    "query,item,a\n1,2,\uff11\n": "row 1: a='\uff11' is no number",
-    "query,item,a\n1,2,1_0\n": "row 1: a='1_0' is no number",
+    "query,item,a\n1,2,\uff11\n": "row 1: a='\uff11' is not a number",
+    "query,item,a\n1,2,1_0\n": "row 1: a='1_0' is not a number",
     "query,item,a,p_\u0661\n1,2,3,4\n": "",  # another ranker
-    b"query,item,a\n\xe9,2,3\n": "pool is not text in UTF-8",
-    '{"a": ' + "[" * 100_000: "line 1 is no JSON object",
+    b"query,item,a\n\xe9,2,3\n": "pool: 'utf-8' codec can't decode byte",
+    '{"a": ' + "[" * 100_000: "pool: line 1: no ",
 }
 
 

@@ -1,4 +1,4 @@
-"""What the adapters to boosters share: plans per data set, and the calls that read them."""
+"""Callables for boosters: they bind objectives and metrics once per data set."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -24,8 +25,7 @@ from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
 from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
-from skrank.objectives._training import Training
-from skrank.objectives.base import BoundObjective, Objective
+from skrank.objectives.base import BoundObjective, Objective, begins_training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def import_booster(name: str) -> Any:
-    """The module of a booster, or the error that says how to install it."""
+def import_booster(name: str) -> ModuleType:
+    """The module of a booster; an ImportError says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -48,7 +48,7 @@ def import_booster(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Supplied:
-    """A data set as a booster hands it out.
+    """The data that a booster passes to a callable.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Supplied:
     weights : ndarray, optional
         In the booster's own layout.
     max_grade : int, optional
-        Highest grade of the collection, if more than these labels are known.
+        Highest grade of the collection, where it is known from more than these labels.
     positions : ndarray of shape (n_rows,), optional
-        Where each document was shown, if the booster knows.
+        Position at which each document was shown.
     """
 
     owner: Any
@@ -73,31 +73,31 @@ class Supplied:
     positions: np.ndarray | None = None
 
     def equals(self, kept: Supplied) -> bool:
-        """Whether nothing has changed that a plan depends on since a snapshot was taken."""
+        """Whether nothing that a plan depends on differs from a snapshot."""
         return self.max_grade == kept.max_grade and all(
             _same(getattr(self, name), getattr(kept, name)) for name in _ARRAYS
         )
 
     def at_least(self, max_grade: int | None) -> Supplied:
-        """The same data of a collection whose highest grade is no lower than this."""
+        """The same data with at least this `max_grade`."""
         if max_grade is None or (self.max_grade or 0) >= max_grade:
             return self
         return replace(self, max_grade=max_grade)
 
     def snapshot(self) -> Supplied:
-        """A copy that outlives changes and does not keep the owner alive."""
+        """A copy that does not change with the data set, and does not keep the owner alive."""
         copies: Options = {name: _small_copy(getattr(self, name)) for name in _ARRAYS}
         return replace(self, owner=None, **copies)
 
 
-_ARRAYS = ("sizes", "weights", "positions", "labels")  # of what is supplied, the longest last
+_ARRAYS = ("sizes", "weights", "positions", "labels")  # compared fields, the longest last
 
 
 def _small_copy(values: np.ndarray | None) -> np.ndarray | None:
-    """The numbers, in a byte each where that holds them: grades are kept as long as a data set."""
+    """A copy, as uint8 where that is exact: grades then take one byte per row, not four."""
     if values is None:
         return None
-    if values.size and values.min() >= 0 and values.max() <= 255:  # no NaN, that is
+    if values.size and values.min() >= 0 and values.max() <= 255:  # False where there is NaN
         small = values.astype(np.uint8)
         if np.array_equal(small, values):
             return small
@@ -105,7 +105,7 @@ def _small_copy(values: np.ndarray | None) -> np.ndarray | None:
 
 
 def _same(given: np.ndarray | None, kept: np.ndarray | None) -> bool:
-    """Whether an array equals one that was kept, NaN included."""
+    """Whether an array equals a copy, NaN included."""
     if given is None or kept is None:
         return given is kept
     if kept.dtype == np.uint8:
@@ -114,20 +114,23 @@ def _same(given: np.ndarray | None, kept: np.ndarray | None) -> bool:
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Numbers as integers: NaN equals NaN, and comparing stays one pass."""
+    """The bits of numbers as integers, so that NaN equals NaN and one pass compares arrays."""
     return np.ascontiguousarray(values).view(f"i{values.itemsize}")
 
 
 class PerDataSet(Generic[T]):
-    """Values made from data sets, kept as long as a data set lives and does not change."""
+    """One value per data set, made anew when the data set has changed, dropped with it.
+
+    Data sets are known by identity: arrays are not hashable.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[weakref.ref[object], Supplied, T]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
-        """The value of `data`, made at need."""
+        """The value for `data`; `make` computes it if there is none."""
         key = id(data.owner)
-        found = self._kept.get(key)  # one look: another thread may drop it
+        found = self._kept.get(key)  # read once: another thread may drop the entry
         if found is not None:
             owner, seen, value = found
             if owner() is data.owner and data.equals(seen):
@@ -137,7 +140,7 @@ class PerDataSet(Generic[T]):
         return value
 
     def _watch(self, owner: object, key: int) -> weakref.ref[object]:
-        # a weak reference to self: a cycle would hold the plans until the next garbage collection
+        # weak, since a reference cycle would hold the plans until the next garbage collection
         kept = weakref.ref(self)
 
         def forget(_: object) -> None:
@@ -152,7 +155,7 @@ class PerDataSet(Generic[T]):
 
 
 def as_written(labels: np.ndarray) -> np.ndarray:
-    """Labels in double precision: boosters keep 0.7 as float32, which is less than 0.7."""
+    """Labels in double precision, as the user wrote them: float32 has another 0.7."""
     if labels.dtype != np.float32 or np.array_equal(labels, np.rint(labels)):
         return labels.astype(np.float64)
     values, places = np.unique(labels, return_inverse=True)
@@ -163,12 +166,12 @@ def as_written(labels: np.ndarray) -> np.ndarray:
 
 
 def objective_of(x: str | Metric | Objective, options: Mapping[str, object]) -> Objective:
-    """What a callable for boosters trains on."""
+    """The objective of a callable for boosters."""
     check.check_objective_name(x)
     return as_objective(x, **options)
 
 
-# What a booster supplies as judgments, weights per query, and the highest grade of the collection.
+# Judgments, weights per query and the highest grade of the collection, from a booster's data.
 Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
 
 
@@ -176,7 +179,7 @@ _callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
 
 
 def _unlock() -> None:
-    """In a child process, where no thread lives that could leave a call it was in."""
+    """Give callables new locks in a forked process: the thread that holds one is not forked."""
     for one in list(_callables):
         one._lock = threading.Lock()
 
@@ -186,15 +189,19 @@ if hasattr(os, "register_at_fork"):
 
 
 class GradientCallable:
-    """An objective as boosters call it; copies start without plans."""
+    """An objective as boosters call it.
+
+    What the objective counts or learns from round to round belongs to the data set. Copies start
+    with no data set.
+    """
 
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
-        self.max_grade = max_grade  # of the collection, where it is known
-        self.positions: np.ndarray | None = None  # of the training rows, where no booster has them
-        self._bound: PerDataSet[tuple[BoundObjective, Training]] = PerDataSet()
-        self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
-        self._lock = threading.Lock()  # what is bound has room for one call at a time
+        self.max_grade = max_grade
+        self.positions: np.ndarray | None = None  # for boosters that pass no positions
+        self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
+        self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
+        self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # shared with deep copies
 
@@ -202,7 +209,7 @@ class GradientCallable:
         return type(self), (self.objective, self.max_grade)
 
     def __deepcopy__(self, memo: dict[int, object]) -> GradientCallable:
-        # LightGBM trains with a deep copy: what it learns must be found in the original
+        # LightGBM trains with a deep copy, and the user reads the bias from the original
         copied = type(self)(self.objective, self.max_grade)
         copied._learned, copied.positions = self._learned, self.positions
         return copied
@@ -213,23 +220,24 @@ class GradientCallable:
     def _gradient(
         self, data: Supplied, scores: ArrayLike, judge: Judge
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature in the float32 of boosters."""
+        """Gradient and hessian in float32."""
 
-        def bind(data: Supplied) -> tuple[BoundObjective, Training]:
+        def bind(data: Supplied) -> tuple[BoundObjective, np.ndarray]:
             judgments, weights, max_grade = judge(data)
             given = {} if data.positions is None else {"positions": data.positions}
             in_blocks = self.objective.needs_room and self.objective.by_query
             bind = partial(BoundBlocks, self.objective) if in_blocks else self.objective.bind
             bound = bind(judgments, weights, max_grade=max_grade, **given)
-            return bound, Training(judgments.queries)
+            return bound, judgments.indptr
 
         data = data.at_least(self.max_grade)
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
         with self._lock:
-            bound, training = self._bound.get(data, bind)
-            bound.round = training.round_of(vector)
+            bound, indptr = self._bound.get(data, bind)
+            if begins_training(vector, indptr):
+                bound.round = 0
             grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
@@ -238,7 +246,7 @@ class GradientCallable:
 
     @property
     def position_bias_(self) -> pd.DataFrame:
-        """What the latest training, by this callable or a deep copy, has learned about positions.
+        """Position bias that the latest training, by this callable or a deep copy, has learned.
 
         One line per position; columns as in the class of the objective. Only for objectives that
         learn about positions, once they have trained.
@@ -253,14 +261,14 @@ class GradientCallable:
 
 @dataclass(frozen=True, eq=False)
 class EvalPlan:
-    """Metrics on one data set: an iteration sorts once and sums per metric."""
+    """Metrics bound to one data set. They share one sort per round."""
 
     judgments: Judgments
     weights: np.ndarray | None
     plans: tuple[Plan, ...]
 
     def sums(self, scores: ArrayLike) -> np.ndarray:
-        """Sum over queries and their weight for each metric: both add up over parts."""
+        """Sums of weighted values and of weights for each metric, which add up over workers."""
         check.check_arithmetic(plan.metric for plan in self.plans)
         measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
         return np.array([((mass * values).sum(), mass.sum()) for values, mass in measured])
@@ -274,7 +282,7 @@ class EvalPlan:
 
 
 class MetricCallable:
-    """Metrics as boosters call them; copies start without plans."""
+    """Metrics as boosters call them. Copies start without plans."""
 
     def __init__(
         self,
@@ -288,7 +296,7 @@ class MetricCallable:
         self.per_query = check.check_query_log(per_query, QueryLog)
         self.max_grade = max_grade
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
-        self._absent: PerDataSet[int] = PerDataSet()  # data sets of other workers
+        self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.metrics, self.per_query, self.max_grade)
@@ -297,13 +305,8 @@ class MetricCallable:
         names = ", ".join(repr(str(one)) for one in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
-    @property
-    def needs_scale(self) -> bool:
-        """Whether a metric depends on the highest grade of the collection, and none is known."""
-        return self.max_grade is None and any(one.needs_scale for one in self.metrics)
-
     def _means(self, plan: EvalPlan, owner: object, scores: ArrayLike) -> list[float]:
-        """Mean over queries of each metric, and a round in the log."""
+        """Mean over queries of each metric; appends the round to the log."""
         measured = list(plan.measured(scores))
         if self.per_query is not None:
             self.per_query.add(owner, self.metrics, [values for _, values, _ in measured])

@@ -21,7 +21,7 @@ Split = tuple[np.ndarray, np.ndarray]
 def row_folds(
     folds: Folds, labels: np.ndarray, sizes: np.ndarray, groups: ArrayLike | None, seed: int
 ) -> list[Split]:
-    """Ascending training and test rows of each fold, every query whole on one of the two sides.
+    """Ascending training and test rows of each fold. Every query is on one side, with all rows.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def row_folds(
 
 
 def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
-    """The objective of skrank, passed as such or in the parameters; None: the booster's own."""
+    """The objective of skrank from an argument or the parameters; None if it is the booster's."""
     if objective is not None and given is not None:
         raise ValueError("there are two objectives: give objective=, or one in params.")
     if objective is None and given is None:
@@ -69,7 +69,7 @@ def chosen_objective(objective: str | Metric | Objective | None, given: object) 
 def chosen_metrics(
     metrics: str | Metric | Iterable[str | Metric] | None, objective: Objective | None
 ) -> tuple[Metric, ...]:
-    """The metrics to evaluate: the given ones, or that of the objective."""
+    """The metrics to evaluate; by default, the metric of the objective."""
     if metrics is None:
         metrics = getattr(objective, "metric", None)
     if metrics is None:

@@ -1,4 +1,4 @@
-"""The values of each query in each round, for those who ask for them."""
+"""QueryLog: the value of each query in each round."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _metric = metric  # a parameter below has this name
 
 
 class QueryLog:
-    """What every query was worth in every round: filled by ``eval_metric(..., per_query=log)``.
+    """The value of each query in each round, which ``eval_metric(..., per_query=log)`` adds.
 
-    It holds one number per round, query, metric and data set. Copies of the eval metric, which
+    A log holds one number per round, query, metric and data set. Copies of the eval metric, which
     LightGBM makes, write to the same log; a log for each training keeps trainings apart.
 
     Notes
     -----
-    Boosters evaluate the data sets in the order in which they are given, and tell a callable no
-    names: data sets are numbered. In a cross-validation each fold has data sets of its own. In
+    Boosters evaluate the data sets in the order in which they are given, and pass no names to a
+    callable: data sets are numbered. In a cross-validation each fold has data sets of its own. In
     distributed training, where a worker sees its own queries only, a log is refused.
 
     Examples
@@ -59,8 +59,8 @@ class QueryLog:
         -------
         DataFrame of shape (n_rounds, n_queries)
             Indexed by ``round`` and ``query``, both from 0; queries in the order of the data set.
-            NaN: the metric is not defined for the query. A mean over a row, with the weights of
-            the queries, is the value that the booster logs.
+            NaN where the metric is not defined for the query. The mean over a row, with the weights
+            of the queries, is the value that the booster logs.
 
         Raises
         ------
@@ -86,10 +86,10 @@ class QueryLog:
         return len(self._values)
 
     def __deepcopy__(self, memo: dict[int, object]) -> QueryLog:
-        return self  # LightGBM copies what it is given, and the user reads the original
+        return self  # LightGBM copies the callable, and the user reads the original log
 
     def __getstate__(self) -> dict[str, object]:
-        return vars(self) | {"_owners": {}}  # where it is read again, data sets that come are new
+        return vars(self) | {"_owners": {}}  # data sets of another process are other data sets
 
     def add(self, owner: object, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
         """Add a round of a data set; boosters call this through the eval metric.
@@ -97,7 +97,7 @@ class QueryLog:
         Parameters
         ----------
         owner
-            An object that lives as long as the data set.
+            Object that lives as long as the data set.
         metrics : sequence of Metric
         values : sequence of ndarrays of shape (n_queries,)
             One per metric.

@@ -1,4 +1,4 @@
-"""What XGBoost supplies: data of a DMatrix, in the form that metrics and objectives take."""
+"""Data of a DMatrix, as metrics and objectives take them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written
 from skrank._boosters.xgboost_workers import mean_weight, settle
+from skrank._engine.collection import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._engine.whole import highest_grade
 
 if TYPE_CHECKING:
     import xgboost
 
 
 def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
-    """The data of a call."""
+    """The data of the DMatrix that a callable gets; `who` is for messages."""
     if not hasattr(dmatrix, "get_uint_info"):
         raise check.not_a_dmatrix(who)
     bounds = host(dmatrix.get_uint_info("group_ptr"))  # empty without qid, [0, n] for one query
@@ -31,18 +31,13 @@ def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
     )
 
 
-def trained_grade(dtrain: xgboost.DMatrix) -> int:
-    """Highest grade of the data that are trained on."""
-    return highest_grade(as_written(host(dtrain.get_label())))
-
-
 def host(values: Any) -> np.ndarray:
-    """An array in main memory."""
+    """An array in main memory, from there or from a GPU (CuPy)."""
     return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
 
 
 def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """Judgments, weights per query and the highest grade of what XGBoost supplies."""
+    """Judgments, weights per query and the highest grade; workers agree on the grade."""
     try:
         sizes, weights = sizes_and_weights(data)
         queries = Queries.from_sizes(sizes)
@@ -65,7 +60,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """The same of data to train on, whose own highest grade counts."""
+    """The same for data to train on, which define the scale of grades and have mean weight 1."""
     own = highest_grade(as_written(data.labels))
     judgments, weights, top = judge_part(data.at_least(own))
     given = np.ones(len(judgments.queries)) if weights is None else weights

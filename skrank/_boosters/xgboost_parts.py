@@ -1,4 +1,4 @@
-"""Parts of a DMatrix that hold whole queries, and the boosters trained on them."""
+"""Training and test parts of a DMatrix for `xgboost.cv`, by query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
 from skrank._boosters.xgboost_data import sizes_and_weights
-from skrank._engine.whole import highest_grade
+from skrank._engine.collection import highest_grade
 from skrank._typing import Folds, Options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Parts:
         return len(self._folds)
 
     def next(self, _train: xgboost.DMatrix, _test: xgboost.DMatrix, params: Options) -> Pair:
-        """The parts of the next fold, in place of those that `xgboost.cv` made."""
+        """The parts of the next fold, for `fpreproc` of `xgboost.cv`, which ignores its own."""
         train, test = next(self._left)
         return self._part(train), self._part(test), params
 

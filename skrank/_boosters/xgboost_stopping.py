@@ -1,4 +1,4 @@
-"""Early stopping of XGBoost that knows its metrics: imported when it is used, as XGBoost is."""
+"""Early stopping of XGBoost on metrics of skrank. Imports XGBoost."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from skrank import _validation as check
 
 
 class MetricStopping(EarlyStopping):
-    """`xgboost.callback.EarlyStopping` that refuses a metric nobody evaluates, and dart."""
+    """`xgboost.callback.EarlyStopping` that refuses dart and a metric that is not evaluated."""
 
     def before_training(self, model: Booster) -> Booster:
-        """Look at the kind of trees, before there are any."""
+        """Refuse dart."""
         booster = model.cvfolds[0].bst if hasattr(model, "cvfolds") else model
         settings = json.loads(booster.save_config())["learner"]["learner_train_param"]
         if settings["booster"] == "dart":
@@ -25,7 +25,7 @@ class MetricStopping(EarlyStopping):
     def after_iteration(
         self, model: Booster, epoch: int, evals_log: Mapping[str, dict[str, list[float]]]
     ) -> bool:
-        """Whether to stop."""
+        """True to stop; refuses a metric that is not in the log."""
         logs = list(evals_log.values())
         log = evals_log.get(self.data, {}) if self.data else logs[-1] if logs else {}
         if log:

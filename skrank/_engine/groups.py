@@ -1,15 +1,16 @@
-"""Which query each row is of: where the groups come from."""
+"""Groups: the query of each row, and the sources that may have it."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sized
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.whole import LEVEL, WholeLevel, index_level
+from skrank._engine.collection import ATTRS_KEY, LEVEL, Collection, index_level
 from skrank._typing import Table
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
 
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
     splitters, so that the groups reach every tool of scikit-learn with no further argument.
+
+    The labels are a collection: ``attrs["skrank"]`` has the numbers of rows and the highest grades
+    of its queries. pandas keeps attrs in slices, and so do pickles and the workers of a search.
+    Parts of the labels are measured on the scale of grades of the collection, and parts that cut a
+    query are warned of (see `skrank.CutQueryWarning`). After documents are left out on purpose,
+    call `with_groups` again: ``y = skrank.with_groups(y[some], y.index[some])``.
 
     Parameters
     ----------
@@ -62,11 +69,13 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     values = check.as_column("relevance", relevance)
     ids = check.as_ids("qid", qid, len(values))
     check.check_labels_first(values, ids)
-    return pd.Series(
+    labels = pd.Series(
         relevance.array if isinstance(relevance, pd.Series) else values,
-        index=pd.Index(ids, name=WholeLevel(ids, values)),
+        index=pd.Index(ids, name=LEVEL),
         name=getattr(relevance, "name", None) or "relevance",
     )
+    labels.attrs[ATTRS_KEY] = Collection.of(ids, values)
+    return labels
 
 
 def show(query_id: object) -> str:
@@ -82,7 +91,7 @@ def _column(X: Table) -> np.ndarray | None:
 def resolve_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None
 ) -> np.ndarray | None:
-    """Query id of each row, from the first source that has them.
+    """Query id of each row, from the first source that has ids.
 
     In this order: explicit `groups`, index level "qid" of `y`, index level "qid" of `X`, column
     "qid" of `X` (with a warning: the column is also a feature).
@@ -129,22 +138,21 @@ def resolve_groups(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
         "move it to the index, X.set_index('qid'), or use skrank.with_groups(y, qid).",
         UserWarning,
-        stacklevel=3,  # who called `require_groups`
+        stacklevel=3,  # the caller of `require_groups`
     )
     return check.as_ids('column "qid" of X', column, n_rows)
 
 
-def _length(data: Any) -> int | None:
-    """Number of rows; None where the data are missing, or no rows, which is told elsewhere."""
-    if getattr(data, "shape", None):
-        return data.shape[0]
-    return len(data) if hasattr(data, "__len__") else None
+def _length(data: object) -> int | None:
+    """Number of rows; None where it is unknown: other checks refuse such data."""
+    shape = getattr(data, "shape", None)
+    return shape[0] if shape else len(data) if isinstance(data, Sized) else None
 
 
 def require_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
-    """`resolve_groups`, or the error that says how to pass groups to `who`."""
+    """`resolve_groups`; raises if no source has ids, with the ways to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)
     if ids is None:
         raise ValueError(

@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.cached import cached_property
+from skrank._engine.collection import Collection, collection_of, highest_grade
 from skrank._engine.groups import resolve_groups
 from skrank._engine.order import RankedCodes, rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank._engine.whole import Extent, WholeLevel, highest_grade, whole_of
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
 _MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
@@ -26,8 +26,8 @@ class Judgments:
     relevance : array-like of shape (n_rows,)
         Labels in the caller's row order; NaN = not judged.
     queries : Queries
-    whole : WholeLevel, optional
-        What the labels are a part of.
+    collection : Collection, optional
+        The collection that the labels are a part of.
 
     Attributes
     ----------
@@ -46,10 +46,10 @@ class Judgments:
     (array([2, 0, 3], dtype=uint8), array([0., 1., 2., 0.]), 3)
     """
 
-    _whole: WholeLevel | None = None
+    _collection: Collection | None = None
 
     def __init__(
-        self, relevance: ArrayLike, queries: Queries, *, whole: WholeLevel | None = None
+        self, relevance: ArrayLike, queries: Queries, *, collection: Collection | None = None
     ) -> None:
         given = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
@@ -59,7 +59,7 @@ class Judgments:
             encoded = _encode_any(values, queries)
         self.codes, self.labels, self.unjudged = encoded
         self.indptr = queries.indptr
-        self._whole = whole
+        self._collection = collection
 
     @cached_property
     def counts(self) -> np.ndarray | None:
@@ -78,15 +78,15 @@ class Judgments:
 
         At least 1; a label that is no whole number is rounded up.
         """
-        return self.whole_grade or highest_grade(self.labels)
+        return self.collection_grade or highest_grade(self.labels)
 
     @cached_property
-    def whole_grade(self) -> int | None:
+    def collection_grade(self) -> int | None:
         """Highest grade of all labels that these are a part of, if they are known to be one."""
-        if self._whole is None:
+        if self._collection is None:
             return None
         tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
-        return self._whole.grade_of(Extent(self.queries.ids, self.queries.sizes, tops))
+        return self._collection.grade_of(Collection(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code.
@@ -140,7 +140,7 @@ class Judgments:
         codes = np.searchsorted(whole.labels[: whole.n_labels], self.labels)
         codes[self.n_labels :] = whole.n_labels
         part = whole._with(self.queries, codes.astype(whole.codes.dtype)[self.codes])
-        part._whole = self._whole
+        part._collection = self._collection
         return part
 
     def block(self, queries: slice) -> Judgments:
@@ -148,7 +148,7 @@ class Judgments:
         some = self.queries.block(queries)
         rows = slice(some.first_row, some.first_row + some.n_rows)
         block = self._with(some, self.codes[rows])
-        block.max_grade, block.whole_grade = self.max_grade, self.whole_grade
+        block.max_grade, block.collection_grade = self.max_grade, self.collection_grade
         return block
 
     def _with(self, queries: Queries, codes: np.ndarray) -> Judgments:
@@ -283,4 +283,4 @@ def judge(relevance: ArrayLike, groups: ArrayLike | None = None) -> Judgments:
     ids = resolve_groups(groups, relevance)
     rows = check.as_vector("relevance", relevance)
     queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)
-    return Judgments(rows, queries, whole=whole_of(relevance))
+    return Judgments(rows, queries, collection=collection_of(relevance))

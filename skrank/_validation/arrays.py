@@ -31,15 +31,18 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
 
     None and the NA of pandas become NaN. What double precision would change is refused.
     """
-    given = _unmasked(name, values)
-    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given, ROWS)))
+    exact = type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
+    given = np.asarray(values) if exact else _unmasked(name, values)
+    column = given if exact else _column(name, _as_numbers(name, values, given, ROWS))
+    vector = np.ascontiguousarray(column)
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(
             f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
         )
-    _check_exact(name, given, values, vector)
+    if not exact:
+        _check_exact(name, given, values, vector)
     return vector
 
 

@@ -1,4 +1,4 @@
-"""Checks of batches of whole queries, as networks are trained on."""
+"""Checks of batches of whole queries, and of the parameters of skrank.torch."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from skrank._validation.parameters import MOST_GRADES, check_count
 
 
 def check_layout(
-    scores: tuple[int, ...],
-    labels: tuple[int, ...],
-    has_offsets: bool,
-    mask: tuple[int, ...] | None,
+    scores: Sequence[int], labels: Sequence[int], mask: Sequence[int] | None, *, has_offsets: bool
 ) -> None:
-    """Shapes of flat rows with offsets, or of padded lines with or without a mask."""
+    """Check the shapes of flat rows with offsets, or of padded queries with or without a mask."""
+    scores, labels = tuple(scores), tuple(labels)
     if len(scores) not in (1, 2):
         hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
         raise ValueError(
             f"scores have shape {scores}: pass (rows,) with offsets, or (queries, documents).{hint}"
         )
     if labels != scores:
-        raise ValueError(f"labels have shape {labels} and scores {scores}: they must be alike.")
+        raise ValueError(
+            f"labels have shape {labels} and scores {scores}: both must have the same shape."
+        )
     if len(scores) == 1 and not has_offsets:
         raise ValueError(
             "scores are flat rows: give the offsets of their queries, 0, the first row of the "
@@ -34,13 +34,37 @@ def check_layout(
         )
     if len(scores) == 2 and has_offsets:
         raise ValueError(
-            "offsets are for flat rows, and scores are padded, (queries, documents): give one, or "
-            "scores.squeeze(-1) if these are rows."
+            "offsets are for flat rows, and scores are padded, (queries, documents): leave out the "
+            "offsets, or pass scores.squeeze(-1) if each row of scores is one document."
         )
-    if mask is not None and (len(scores) == 1 or mask != scores):
+    if mask is not None and (len(scores) == 1 or tuple(mask) != scores):
         raise ValueError(
-            f"mask has shape {mask} and scores {scores}: a mask has the shape of padded scores."
+            f"mask has shape {tuple(mask)} and scores {scores}: a mask has the shape of padded "
+            "scores."
         )
+
+
+def not_a_tensor(scores: object) -> ValueError:
+    """The error for scores that are not a tensor."""
+    return ValueError(
+        f"scores are of type {type(scores).__name__}: pass a torch.Tensor, as a network gives."
+    )
+
+
+def bad_mask(value: float, place: list[int]) -> ValueError:
+    """The error for a mask with other values than True and False."""
+    return ValueError(
+        f"mask holds numbers other than 0 and 1, such as {value:g} in {_where(place)}: a mask is "
+        "True where there is a document, and False in the padding."
+    )
+
+
+def inexact_integers(name: str) -> ValueError:
+    """The error for whole numbers that double precision cannot hold."""
+    return ValueError(
+        f"{name} hold a whole number of 2**53 or more, which double precision may round to its "
+        "neighbour: subtract an offset, or divide and pass floats."
+    )
 
 
 def as_new_array(name: str, values: object) -> np.ndarray:
@@ -52,7 +76,7 @@ def as_new_array(name: str, values: object) -> np.ndarray:
 
 
 def check_query_numbers(ids: np.ndarray, n_queries: int) -> np.ndarray:
-    """One whole number per query of a batch."""
+    """Check that there is one whole number per query of a batch."""
     if ids.shape != (n_queries,) or (ids.dtype.kind not in "iu" and n_queries):
         raise ValueError(
             f"ids have shape {ids.shape} and type {ids.dtype} for {n_queries} queries: give one "
@@ -62,14 +86,14 @@ def check_query_numbers(ids: np.ndarray, n_queries: int) -> np.ndarray:
 
 
 def bad_offsets(shape: tuple[int, ...], dtype: object) -> ValueError:
-    """The error for offsets that are no whole numbers in one dimension."""
+    """The error for offsets that are not whole numbers in one dimension."""
     return ValueError(
         f"offsets have shape {shape} and type {dtype}: give whole numbers, one more than queries."
     )
 
 
 def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
-    """Sizes of queries whose offsets cover all rows."""
+    """Sizes of the queries, after a check that the offsets cover all rows."""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
         raise bad_offsets(offsets.shape, offsets.dtype)
     offsets = offsets.astype(np.int64, copy=False)
@@ -84,14 +108,14 @@ def check_offsets(offsets: np.ndarray, n_rows: int) -> np.ndarray:
         if offsets.sum() == n_rows:
             hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
         raise ValueError(
-            f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: they must "
-            f"begin with 0 and end with the number of rows, for a batch has whole queries.{hint}"
+            f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: offsets "
+            f"must begin with 0 and end with the number of rows.{hint}"
         )
     return sizes
 
 
 def check_contiguous(groups: np.ndarray) -> np.ndarray:
-    """Offsets of queries whose rows are neighbours."""
+    """Offsets of queries, after a check that the rows of each query are adjacent."""
     if groups.ndim != 1:
         raise ValueError(f"groups have shape {groups.shape}: pass one query id per row.")
     changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
@@ -100,15 +124,15 @@ def check_contiguous(groups: np.ndarray) -> np.ndarray:
     if again is not None:
         name = groups[starts[again] : starts[again] + 1].tolist()[0]
         raise ValueError(
-            f"query {name!r} begins again in row {starts[again]}: sort the rows by query, and put "
-            "whole queries into a batch."
+            f"query {name!r} begins again in row {starts[again]}: sort the rows by query, so that "
+            "the rows of each query are adjacent."
         )
     return np.append(starts, len(groups)).astype(np.int64)
 
 
 def _second(ids: np.ndarray) -> int | None:
-    """Place of the first id that was there before, of any types; None if there is none."""
-    if ids.dtype != object and (ids[1:] > ids[:-1]).all():  # seen without importing pandas
+    """Position of the first id that repeats an earlier id; None if all ids differ."""
+    if ids.dtype != object and (ids[1:] > ids[:-1]).all():  # avoids the import of pandas
         return None
 
     import pandas as pd
@@ -122,7 +146,7 @@ def _where(place: list[int]) -> str:
 
 
 def bad_batch_score(value: float, place: list[int]) -> ValueError:
-    """The error for a score that gives no gradient."""
+    """The error for a score that is NaN or infinite."""
     return ValueError(
         f"score of {_where(place)} is {value}: gradients need finite scores. Lower the learning "
         "rate, clip gradients, or look for NaN among the features."
@@ -130,57 +154,58 @@ def bad_batch_score(value: float, place: list[int]) -> ValueError:
 
 
 def bad_batch_label(value: float, place: list[int]) -> ValueError:
-    """The error for a label that is no grade."""
+    """The error for a label that is negative or infinite."""
     return ValueError(
         f"label of {_where(place)} is {value:g}: labels must be at least 0 and finite, or NaN for "
         "padding and documents that were not judged."
     )
 
 
-def label_above_scale(value: float, max_grade: int) -> ValueError:
-    """The error for a label beyond the scale of the collection."""
+def label_above_scale(max_grade: int, value: float, place: list[int]) -> ValueError:
+    """The error for a label above the highest grade of the collection."""
     return ValueError(
         f"label {value:g} is above max_grade={max_grade}: give the highest grade of the collection."
     )
 
 
-def fractional_label(value: float) -> ValueError:
-    """The error for a label between grades, where tables have whole ones."""
+def fractional_label(value: float, place: list[int]) -> ValueError:
+    """The error for a label between grades on the native path."""
     return ValueError(
-        f'label {value:g} is no whole number, which path="native" needs: use path="kernels".'
+        f'label {value:g} is not a whole number, as path="native" needs: use path="kernels".'
     )
 
 
 def check_table_size(highest: int) -> int:
-    """A highest label up to which there is a table of all labels."""
+    """Check that a table of the labels 0 to `highest` is small; return `highest`."""
     if highest > MOST_GRADES:
         raise ValueError(
-            f'label {highest:g} is above {MOST_GRADES}, where the tables of path="native" end: use '
+            f'label {highest:g} is above {MOST_GRADES}, the highest label of path="native": use '
             'path="kernels", or bin the labels into grades.'
         )
     return highest
 
 
 def needs_max_grade(what: object) -> ValueError:
-    """The error for a scale that no batch can tell."""
+    """The error for a missing `max_grade`."""
     return ValueError(
-        f"{what} depends on the highest grade of the collection, which a batch does not tell: give "
-        "max_grade."
+        f"{what} depends on the highest grade of the collection, which may be missing from a "
+        "batch: give max_grade."
     )
 
 
 def check_weight_shape(shape: tuple[int, ...], n_queries: int) -> None:
-    """One weight per query of a batch."""
+    """Check that there is one weight per query of a batch."""
     if shape != (n_queries,):
         raise ValueError(f"weights have shape {shape} for {n_queries} queries: give one per query.")
 
 
-def bad_batch_weight(value: float, query: int) -> ValueError:
-    """The error for a weight that a query cannot have, or that gradients cannot bear."""
+def bad_batch_weight(value: float, place: list[int]) -> ValueError:
+    """The error for a weight that is negative or not finite, or too large for gradients."""
+    query = place[0]
     if 0 <= value < math.inf:
         return ValueError(
             f"weight of query {query} of the batch is {value:g}: gradients in single precision "
-            f"bear no more than {HEAVIEST_QUERY:g}. Scale the weights down."
+            f"allow weights of no more than {HEAVIEST_QUERY:g}. Scale the weights down."
         )
     return ValueError(
         f"weight of query {query} of the batch is {value:g}: it must be finite and not negative."
@@ -188,7 +213,7 @@ def bad_batch_weight(value: float, query: int) -> ValueError:
 
 
 def check_sizes(sizes: object) -> np.ndarray:
-    """Numbers of documents, one per query."""
+    """Numbers of documents, one per query, after a check."""
     array = as_new_array("data", sizes)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise ValueError(
@@ -204,19 +229,19 @@ def check_sizes(sizes: object) -> np.ndarray:
 
 
 def check_rank(rank: object, world_size: object) -> tuple[int, int]:
-    """The number of a process among all, and their number."""
+    """Rank of a process and number of processes, after a check."""
     world_size = check_count("world_size", world_size, "processes")
-    rank = check_count("rank", rank, "the number of this process, from 0 on", least=0)
+    rank = check_count("rank", rank, "the number of this process", least=0)
     if rank >= world_size:
         raise ValueError(
-            f"rank={rank} is no process of world_size={world_size}: ranks go from 0 to "
+            f"rank={rank} is too high for world_size={world_size}: ranks go from 0 to "
             f"{world_size - 1}."
         )
     return rank, world_size
 
 
 def check_paths(parameter: str, paths: Any) -> list[str]:
-    """The paths of one file or of several."""
+    """The paths of one or several files."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     try:
         found = [os.fsdecode(one) for one in several]
@@ -230,14 +255,14 @@ def check_paths(parameter: str, paths: Any) -> list[str]:
 
 
 def check_names(parameter: str, names: list[Any]) -> list[str]:
-    """Names of columns, at least one."""
+    """Names of columns, after a check that there is at least one."""
     if not names or not all(isinstance(one, str) for one in names):
         raise ValueError(f"{parameter}={names!r} must name columns of the files.")
     return names
 
 
 def check_data_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
-    """Labels of a data set: NaN, 0 or between the least and the highest that there may be."""
+    """Labels of a data set, after a check of each: NaN, or in the range of grades."""
     bad = np.flatnonzero(are_no_labels(labels))
     if len(bad):
         raise bad_label(float(labels[bad[0]]), first_row + int(bad[0]))
@@ -253,17 +278,17 @@ def _are_finite(values: np.ndarray) -> bool:
 def check_narrowed(
     narrow: np.ndarray, values: np.ndarray, names: Sequence[object], rows: np.ndarray, kind: object
 ) -> None:
-    """Features that another type rounds, but does not make infinite.
+    """Check that conversion to another dtype does not make features infinite.
 
     Parameters
     ----------
     narrow, values : ndarrays of shape (n_rows, n_features)
-        In the other type, and as they were.
+        Features after and before the conversion.
     names : sequence
-        Of the features.
+        Names of the features.
     rows : ndarray of shape (n_rows,)
-        Their numbers.
-    kind : what the other type is called
+        Numbers of the rows.
+    kind : name of the other dtype
     """
     if _are_finite(narrow):
         return
@@ -279,7 +304,7 @@ def check_narrowed(
 def check_kept_grades(
     narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
 ) -> None:
-    """Labels whose whole numbers another type does not round, which would make grades equal."""
+    """Check that conversion to another dtype does not round whole labels to other grades."""
     lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
     if len(lost):
         raise ValueError(
@@ -291,7 +316,7 @@ def check_kept_grades(
 def check_kept_weights(
     narrow: np.ndarray, weights: np.ndarray, queries: RowsByQuery, kind: object
 ) -> None:
-    """Weights that another type rounds, but makes neither infinite nor 0."""
+    """Check that conversion to another dtype makes no weight infinite or 0."""
     lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (weights > 0)))
     if len(lost):
         raise ValueError(
@@ -301,7 +326,7 @@ def check_kept_weights(
 
 
 def check_chosen_queries(numbers: object, n_queries: int) -> np.ndarray:
-    """Numbers of queries of a data set; negative ones count from its end."""
+    """Numbers of queries of a data set; negative numbers count from the end."""
     chosen = as_new_array("numbers of queries", numbers)
     if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and len(chosen)):
         raise TypeError(f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}.")
@@ -313,7 +338,7 @@ def check_chosen_queries(numbers: object, n_queries: int) -> np.ndarray:
 
 
 def check_feature_sizes(X: Any, highest: float) -> None:
-    """Features, dense or sparse, of which none is further from 0 than the `highest`."""
+    """Check that no feature of X, dense or sparse, exceeds `highest` in absolute value."""
     values = getattr(X, "data", X) if hasattr(X, "tocoo") else X
     if not values.size or max(values.max(), -values.min()) <= highest:
         return
@@ -331,7 +356,7 @@ def check_feature_sizes(X: Any, highest: float) -> None:
 
 
 def check_single_precision(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
-    """Rows as a network takes them, where none of their `values` has become infinite."""
+    """Check that the input `rows` of a network, made from the features `values`, are finite."""
     if _are_finite(rows):
         return
     row, feature = np.argwhere(~np.isfinite(rows))[0]
@@ -343,7 +368,7 @@ def check_single_precision(rows: np.ndarray, values: np.ndarray, first_row: int)
 
 
 def check_predicted(scores: np.ndarray, first_row: int) -> None:
-    """Scores that are numbers."""
+    """Check that the scores of a network are finite."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise ValueError(
@@ -354,7 +379,7 @@ def check_predicted(scores: np.ndarray, first_row: int) -> None:
 
 
 def check_hidden(hidden: object) -> tuple[int, ...]:
-    """Widths of hidden layers, given as such or as that of the only one."""
+    """Widths of the hidden layers; one number is the width of one hidden layer."""
     if isinstance(hidden, (int, np.integer)):
         hidden = (hidden,)
     if not isinstance(hidden, (list, tuple, np.ndarray)) or np.ndim(hidden) != 1:
@@ -365,10 +390,10 @@ def check_hidden(hidden: object) -> tuple[int, ...]:
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Parameters that a training which is taken up cannot change."""
+    """Check that parameters have the values of the first fit, for a warm start."""
     for name, value in before.items():
         if value is not now[name] and value != now[name]:
             raise ValueError(
-                f"{name}={now[name]!r} was {value!r} when the training began that warm_start=True "
-                f"takes up: set {name} back, or warm_start=False to train anew."
+                f"{name}={now[name]!r} was {value!r} in the first fit, which warm_start=True "
+                f"continues: restore {name}, or set warm_start=False to train anew."
             )

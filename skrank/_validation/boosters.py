@@ -61,49 +61,6 @@ def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
         )
 
 
-# XGBoost's own guess of the direction of a metric whose callback does not say it
-_MAXIMISED = ("auc", "pre", "map", "ndcg")
-
-
-def check_stopping(callbacks: Iterable[Any], greater_is_better: Mapping[str, bool]) -> None:
-    """Callbacks of XGBoost that stop on a metric of skrank, the last by default, in its direction.
-
-    Parameters
-    ----------
-    callbacks : iterable of xgboost.callback.TrainingCallback
-    greater_is_better : mapping
-        Direction of each metric, by the name in the log, in the order of evaluation.
-    """
-    for one in callbacks:
-        if not hasattr(one, "rounds") or not hasattr(one, "maximize"):
-            continue
-        name = one.metric_name or list(greater_is_better)[-1]
-        if name not in greater_is_better:
-            continue
-        guess = name.startswith(_MAXIMISED) and name != "mape"
-        if bool(guess if one.maximize is None else one.maximize) != greater_is_better[name]:
-            wrong = "lowest" if greater_is_better[name] else "highest"
-            raise ValueError(
-                f"XGBoost would take the {wrong} {name} for the best one: instead of "
-                f"early_stopping_rounds={one.rounds}, give callbacks=[skrank.xgboost."
-                f"early_stopping({name!r}, rounds={one.rounds})], which knows the direction."
-            )
-
-
-def check_tuner(tuner: Any, greater_is_better: Mapping[str, bool]) -> None:
-    """A tuner of Optuna, if any, that follows a metric of skrank in its direction."""
-    if tuner is None:
-        return
-    followed = tuner.lgbm_params.get("metric") or ""
-    name = followed if isinstance(followed, str) else str(list(followed)[-1])
-    if name in greater_is_better and greater_is_better[name] != tuner.higher_is_better():
-        raise ValueError(
-            f"Optuna's LightGBMTuner takes the lowest {name} for the best one, for it knows the "
-            "direction of LightGBM's own metrics only: search with optuna.create_study("
-            "direction='maximize') over skrank.lightgbm.cv instead."
-        )
-
-
 def check_bagging(params: Mapping[str, Any]) -> None:
     """LightGBM parameters under which a callable objective trains."""
 
@@ -118,33 +75,9 @@ def check_bagging(params: Mapping[str, Any]) -> None:
         )
 
 
-def n_machines(params: Mapping[str, Any]) -> int:
-    """Number of machines that train a LightGBM model together."""
-    return int(_given(params, 1, "num_machines", "num_machine"))
-
-
 def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
     """A parameter of LightGBM by any of its names."""
     return next((params[name] for name in aliases if name in params), default)
-
-
-def refuse_distributed_stop() -> None:
-    """The error for early stopping in LightGBM where every machine would stop on its own."""
-    raise ValueError(
-        "early stopping in distributed LightGBM: each machine would stop by its own queries, at "
-        "another round. Train a fixed number of rounds, or use xgboost.dask.train with "
-        "skrank.xgboost.early_stopping, which stops all workers at once."
-    )
-
-
-def refuse_distributed_metric() -> None:
-    """The error for an eval metric of LightGBM that sees the queries of one machine only."""
-    raise ValueError(
-        "an eval metric in distributed LightGBM: each machine sees its own queries only, so that "
-        "the logged value is that of one machine. Leave eval_metric out and evaluate predictions "
-        "afterwards, or use xgboost.dask.train, where skrank.xgboost.eval_metric is the mean over "
-        "the queries of all workers."
-    )
 
 
 def refuse_distributed_positions() -> None:
@@ -153,16 +86,6 @@ def refuse_distributed_positions() -> None:
         "an objective that learns from positions in distributed training: each worker would learn "
         "a bias of its own. Train on one machine, or with another objective."
     )
-
-
-def refuse_distributed_scale(one: Any) -> None:
-    """The error for a scale of grades that every machine would take from its own labels."""
-    if one.needs_scale:
-        raise ValueError(
-            f"{one} in distributed LightGBM: each machine would take the scale of grades from its "
-            "own labels. Fix it with max_grade=, the highest grade, as in "
-            "skrank.metric('gap', max_grade=4)."
-        )
 
 
 def check_no_positions(positions: ArrayLike | None) -> None:

@@ -72,6 +72,20 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+def check_rankings_per_query(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Two matrices of the same queries x systems, of the queries on which all have a value."""
+    check_same_index(x=x, y=y)
+    shapes = np.shape(x), np.shape(y)
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"x has shape {shapes[0]} and y {shapes[1]}: both must score the same systems on the "
+            "same queries."
+        )
+    n_systems = shapes[0][1]
+    matrix, _, _ = check_complete("the correlation", np.hstack([x, y]), "drop", None)
+    return matrix[:, :n_systems], matrix[:, n_systems:]
+
+
 def _ranking(name: str, values: ArrayLike) -> np.ndarray:
     vector = as_numbers(name, values, "one per system")
     if vector.ndim != 1 or len(vector) < 2:

@@ -1,17 +1,18 @@
-"""Active evaluation: label the queries that tell most about rankers.
+"""Active evaluation: choose the queries whose labels say most about rankers.
 
 `ActiveEvaluator` estimates the mean of a metric over a pool of queries, `ActiveComparator` the
-difference between two rankers. Both ask for labels query by query, within a budget. `estimate`
-takes labels that were collected elsewhere, `simulate` runs campaigns on a labelled collection.
+difference of two rankers. Both ask for the labels of one query after the other, within a budget.
+`estimate` uses labels that were collected elsewhere, `simulate` runs campaigns on a labelled
+collection.
 """
 
-from skrank.active._budget import BudgetWarning as BudgetWarning
 from skrank.active._campaign import Campaign as Campaign
-from skrank.active._decision import Decision as Decision
+from skrank.active._design import BudgetWarning as BudgetWarning
 from skrank.active._estimate import Estimate as Estimate
 from skrank.active._estimate import estimate as estimate
 from skrank.active._evaluators import ActiveComparator as ActiveComparator
 from skrank.active._evaluators import ActiveEvaluator as ActiveEvaluator
+from skrank.active._evaluators import Decision as Decision
 from skrank.active._labels import ContestantWarning as ContestantWarning
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments

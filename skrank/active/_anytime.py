@@ -1,13 +1,16 @@
-r"""Confidence sequences: intervals that hold at every time of looking, all at once.
+r"""Confidence sequences: intervals that hold at all times of looking at once.
 
-For a candidate mean m, each draw pays :math:`X_t(m)`, which has mean zero if m is the mean. Someone
-who bets on its sign, with stakes that cannot be lost more than once, gets rich by chance with a
-probability of at most 1 / wealth, whenever one looks (Ville's inequality). The candidates against
-which nobody has got rich are the confidence sequence. Here the capital is spread over bets of
-several sizes. Two kinds of bets are made: on w (L - m) alone, which risks little where all weights
-are about 1, and on w (L - low) less its mean, which does not risk the largest weight.
+For a candidate mean m, draw t gives a payment :math:`X_t(m)` whose expectation, given the draws
+before, is 0 if m is the mean. A bettor starts with a capital of 1 and stakes a fixed part of it on
+each payment, so that the capital stays positive. If m is the mean, the capital exceeds 1 / a at any
+time with a probability of at most a (Ville's inequality). The sequence consists of the candidates
+that no bettor has ruled out in this way. The capital is spread evenly over bets of several sizes,
+on two kinds of payments:
 
-The bounds of the value of each query, and the weight of each query, are known before any label.
+* w (L - m), which risks little if all weights are about 1;
+* w (L - low) less its expectation, which does not risk the largest weight.
+
+Both use the bounds of the value of each query, and its weight, which are known before any label.
 
 References
 ----------
@@ -23,33 +26,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank.active._weighing import Known
+from skrank.active._means import Known
 
-# Parts of the capital that a bet risks at most. Small ones find small differences in many draws,
-# large ones find large differences in few.
+# Largest part of the capital that each bet can lose. Small bets find small differences in many
+# draws, large bets find large differences in few draws.
 _STAKES = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.95])
-_STEPS = 33  # candidates on a grid, which is then made finer around the ends
+_N_CANDIDATES = 33  # of a grid, which is refined around the ends of the interval
 _REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """What draws pay, whatever the candidate.
+    """What the payments of all draws consist of, for any candidate.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_queries,)
-        Bounds of the value of each query that may be drawn.
+        Bounds of the value of each query that can be drawn.
     weights : ndarray of shape (n_queries,)
         Their weights p / q at the first draw.
     may_not_count : bool
-        A query may turn out not to count.
+        Some queries may have no relevant document, and not count.
     value, weight : ndarray of shape (n_draws,)
-        Value of each draw, NaN if it does not count; p over its chance.
+        Value of each draw, NaN if it does not count; p over the chance of the draw.
     left, scale : ndarray of shape (n_draws,)
-        Frequency of all queries that could be drawn, and factor to `weights`, at each draw.
+        At each draw, the frequency of all queries that could be drawn, and the factor by which
+        `weights` have fallen.
     mass, total : ndarray of shape (n_draws,)
-        Sums over what was known before each draw, as in `Known`.
+        Sums over the queries that were known before each draw, as in `Known`.
     """
 
     low: np.ndarray
@@ -68,7 +72,7 @@ class Game:
         return replace(self, low=-self.high, high=-self.low, value=-self.value, total=-self.total)
 
 
-def repeated_game(
+def with_repeats(
     values: np.ndarray,
     draws: np.ndarray,
     p: np.ndarray,
@@ -77,18 +81,17 @@ def repeated_game(
     may_not_count: bool,
     known: Known,
 ) -> Game:
-    """Draws with replacement."""
-    n, open_ = len(draws), q > 0
-    low, high = (bound[open_] for bound in bounds)
-    weights = p[open_] / q[open_]
-    same = np.ones(n)
+    """The game of draws with replacement."""
+    can_be_drawn, same = q > 0, np.ones(len(draws))
+    low, high = (bound[can_be_drawn] for bound in bounds)
+    weights = p[can_be_drawn] / q[can_be_drawn]
     return Game(
         low, high, weights, may_not_count, values[draws], p[draws] / q[draws],
         (1 - known.share) * same, same, known.mass * same, known.total * same,
     )  # fmt: skip
 
 
-def single_game(
+def without_repeats(
     values: np.ndarray,
     draws: np.ndarray,
     p: np.ndarray,
@@ -97,10 +100,10 @@ def single_game(
     may_not_count: bool,
     known: Known,
 ) -> Game:
-    """Draws without replacement: what was drawn is known from then on."""
-    game = repeated_game(values, draws, p, q, bounds, may_not_count, known)
-    drawn = values[draws]
-    counts = ~np.isnan(drawn)
+    """The game of draws without replacement: drawn queries are known at the later draws."""
+    game = with_repeats(values, draws, p, q, bounds, may_not_count, known)
+    counts = ~np.isnan(game.value)
+    filled = np.where(counts, game.value, 0.0)
 
     def before(summands: np.ndarray) -> np.ndarray:
         return np.cumsum(summands) - summands
@@ -112,53 +115,53 @@ def single_game(
         scale=scale,
         left=game.left - before(p[draws]),
         mass=game.mass + before(p[draws] * counts),
-        total=game.total + before(p[draws] * np.where(counts, drawn, 0.0)),
+        total=game.total + before(p[draws] * filled),
     )
 
 
-def wealth(game: Game, candidates: np.ndarray) -> np.ndarray:
-    """Logarithm of the highest wealth so far from betting that the mean is above each candidate."""
+def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
+    """Logarithm of the highest capital so far, betting that the mean exceeds each candidate."""
     if len(game.value) == 0:
         return np.zeros(len(candidates))
     m = candidates[:, None]
     counts = ~np.isnan(game.value)
-    pays = game.weight * np.where(counts, np.nan_to_num(game.value) - m, 0.0)
-    pays += game.total - m * game.mass
-    risk = np.maximum(candidates - game.low.min(), 0.0)[:, None]
+    payment = game.weight * np.where(counts, np.nan_to_num(game.value) - m, 0.0)
+    payment += game.total - m * game.mass
+    offset = np.maximum(candidates - game.low.min(), 0.0)[:, None]
     logs: list[np.ndarray] = []
-    for aside in (np.zeros_like(risk), risk):
-        gain = pays + aside * (game.weight - game.left)
+    for added in (np.zeros_like(offset), offset):  # the two kinds of payments
+        gain = payment + added * (game.weight - game.left)
         worst = game.low - m
         if game.may_not_count:
             worst = np.minimum(worst, 0.0)
-        least = game.scale * np.min(game.weights * (worst + aside), axis=1, keepdims=True)
-        least += game.total - m * game.mass - aside * game.left
-        loss = np.maximum(-least, 1e-9 * (np.abs(gain).max(axis=1, keepdims=True) + 1e-300))
-        ratio = np.maximum(gain / loss, -1.0)  # below by rounding only
+        least = game.scale * np.min(game.weights * (worst + added), axis=1, keepdims=True)
+        least += game.total - m * game.mass - added * game.left
+        most_lost = np.maximum(-least, 1e-9 * (np.abs(gain).max(axis=1, keepdims=True) + 1e-300))
+        ratio = np.maximum(gain / most_lost, -1.0)  # less than -1 only by rounding errors
         logs.extend(np.cumsum(np.log1p(stake * ratio), axis=1) for stake in _STAKES)
-    capital = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
-    return np.maximum(capital.max(axis=1), 0.0)
+    total = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+    return np.maximum(total.max(axis=1), 0.0)
 
 
 def sequence(game: Game, confidence: float) -> tuple[float, float]:
-    """The interval after these draws of the confidence sequence."""
-    rich = math.log(2 / (1 - confidence))
-    return _lower(game, rich), 0.0 - _lower(game.mirrored(), rich)
+    """The interval of the confidence sequence after these draws."""
+    limit = math.log(2 / (1 - confidence))
+    return _lower_end(game, limit), 0.0 - _lower_end(game.mirrored(), limit)
 
 
 def certainty_so_far(game: Game) -> float:
-    """The highest confidence at which the sequence has left out 0."""
+    """The highest confidence at which the sequence has excluded 0 so far."""
     zero = np.zeros(1)
-    best = max(float(wealth(game, zero)[0]), float(wealth(game.mirrored(), zero)[0]))
+    best = max(float(log_capital(game, zero)[0]), float(log_capital(game.mirrored(), zero)[0]))
     return 1 - min(1.0, 2 * math.exp(-best))
 
 
-def _lower(game: Game, rich: float) -> float:
-    """The highest candidate up to which all are ruled out, from below."""
+def _lower_end(game: Game, limit: float) -> float:
+    """The highest candidate below which all candidates are ruled out."""
     low, high = float(game.low.min()), float(game.high.max())
     for _ in range(_REFINEMENTS):
-        candidates = np.linspace(low, high, _STEPS)
-        kept = np.flatnonzero(wealth(game, candidates) < rich)
+        candidates = np.linspace(low, high, _N_CANDIDATES)
+        kept = np.flatnonzero(log_capital(game, candidates) < limit)
         first = int(kept[0]) if len(kept) else len(candidates) - 1
         low, high = float(candidates[max(first - 1, 0)]), float(candidates[first])
         if first == 0:

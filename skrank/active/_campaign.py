@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -13,68 +13,88 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import show
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
 from skrank.active import _state
-from skrank.active._budget import checked_budget
-from skrank.active._draws import Draws, first_draws, fits
+from skrank.active._asking import Asking
+from skrank.active._design import Design, as_seed, open_rows
 from skrank.active._estimate import Estimate
-from skrank.active._judging import Contest, Way, exact, judge, steps
-from skrank.active._moments import Moments, evaluate
-from skrank.active._requests import Request, labels_of
-from skrank.active._sampling import budget_ratio
-from skrank.active._setup import Setup
-from skrank.active._weighing import ESTIMATORS
+from skrank.active._labels import LabelModel, given_labels, warn_of_contestant
+from skrank.active._means import ESTIMATORS
+from skrank.active._moments import Moments, campaign_moments, prepare
+from skrank.active._pool import Costs, cost_per_query, frequency_per_query, item_ids
+from skrank.active._sampling import budget_ratio, first_draws, fits, sampling_distribution
+from skrank.active._target import Target
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_saving = threading.Lock()  # of two saves at once, the later state must be the one that stays
+Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
+_saving = threading.Lock()  # two threads that save at once: the later state must be in the file
 
 
-class Campaign:
-    """What evaluation and comparison have in common."""
+class Campaign(Asking, ABC):
+    """Common part of `ActiveEvaluator` and `ActiveComparator`: asking, telling, saving."""
 
-    _setup: Setup
-    _budget: float | None
+    def __init__(
+        self,
+        scores: Rankers,
+        groups: ArrayLike | None = None,
+        *,
+        metric: str | Metric,
+        label_model: LabelModel = "uniform",
+        X: ArrayLike | None = None,
+        grades: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        costs: Costs = "items",
+        cost_aware: bool = True,
+        frequencies: Mapping[object, float] | None = None,
+        budget: float | None = None,
+        mixing: float = 0.3,
+        center: float | None = None,
+        moments: str = "auto",
+        n_label_draws: int = 200,
+        random_state: int | None = None,
+    ) -> None:
+        names, vectors = self._named_rankers(scores)
+        n_rows, seed = len(np.asarray(vectors[0])), as_seed(random_state)
+        graded, pool, proba = prepare(
+            metric, vectors, groups, label_model, X, grades, seed, who=type(self).__name__
+        )
+        if len(names) > 1 and center is None:
+            warn_of_contestant(pool, proba, graded.grades, names)
+        item_names = item_ids(items, pool, n_rows)
+        given = given_labels(labels, graded.grades, n_rows)[pool.rows]
+        is_given = ~np.isnan(given)
+        proba[is_given] = given[is_given, None] == graded.grades
+        p = frequency_per_query(frequencies, pool.queries)
+        p_open = np.where(open_rows(pool, given) > 0, p, 0.0)
+        if not p_open.any():
+            raise ValueError(
+                "all queries of the pool have their labels already, so there is nothing to ask: "
+                "skrank.evaluate measures rankers on labels."
+            )
+        cost = cost_per_query(costs, pool, ~is_given, n_rows)
+        found = campaign_moments(
+            graded, pool, proba, moments, n_label_draws, seed, p=p, center=center
+        )
+        q = sampling_distribution(
+            found,
+            costs=np.where(p_open > 0, cost, 1.0) if cost_aware else None,
+            frequencies=p_open,
+            mixing=mixing,
+            center=found.center(p) if center is None or len(names) > 2 else center,
+        )
+        design = Design(
+            names, graded, pool, item_names, given, n_rows, p, q, cost, found, center, seed
+        )
+        self._begin(design, budget)
+        design.warn_of_small_budget(budget)
 
-    def _begin(self, setup: Setup, budget: float | None) -> None:
-        """Start from a setup, with nothing asked."""
-        queries = setup.queries
-        self._setup = setup
-        self.budget = budget
-        self._number = {query: i for i, query in enumerate(queries.ids.tolist())}
-        self._draws = Draws(setup.design.q, setup.seed)
-        self._asked: list[int] = []
-        self._is_asked = np.zeros(len(queries), np.bool_)
-        self._waiting: dict[int, None] = {}  # in the order of asking
-        self._spent = 0.0
-        self._place = 0  # of the first draw that was not looked at
-        self._labels: dict[int, np.ndarray] = {}
-        self._values = np.full((len(setup.names), len(queries)), np.nan)
-        for query in np.flatnonzero(setup.is_known).tolist():
-            self._values[:, query] = self._evaluate(query, np.empty(0))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the rankers."""
-        return self._setup.names
-
-    @property
-    def metric(self) -> Metric:
-        """The metric, with ``empty=0`` if it is not normalised: then every query counts."""
-        return self._setup.form.metric
-
-    @property
-    def budget(self) -> float | None:
-        """Most that all labels may cost; None without limit. It may be raised at any time."""
-        return self._budget
-
-    @budget.setter
-    def budget(self, budget: float | None) -> None:
-        self._budget = checked_budget(self._setup, budget)
+    @staticmethod
+    @abstractmethod
+    def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
+        """Names and scores of the rankers."""
 
     @property
     def method(self) -> str:
@@ -84,195 +104,42 @@ class Campaign:
     @property
     def moments(self) -> Moments:
         """What the label model expects of each query, for `simulate`."""
-        return self._setup.design.moments
+        return self._design.moments
 
     @property
     def predicted_cost_ratio(self) -> float:
-        """Predicted cost of an estimate over that of an equally accurate one by uniform draws.
+        """Predicted cost of the draws, relative to equally accurate uniform draws.
 
-        As far as the label model can be believed, and without regard to repeated draws.
+        The prediction is as good as the label model. It ignores that labels of repeated draws are
+        free, and what the estimator gains.
         """
-        d = self._setup.design
-        return budget_ratio(d.moments, d.q, d.costs, d.p, self._setup.center)
+        d = self._design
+        return budget_ratio(d.moments, d.q, d.costs, d.p, d.center)
 
     @property
     def sampling(self) -> pd.DataFrame:
         """Per query: probability of a draw, frequency, cost, number of items, expected value."""
         import pandas as pd
 
-        return pd.DataFrame(self._setup.table, index=pd.Index(self._setup.queries.ids, name="qid"))
-
-    # the protocol
-
-    @property
-    def cost(self) -> float:
-        """Cost of the queries that were asked so far, labelled or waiting."""
-        return self._spent
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Label of each row, told or there before; NaN where there is none."""
-        setup = self._setup
-        out = np.full(setup.n_rows, np.nan)
-        out[setup.pool.rows] = setup.given
-        for query, labels in self._labels.items():
-            out[self._request(query).rows] = labels
-        return out
-
-    @property
-    def waiting(self) -> list[Request]:
-        """Queries that were asked and are not labelled yet, in the order of asking."""
-        return [self._request(query) for query in self._waiting]
-
-    def ask(self, n: int = 1) -> list[Request]:
-        """The next queries to label.
-
-        Queries that wait for labels come first, so that asking again, or in another process, gives
-        the same ones; new queries are drawn when fewer than `n` wait.
-
-        Parameters
-        ----------
-        n : int
-            Number of queries.
-
-        Returns
-        -------
-        list of Request
-            Fewer than `n` when the budget does not pay for more, or the whole pool was asked.
-        """
-        check.check_count("n", n, "the number of queries to label")
-        missing = n - len(self._waiting)
-        while missing > 0 and self._draw():
-            missing -= 1
-        return [self._request(query) for query in islice(self._waiting, n)]
-
-    def next_query(self) -> Request | None:
-        """The next query to label; None when the budget is exhausted or the pool is labelled."""
-        return next(iter(self.ask()), None)
-
-    def _draw(self) -> bool:
-        """Ask one new query; False when there is none, or it does not fit the budget.
-
-        The draw that does not fit ends the campaign: to go on with cheaper queries would bias it.
-        """
-        design = self._setup.design
-        if self._is_asked[design.q > 0].all():
-            return False
-        self._place = self._draws.next_outside(self._is_asked, self._place)
-        query = int(self._draws.first(self._place + 1)[-1])
-        spent = self._spent + float(design.costs[query])
-        if self._budget is not None and not fits(spent, self._budget):
-            return False
-        self._ask(query)
-        return True
-
-    def _ask(self, query: int) -> None:
-        self._asked.append(query)
-        self._is_asked[query] = True
-        self._waiting[query] = None
-        self._spent += float(self._setup.design.costs[query])
-
-    def tell(
-        self,
-        query: Hashable | Request,
-        labels: ArrayLike | Mapping[Hashable, float],
-        *,
-        replace: bool = False,
-    ) -> None:
-        """Record the labels of a query that was asked.
-
-        Parameters
-        ----------
-        query : query id or Request
-        labels : array-like of shape (n_items,), or mapping from item to label
-            One grade per item, in the order of ``Request.items``.
-        replace : bool
-            Replace labels that were told before.
-
-        Raises
-        ------
-        ValueError
-            If the query was not asked or is not in the pool, an item is unknown or has no label, a
-            label is no grade, or the query has other labels already. Nothing is changed then.
-        """
-        number = self._find(query)
-        request, name = self._request(number), self._setup.queries.name(number)
-        new = labels_of(request, labels, self._setup.form.grades, name)
-        old = self._labels.get(number)
-        if old is not None and not replace and (old != new).any():
-            item = int(np.argmax(old != new))
-            raise ValueError(
-                f"query {name} was told with label {old[item]:g} for item "
-                f"{show(request.items[item])}, now {new[item]:g}: keep one of them; "
-                "tell(..., replace=True) takes the new labels."
-            )
-        self._record(number, new)
-
-    def items_of(self, query: Hashable) -> list[Hashable]:
-        """The items to label of a query that was asked."""
-        return self._request(self._find(query)).items.tolist()
-
-    def _record(self, query: int, labels: np.ndarray) -> None:
-        self._values[:, query] = self._evaluate(query, labels)
-        self._labels[query] = labels
-        self._waiting.pop(query, None)
-
-    def _find(self, query: Hashable | Request) -> int:
-        query_id = query.query if isinstance(query, Request) else query
-        try:
-            number = self._number[query_id]
-        except (KeyError, TypeError):
-            raise ValueError(f"query {show(query_id)} is not in the pool.") from None
-        if not self._is_asked[number]:
-            raise ValueError(
-                f"query {show(query_id)} was not asked: labels of queries that were not drawn "
-                "would bias the estimate. Take queries from ask() or next_query()."
-            )
-        return number
-
-    def _request(self, query: int) -> Request:
-        setup = self._setup
-        where = setup.pool.rows_of(query)
-        places = np.arange(where.start, where.stop)[setup.is_open(where)]
-        rows = setup.pool.rows[places]
-        items = rows if setup.items is None else setup.items[places]
-        return Request(
-            setup.queries.ids[query].item(), items, rows, float(setup.design.costs[query])
+        return pd.DataFrame(
+            self._design.table, index=pd.Index(self._design.queries.ids, name="qid")
         )
 
-    def _evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
-        """Value of each ranker by new labels and those that were there; NaN: it does not count."""
-        setup = self._setup
-        where = setup.pool.rows_of(query)
-        merged = setup.given[where].copy()
-        merged[setup.is_open(where)] = labels
-        judgments = Judgments(merged, Queries.single(len(merged)))
-        return evaluate(setup.form, judgments, setup.pool.scores[:, where])[:, 0]
-
-    # the estimate
-
-    @property
-    def _is_labelled(self) -> np.ndarray:
-        """Queries that are labelled, or never drawn."""
-        labelled = self._setup.design.q <= 0
-        labelled[list(self._labels)] = True
-        return labelled
-
-    def _counted(self, estimator: str) -> tuple[np.ndarray, bool]:
-        """The draws that count: those before the first draw without labels; and are they all?"""
+    def _usable_draws(self, estimator: str) -> tuple[np.ndarray, bool]:
+        """The draws before the first draw without labels; and whether all queries are labelled."""
         check.check_choice("estimator", estimator, ESTIMATORS)
         labelled = self._is_labelled
         if labelled.all():
-            return np.flatnonzero(self._setup.design.q > 0), True
+            return np.flatnonzero(self._design.q > 0), True
         draws = self._draws.first(self._draws.next_outside(labelled, 0))
         if len(draws) == 0:
             raise ValueError(f"nothing to estimate from yet: {self._first_step()}.")
-        return first_draws(draws) if estimator == "lure" else draws, False
+        return draws if estimator == "importance" else first_draws(draws), False
 
     def _first_step(self) -> str:
-        """What must be done before anything can be estimated."""
-        setup, first = self._setup, int(self._draws.first(1)[0])
-        name, cost = setup.queries.name(first), float(setup.design.costs[first])
+        """What the caller must do before anything can be estimated."""
+        design, first = self._design, int(self._draws.first(1)[0])
+        name, cost = design.queries.name(first), float(design.costs[first])
         if self._budget is not None and not fits(cost, self._budget):
             return (
                 f"the budget of {self._budget:g} does not pay for query {name}, which was drawn "
@@ -280,23 +147,29 @@ class Campaign:
             )
         return f"label query {name} first"
 
-    def _judge(
+    def _target(self, first: int, second: int | None) -> Target:
+        values = self._values[first]
+        if second is not None:
+            values = values - self._values[second]
+        return Target(self._design, values, first, second)
+
+    def _estimate(
         self, first: int, second: int | None, confidence: float, estimator: str, anytime: bool
     ) -> tuple[Estimate, float]:
-        """The estimate of a ranker or of a difference, and how sure it is that it is not 0."""
-        way = Way(check.check_share("confidence", confidence), estimator, anytime)
-        draws, complete = self._counted(estimator)
-        of = Contest(self._setup, self._values, first, second)
-        spent = float(self._setup.design.costs[list(self._labels)].sum())
+        """The estimate of a mean or difference, and the confidence that it is not 0."""
+        confidence = check.check_share("confidence", confidence)
+        draws, complete = self._usable_draws(estimator)
+        target = self._target(first, second)
+        spent = float(self._design.costs[list(self._labels)].sum())
         if complete:
-            return replace(exact(of, draws, confidence), cost=spent), 1.0
-        found, sure = judge(of, draws, way)
+            return replace(target.exact(draws, confidence), cost=spent), 1.0
+        found, sure = target.estimate(draws, confidence, estimator, anytime)
         return replace(found, cost=spent, n_waiting=len(self._labels) - found.n_queries), sure
 
     def progress(
-        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
     ) -> pd.DataFrame:
-        """What the estimate was after each labelled query, in the order of the draws.
+        """The estimate after each labelled query, in the order of the draws.
 
         Parameters
         ----------
@@ -309,22 +182,25 @@ class Campaign:
         -------
         DataFrame
             Columns "query", "cost" (of the labels up to here), "value", "low" and "high", one row
-            per query that counts for the estimate. Of two or more rankers, the difference of the
-            first two.
+            per query that the estimate uses. With two or more rankers, the difference of the first
+            two.
         """
         import pandas as pd
 
-        way = Way(check.check_share("confidence", confidence), estimator, anytime)
-        _, complete = self._counted(estimator)
-        of = Contest(self._setup, self._values, 0, 1 if len(self._values) > 1 else None)
-        if complete:  # down to the draw that brought the last query
+        confidence = check.check_share("confidence", confidence)
+        _, complete = self._usable_draws(estimator)
+        target = self._target(0, 1 if len(self._values) > 1 else None)
+        if complete:  # up to the draw of the last query
             drawn = self._draws.first(self._draws.last_of(self._labels) + 1)
         else:
             drawn = self._draws.first(self._draws.next_outside(self._is_labelled, 0))
-        return pd.DataFrame(steps(of, drawn, way, complete))
+        columns = target.progress(drawn, confidence, estimator, anytime, complete=complete)
+        return pd.DataFrame(columns)
 
     def draws(self, n: int | None = None) -> pd.Series:
-        """Queries as they are drawn, for labelling in one batch; nothing is asked or paid.
+        """Queries as they are drawn with replacement, to label them in one batch.
+
+        Nothing is asked or paid.
 
         Parameters
         ----------
@@ -334,36 +210,36 @@ class Campaign:
         Returns
         -------
         weights : Series
-            Importance weight p / q of each draw, with the query on the index. A query drawn twice
-            is there twice: label it once, and pass the Series and `sampling` to
+            Importance weight p / q of each draw, with the query on the index. A query that is drawn
+            twice is there twice: label it once, and pass the Series and `sampling` to
             `skrank.active.estimate`.
         """
         import pandas as pd
 
-        d = self._setup.design
+        d = self._design
         if n is None:
             if self._budget is None:
-                raise ValueError("say how many draws, for there is no budget: draws(n).")
+                raise ValueError("say how many draws, because there is no budget: draws(n).")
             n = self._draws.affordable(d.costs, self._budget)
         drawn = self._draws.first(check.check_count("n", n, "the number of draws", 0))
-        index = pd.Index(self._setup.queries.ids[drawn], name="qid")
+        index = pd.Index(d.queries.ids[drawn], name="qid")
         return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
-    # keeping
+    # saving
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole campaign to a file, which replaces an older one in one step.
+        """Write the whole campaign to a file, which replaces an older file in one step.
 
         Parameters
         ----------
         path : str or path
-            The file; by custom its name ends in ``.npz``. It holds plain arrays, and nothing
+            The file; by convention its name ends in ``.npz``. It holds plain arrays, and nothing
             pickled. A symbolic link is followed, and permissions of an older file are kept.
         """
         with _saving:
-            labels = dict(self._labels)  # first: other threads may ask and tell meanwhile
+            labels = dict(self._labels)  # first, because other threads may ask and tell meanwhile
             kind, asked = type(self).__name__, list(self._asked)
-            _state.save(path, _state.State(kind, self._setup, self._budget, asked, labels))
+            _state.save(path, _state.State(kind, self._design, self._budget, asked, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -376,7 +252,7 @@ class Campaign:
         Returns
         -------
         campaign
-            Of the class whose `load` is called; ``Campaign.load`` takes any.
+            Of the class whose `load` is called; ``Campaign.load`` reads both kinds.
 
         Raises
         ------
@@ -387,12 +263,12 @@ class Campaign:
 
     @classmethod
     def _resume(cls, state: _state.State) -> Self:
-        """The campaign of a state: what was asked and told is asked and told again."""
+        """The campaign of a state: its queries are asked again and its labels recorded again."""
         kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
         if state.kind not in kinds:
             raise ValueError(f"it holds an {state.kind}: use {state.kind}.load.")
         campaign = cls.__new__(kinds[state.kind])
-        campaign._begin(state.setup, state.budget)
+        campaign._begin(state.design, state.budget)
         for query in state.asked:
             campaign._ask(query)
         for query, labels in state.labels.items():

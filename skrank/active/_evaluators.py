@@ -1,29 +1,28 @@
-"""Active evaluation of one ranker, and active comparison of two."""
+"""Active evaluation of one ranker, and active comparison of several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.active._budget import warn_of_small_budget
-from skrank.active._campaign import Campaign
-from skrank.active._decision import Decision, decide
+from skrank.active._campaign import Campaign, Rankers
 from skrank.active._estimate import Estimate
-from skrank.active._labels import LabelModel, warn_of_contestant
-from skrank.active._pool import Costs
-from skrank.active._setup import set_up
-from skrank.metrics import Metric
+
+_RESERVE = 1.4  # factor of p-values in decisions: some intervals of 95 % cover 93 %
 
 
 class ActiveEvaluator(Campaign):
     """Estimate the mean of a metric over a pool of queries from few labelled ones.
 
-    Queries are drawn with replacement from the distribution that makes the estimate as accurate as
-    possible for what the labels cost: preferably those whose value is expected to be far from the
-    mean, or uncertain, and whose labels are cheap. Weights p / q make up for the preference, so
-    that the estimate is right in the long run whatever the label model believes.
+    Queries are drawn from the distribution that makes the estimate as accurate as possible for the
+    cost of the labels: queries whose value is expected to be far from the mean, or uncertain, and
+    whose labels are cheap, are preferred. Weights correct for the preference: the estimate is
+    consistent whatever the label model predicts.
 
     Parameters
     ----------
@@ -32,9 +31,9 @@ class ActiveEvaluator(Campaign):
     groups : array-like of shape (n_rows,), optional
         Query of each row; default: the index level "qid" of `scores`.
     metric : str or Metric
-        The metric whose mean is wanted. Metrics that are not normalised (DCG, ERR, ...) count
-        every query, with 0 where nothing is relevant, as in the paper; normalised ones (AP, nDCG,
-        ...) follow ``empty``, "skip" by default: the mean over queries with a relevant document.
+        The metric to estimate. Metrics that are not normalised (DCG, ERR, ...) count every query,
+        with 0 where nothing is relevant, as in the paper; normalised metrics (AP, nDCG, ...)
+        follow ``empty``, "skip" by default: the mean over queries with a relevant document.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
         Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``. The
         model of the ranker itself serves well.
@@ -45,10 +44,10 @@ class ActiveEvaluator(Campaign):
         2, ... for the columns of an array. Required with "uniform".
     labels : array-like of shape (n_rows,), optional
         Labels that exist already, NaN where there is none, such as `labels` of an earlier campaign.
-        They are not asked for again, and tell the sampling what to expect. Queries of which all are
-        known count without being drawn.
+        They are not asked for again, and replace the label model. Queries with all labels count
+        without being drawn.
     items : array-like of shape (n_rows,), optional
-        Ids of the documents, each of its own inside a query, for those who label. Default: row
+        Ids of the documents, distinct inside a query, for the people who label. Default: row
         numbers.
     costs : "items", array-like of shape (n_rows,), or mapping
         Cost of labelling: the number of items of a query, the sum of the costs of its items, such
@@ -61,11 +60,14 @@ class ActiveEvaluator(Campaign):
         Most that all labels may cost. The first draw that does not fit ends the campaign. Default:
         no limit.
     mixing : float
-        Part of the draws, in [0, 1], that ignores the label model. No weight exceeds 1 / `mixing`;
-        1 is passive sampling.
+        Part, in [0, 1], of the draws and of the expected squared error that ignores the label
+        model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
+    center : float, optional
+        Value around which the squared error is expected. Default: the mean that the label model
+        expects.
     moments : {"auto", "exact", "delta", "monte-carlo"}
-        How the expected value and square are computed; see `label_moments`, and `method` for the
-        choice that was made.
+        How the expected value and square are computed; see `label_moments`. `method` is the method
+        that "auto" chose.
     n_label_draws : int
         Random label vectors per query, for "monte-carlo".
     random_state : int, optional
@@ -74,12 +76,12 @@ class ActiveEvaluator(Campaign):
     See Also
     --------
     ActiveComparator : Which of two rankers is better?
-    skrank.active.estimate : The same estimate from labels that were collected elsewhere.
+    skrank.active.estimate : Estimate from labels that were collected elsewhere.
 
     Notes
     -----
-    A query that is drawn again is looked up at no cost and counts again. Only documents whose label
-    can matter are asked for: with ``dcg@10`` the first ten and those tied with the tenth.
+    A query is labelled, and paid for, once. Only documents whose label can matter are asked for:
+    with ``dcg@10`` the first ten and documents tied with the tenth.
 
     References
     ----------
@@ -101,51 +103,12 @@ class ActiveEvaluator(Campaign):
     True
     """
 
-    def __init__(
-        self,
-        scores: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        metric: str | Metric,
-        label_model: LabelModel = "uniform",
-        X: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
-        labels: ArrayLike | None = None,
-        items: ArrayLike | None = None,
-        costs: Costs = "items",
-        cost_aware: bool = True,
-        frequencies: Mapping[object, float] | None = None,
-        budget: float | None = None,
-        mixing: float = 0.05,
-        moments: str = "auto",
-        n_label_draws: int = 200,
-        random_state: int | None = None,
-    ) -> None:
-        setup, _ = set_up(
-            ("ranker",),
-            [scores],
-            groups,
-            metric=metric,
-            label_model=label_model,
-            X=X,
-            grades=grades,
-            labels=labels,
-            items=items,
-            costs=costs,
-            cost_aware=cost_aware,
-            frequencies=frequencies,
-            mixing=mixing,
-            center=None,
-            moments=moments,
-            n_label_draws=n_label_draws,
-            random_state=random_state,
-            who=type(self).__name__,
-        )
-        self._begin(setup, budget)
-        warn_of_small_budget(setup, budget)
+    @staticmethod
+    def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
+        return ("ranker",), [cast("ArrayLike", scores)]
 
     def estimate(
-        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
     ) -> Estimate:
         """Estimate the mean of the metric from the labels so far.
 
@@ -153,14 +116,14 @@ class ActiveEvaluator(Campaign):
         ----------
         confidence : float
             Coverage of the interval.
-        estimator : {"importance", "assisted", "lure"}
-            How draws are weighed. "importance": as in the paper, with replacement. "assisted": the
-            same, less what the label model can tell of the draw: better where the model orders
-            queries rightly, no worse where it does not. "lure": without replacement (Farquhar, Gal
-            and Rainforth): better once a good part of the pool is labelled.
+        estimator : {"assisted", "importance", "lure"}
+            "lure": draws without replacement, with the weights of Farquhar, Gal and Rainforth.
+            "assisted": the same, normalised, and corrected by what the label model expects of the
+            queries that were not drawn (the regression estimator of survey sampling).
+            "importance": draws with replacement, weighted by p / q, as in the paper.
         anytime : bool
-            The interval of a confidence sequence: it holds at every time of looking, all at once,
-            so that a campaign may be watched and stopped; wider than the others.
+            Return the interval of a confidence sequence. It holds at all times of looking at once,
+            so the campaign may be watched and stopped; it is wider.
 
         Returns
         -------
@@ -178,14 +141,14 @@ class ActiveEvaluator(Campaign):
         1992. I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting,
         Journal of the Royal Statistical Society B 86, 2024.
         """
-        return self._judge(0, None, confidence, estimator, anytime)[0]
+        return self._estimate(0, None, confidence, estimator, anytime)[0]
 
 
 class ActiveComparator(Campaign):
     """Find out which ranker is best, and by how much, from few labelled queries.
 
-    Queries are drawn preferably where the rankings are expected to differ in value, or may differ,
-    and where labels are cheap.
+    Queries whose values for the rankers are expected to differ, or may differ, and whose labels are
+    cheap, are preferred.
 
     Parameters
     ----------
@@ -194,12 +157,13 @@ class ActiveComparator(Campaign):
     groups, metric, X, grades, labels, items, costs, cost_aware, frequencies
         As of `ActiveEvaluator`.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        As of `ActiveEvaluator`, but not the model of one of the rankers: it would believe in
-        its own win. Take the mean of the probabilities of all, or another model. A model that
-        orders documents as one ranker alone does causes a `ContestantWarning`.
+        As of `ActiveEvaluator`, but not the model of one of the rankers, which would expect its own
+        ranker to win. Use the mean of the probabilities of all rankers, or another model. A model
+        that orders documents as only one of the rankers does causes a `ContestantWarning`.
     center : float, optional
-        The difference around which queries are judged. Default: the one that the label model
-        expects, for each pair of rankers. 0 is a guard against a model that favours one of them.
+        Difference around which the squared error is expected. Default: the difference that the
+        label model expects, for each pair of rankers. 0 guards against a label model that favours
+        one ranker.
     budget, mixing, moments, n_label_draws, random_state
         As of `ActiveEvaluator`.
 
@@ -209,8 +173,8 @@ class ActiveComparator(Campaign):
 
     Notes
     -----
-    To look at ``decision()`` after every label, and to stop as soon as it is sure, finds a winner
-    too often. Fix the budget, or watch ``decision(anytime=True)``.
+    ``decision()`` errs too often if it is called after every label and the campaign stops as soon
+    as a winner is named. Fix the budget, or watch ``decision(anytime=True)``.
 
     References
     ----------
@@ -232,59 +196,29 @@ class ActiveComparator(Campaign):
     True
     """
 
-    def __init__(
-        self,
-        scores: Mapping[str, ArrayLike] | Sequence[ArrayLike],
-        groups: ArrayLike | None = None,
-        *,
-        metric: str | Metric,
-        label_model: LabelModel = "uniform",
-        X: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
-        labels: ArrayLike | None = None,
-        items: ArrayLike | None = None,
-        costs: Costs = "items",
-        cost_aware: bool = True,
-        frequencies: Mapping[object, float] | None = None,
-        budget: float | None = None,
-        mixing: float = 0.05,
-        center: float | None = None,
-        moments: str = "auto",
-        n_label_draws: int = 200,
-        random_state: int | None = None,
-    ) -> None:
-        names, contestants = _named(scores)
-        setup, probabilities = set_up(
-            names,
-            contestants,
-            groups,
-            metric=metric,
-            label_model=label_model,
-            X=X,
-            grades=grades,
-            labels=labels,
-            items=items,
-            costs=costs,
-            cost_aware=cost_aware,
-            frequencies=frequencies,
-            mixing=mixing,
-            center=center,
-            moments=moments,
-            n_label_draws=n_label_draws,
-            random_state=random_state,
-            who=type(self).__name__,
-        )
-        if center is None:
-            warn_of_contestant(setup.pool, probabilities, setup.form.grades, setup.names)
-        self._begin(setup, budget)
-        warn_of_small_budget(setup, budget)
+    @staticmethod
+    def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
+        if isinstance(scores, Mapping):
+            names, values = tuple(map(str, scores)), list(scores.values())
+        else:
+            values = list(cast("Sequence[ArrayLike]", scores))
+            numbered = tuple(f"ranker {number}" for number in range(1, len(values) + 1))
+            names = ("first", "second") if len(values) == 2 else numbered
+        if len(values) < 2:
+            raise ValueError(
+                f"scores holds {len(values)} rankers: give two or more, as {{'old': scores, 'new': "
+                "scores}."
+            )
+        if len(set(names)) < len(names):
+            raise ValueError(f"the names of the rankers {names} must differ.")
+        return names, values
 
     def estimate(
         self,
         confidence: float = 0.95,
         *,
         between: tuple[str, str] | None = None,
-        estimator: str = "importance",
+        estimator: str = "assisted",
         anytime: bool = False,
     ) -> Estimate:
         """Estimate the difference of the means of two rankers from the labels so far.
@@ -307,19 +241,20 @@ class ActiveComparator(Campaign):
         ValueError
             If the first query that was drawn has no labels yet, or the budget does not pay for it.
         """
-        names = self._setup.names
         first, second = (0, 1) if between is None else map(self._ranker, between)
         if first == second:
-            raise ValueError(f"between={between!r} names one ranker twice: name two of {names}.")
-        return self._judge(first, second, confidence, estimator, anytime)[0]
+            raise ValueError(
+                f"between={between!r} names one ranker twice: name two of {self.names}."
+            )
+        return self._estimate(first, second, confidence, estimator, anytime)[0]
 
     def _ranker(self, name: str) -> int:
-        if name not in self._setup.names:
-            raise check.unknown_name("ranker", name, self._setup.names)
-        return self._setup.names.index(name)
+        if name not in self.names:
+            raise check.unknown_name("ranker", name, self.names)
+        return self.names.index(name)
 
     def values(
-        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
     ) -> dict[str, Estimate]:
         """Estimate the mean of each ranker, from queries that were chosen to compare them.
 
@@ -335,26 +270,27 @@ class ActiveComparator(Campaign):
         dict from name to Estimate
         """
         return {
-            name: self._judge(ranker, None, confidence, estimator, anytime)[0]
-            for ranker, name in enumerate(self._setup.names)
+            name: self._estimate(ranker, None, confidence, estimator, anytime)[0]
+            for ranker, name in enumerate(self.names)
         }
 
     def decision(
-        self, confidence: float = 0.95, *, estimator: str = "importance", anytime: bool = False
+        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
     ) -> Decision:
         """Decide which ranker is best, from the labels so far.
 
-        The chance of a wrong winner, or of one among equals, is at most ``1 - confidence``.
+        The chance to name a wrong winner, or one of several equal rankers, is at most
+        ``1 - confidence``. Nobody is named while an estimate has a caution.
 
         Parameters
         ----------
         confidence : float
-            How sure the decision must be.
-        estimator : {"importance", "assisted", "lure"}
+            How certain the decision must be.
+        estimator : {"assisted", "importance", "lure"}
             As of `ActiveEvaluator.estimate`.
         anytime : bool
             The decision may be watched: looked at after every label, and the campaign stopped as
-            soon as it is made.
+            soon as a winner is named.
 
         Returns
         -------
@@ -362,28 +298,80 @@ class ActiveComparator(Campaign):
         """
 
         def compare(first: int, second: int) -> tuple[Estimate, float]:
-            return self._judge(first, second, confidence, estimator, anytime)
+            found, sure = self._estimate(first, second, confidence, estimator, anytime)
+            return found, sure if anytime else max(0.0, 1 - _RESERVE * (1 - sure))
 
-        found = self.values(confidence, estimator=estimator)
-        means = [estimate.value for estimate in found.values()]
-        return decide(self._setup.names, means, compare, confidence)
+        means = [one.value for one in self.values(confidence, estimator=estimator).values()]
+        return decide(self.names, means, compare, confidence)
 
 
-def _named(
-    scores: Mapping[str, ArrayLike] | Sequence[ArrayLike],
-) -> tuple[tuple[str, ...], list[ArrayLike]]:
-    """Names and scores of the rankers to compare."""
-    if isinstance(scores, Mapping):
-        names, values = tuple(map(str, scores)), list(scores.values())
-    else:
-        values = list(scores)
-        names = ("first", "second") if len(values) == 2 else ()
-        names = names or tuple(f"ranker {number}" for number in range(1, len(values) + 1))
-    if len(values) < 2:
-        raise ValueError(
-            f"scores holds {len(values)} rankers: give two or more, as {{'old': scores, 'new': "
-            "scores}."
-        )
-    if len(set(names)) < len(names):
-        raise ValueError(f"the names of the rankers {names} must differ.")
-    return names, values
+@dataclass(frozen=True)
+class Decision:
+    """Which ranker is best.
+
+    Attributes
+    ----------
+    better : str or None
+        The best ranker; None while this is not certain enough, or the difference to another ranker
+        has a caution (see `Estimate.caution`).
+    leader : str or None
+        The ranker with the highest estimate; None if the first two are equal.
+    confidence : float
+        How certain it is that the leader is best: one less the two-sided p-value against its
+        nearest rival, times half the number of rankers. For a fixed budget, p-values are multiplied
+        by 1.4, because intervals of few draws may cover less than they claim.
+    difference : Estimate
+        With two rankers, the first less the second; with more, the leader less its nearest rival.
+    candidates : tuple of str
+        Rankers that may still be best, at the confidence that was asked for.
+    """
+
+    better: str | None
+    leader: str | None
+    confidence: float
+    difference: Estimate
+    candidates: tuple[str, ...]
+
+    def __str__(self) -> str:
+        who = "nobody" if self.leader is None else repr(self.leader)
+        state = "decided" if self.better is not None else "not decided yet"
+        return f"{who} leads, confidence {self.confidence:.1%} ({state}); {self.difference}"
+
+
+def decide(
+    names: tuple[str, ...],
+    values: list[float],
+    compare: Callable[[int, int], tuple[Estimate, float]],
+    confidence: float,
+) -> Decision:
+    """The decision from the estimates of rankers and of their differences.
+
+    Of m rankers, a ranker beats another if a one-sided test of level (1 - confidence) / m is
+    significant and the difference has no caution. The best ranker beats all others. If a ranker is
+    best in truth, or ties with the best, each of the m - 1 others beats it with a probability of at
+    most the level; so the chance of a wrong winner is at most 1 - confidence.
+    """
+    level = 2 * (1 - confidence) / len(names)  # two-sided: the sign tells who is ahead
+    everyone = range(len(names))
+    found = {(a, b): compare(a, b) for a in everyone for b in everyone if a < b}
+
+    def beats(a: int, b: int) -> bool:
+        difference, sure = found[min(a, b), max(a, b)]
+        ahead = difference.value if a < b else -difference.value
+        return ahead > 0 and 1 - sure <= level and difference.caution is None
+
+    first = int(np.argsort(-np.array(values), kind="stable")[0])  # NaN comes last
+    rivals = [b for b in everyone if b != first]
+    rival = min(rivals, key=lambda b: found[min(first, b), max(first, b)][1])
+    difference, sure = found[min(first, rival), max(first, rival)]
+    if len(names) > 2 and rival < first:
+        difference, _ = compare(first, rival)
+    leads = abs(difference.value) > 0  # False for NaN
+    beaten = {b for a in everyone for b in everyone if a != b and beats(a, b)}
+    return Decision(
+        names[first] if all(beats(first, b) for b in rivals) else None,
+        names[first] if leads else None,
+        max(0.0, 1 - (1 - sure) * len(names) / 2) if leads else 0.0,
+        difference,
+        tuple(names[b] for b in everyone if b not in beaten),
+    )

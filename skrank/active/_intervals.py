@@ -1,16 +1,15 @@
-"""Confidence intervals of weighted means, by the bootstrap of Student's t.
+"""Confidence intervals of estimated means, by the bootstrap of Student's t.
 
-The mean of a campaign is a ratio, its draws have unequal weights, and a few of them may carry most
-of the error. What the ratio (value - truth) / error does is seen in resamples of the draws. These
-quantiles are right to the second order (Hall 1992), if the resamples are of a world like that of
-the truth. For each truth that may be inside the interval there is one: the values of queries that
-were likely to be drawn, as the most uncertain ones are, are moved to have this mean. Two rankers
-that agree on a query differ by 0 whatever the truth is; such queries are drawn seldom, have large
-weights, and must stay where they are. An end of the interval is the truth that has the ratio that
-was found as a quantile (Carpenter 1999).
+The ratio (estimate - truth) / error has a distribution that depends on the weights and on the tails
+of the values. Its quantiles are taken from resamples of the draws, which are correct to the second
+order (Hall 1992) if the resampled draws have the mean that is tested. So for each candidate of the
+truth the values are shifted until their mean is the candidate, and an end of the interval is the
+candidate at which the observed ratio is the 2.5 % or 97.5 % quantile (test inversion, Carpenter
+1999). The shift of a value is proportional to q / p: queries on which two rankers agree have small
+q, differ by 0 whatever the truth is, and hardly move.
 
-What the next order takes from the coverage is known from the skewness and the kurtosis of the draws
-(Hall 1988), and is given back.
+The error of the next order depends on the skewness and kurtosis of the draws (Hall 1988). The
+ratios are scaled to correct it.
 
 References
 ----------
@@ -28,97 +27,98 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri, stdtr, stdtrit
 
-from skrank.active._weighing import Mean
+from skrank.active._means import Mean
 
-_RESAMPLES = 999
-_OUTERMOST = 10  # resamples on either side, among which levels are too coarse to be counted
-_FEWEST = 5  # draws, below which there are hardly any different resamples
-_MOST = 100  # draws that are resampled one by one; more are bundled
-_FURTHER = 1.2 ** np.arange(12)  # where to look for a truth beyond 0
-_LEVELS = np.arange(1, _RESAMPLES + 1) / (_RESAMPLES + 1)
+_N_RESAMPLES = 999
+_OUTERMOST = 10  # resamples on either side; quantiles further out are extrapolated
+_FEWEST = 5  # draws; with fewer, Student's t is used, because hardly two resamples differ
+_MOST = 100  # draws that are resampled one by one; more draws are grouped
+_FURTHER = 1.2 ** np.arange(12)  # candidates beyond 0, in units of the observed ratio
+_LEVELS = np.arange(1, _N_RESAMPLES + 1) / (_N_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
 
 def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
-    """The confidence interval; without bounds where the error is not known."""
+    """The confidence interval; infinite if the error is unknown."""
     if not mean.is_bounded:
         return -math.inf, math.inf
-    tail, worlds = (1 - confidence) / 2, _Worlds(mean)
-    low, high = worlds.ratio(1 - tail), worlds.ratio(tail)
+    tail, resamples = (1 - confidence) / 2, _Resamples(mean)
+    low, high = resamples.ratio(1 - tail), resamples.ratio(tail)
     return mean.value - low * mean.spread, mean.value - high * mean.spread
 
 
 def certainty(mean: Mean) -> float:
-    """The highest confidence at which `bootstrap_interval` leaves out 0.
+    """The highest confidence at which `bootstrap_interval` excludes 0.
 
-    Of few draws, a truth beyond 0 may be more likely than 0 is: it must be ruled out, too.
+    With few draws, a truth beyond 0 may be more compatible with the draws than 0 is. Therefore 0
+    and all candidates beyond it must be excluded.
     """
     if not mean.is_bounded or mean.value == 0:
         return 0.0
-    worlds, ratio = _Worlds(mean), mean.value / mean.spread
-    return max(0.0, 1 - 2 * max(worlds.beyond(ratio * further) for further in _FURTHER))
+    resamples, ratio = _Resamples(mean), mean.value / mean.spread
+    return max(0.0, 1 - 2 * max(resamples.tail(ratio * further) for further in _FURTHER))
 
 
-class _Worlds:
-    """Ratios (value - truth) / error of resamples, in the world of each truth."""
+class _Resamples:
+    """Ratios (estimate - truth) / error of resampled draws, for any candidate of the truth."""
 
     def __init__(self, mean: Mean) -> None:
         self.degrees = mean.n_counted - 1
         norm = float(np.linalg.norm(mean.pull))
         self.unit = mean.spread / norm
-        u, v = _bundled(mean.pull / norm), _bundled(mean.share)
+        u, v = _grouped(mean.pull / norm), _grouped(mean.share)
         y, n = v.mean() - v, len(u)
         self.n = n
         if n < _FEWEST:
             return
-        # By how much the squared pulls of all draws grow from world to world.
+        # The sum of squared pulls at distance d is 1 + d (slope + d curve).
         self.slope, self.curve = 2 * float(u @ y), float(y @ y)
         terms = (u, y, v, u * u, u * y, y * y, u * v, y * v, v * v)
         self.sums = (_counts(n) @ np.stack(terms, axis=1, dtype=np.float32)).T.astype(np.float64)
-        self.room = 1 + (2 * ndtri(_LEVELS) ** 2 + 1) / 6 * _excess(u)
+        self.correction = 1 + (2 * ndtri(_LEVELS) ** 2 + 1) / 6 * _excess(u)
 
     def ratio(self, level: float) -> float:
-        """The ratio that is this quantile of its own world."""
+        """The observed ratio that is the quantile of this level under its own candidate."""
         side = 1.0 if level > 0.5 else -1.0
 
         def short(ratio: float) -> float:
             return side * self.quantile(side * ratio, level) - ratio
 
-        here = short(0.0)
-        if here <= 0:  # the interval holds the value
+        at_zero = short(0.0)
+        if at_zero <= 0:  # the interval contains the estimate
             return 0.0
-        far = 1.5 * here
+        far = 1.5 * at_zero
         while short(far) > 0:
             far *= 2
         return side * float(brentq(short, 0.0, far, xtol=1e-8))
 
     def quantile(self, ratio: float, level: float) -> float:
-        """Quantile of the ratios; beyond those that can be counted, as Student's t falls."""
+        """Quantile of the ratios; extrapolated by Student's t outside the resampled levels."""
         if self.n < _FEWEST:
             return float(stdtrit(self.degrees, level))
         within = min(max(level, _LEAST), 1 - _LEAST)
-        found = float(np.interp(within, _LEVELS, self._resampled(ratio)))
+        found = float(np.interp(within, _LEVELS, self._sorted_ratios(ratio)))
         if level != within:
             found *= float(stdtrit(self.degrees, level) / stdtrit(self.degrees, within))
         return found
 
-    def beyond(self, ratio: float) -> float:
-        """The part of the ratios that are further out than the one of this world."""
+    def tail(self, ratio: float) -> float:
+        """Share of the ratios that are further from 0 than the observed ratio."""
         if self.n < _FEWEST:
             return float(stdtr(self.degrees, -abs(ratio)))
         end = self.quantile(ratio, _LEAST if ratio < 0 else 1 - _LEAST)
         if abs(ratio) > abs(end):
             outermost = float(stdtrit(self.degrees, _LEAST))
             return float(stdtr(self.degrees, outermost * ratio / end))
-        level = float(np.interp(ratio, self._resampled(ratio), _LEVELS))
+        level = float(np.interp(ratio, self._sorted_ratios(ratio), _LEVELS))
         return level if ratio < 0 else 1 - level
 
-    def _resampled(self, ratio: float) -> np.ndarray:
-        """The ratios of the resamples in order, where the truth is that far from the value.
+    def _sorted_ratios(self, ratio: float) -> np.ndarray:
+        """The ratios of all resamples, if the truth is at an observed ratio.
 
-        If it is d higher, a draw pulls by u - d v less what moves its value. To move each value by
-        the same part of 1 / weight, so that the pulls sum to 0 again, adds d mean(v). The error of
-        a resample that hardly varies counts as a part of that of all draws, as in
+        If the truth is higher by d, the pull of a draw is u - d v, plus the shift of its value. The
+        shift adds d mean(v), so that pulls sum to 0. The error of a resample with nearly equal
+        values is replaced by a part of the error of all draws, as in
         `skrank.stats.bootstrap_interval`.
         """
         d = -ratio * self.unit
@@ -128,24 +128,24 @@ class _Worlds:
         whole = math.sqrt(max(1 + d * (self.slope + d * self.curve), 1e-6))
         least = min(0.5, math.sqrt(self.n) / 16) * whole
         error = np.maximum(np.sqrt(np.maximum(squares, 0.0)) / v, least)
-        return np.maximum.accumulate(np.sort(shift / (self.unit * error)) * self.room)
+        return np.maximum.accumulate(np.sort(shift / (self.unit * error)) * self.correction)
 
 
 def _excess(u: np.ndarray) -> np.ndarray:
-    """Kurtosis - 3/2 skewness**2 of the draws over their number, at least 0; for each level.
+    """Kurtosis - 3/2 skewness**2 of the draws over their number, at least 0, for each level.
 
-    Less what normal values have. Skewness, which makes intervals long on its side and takes off
-    here, does so at that end alone: at the other one, a tail may be what was not drawn.
+    Both without the part that normal values have. Skewness lengthens the interval on its side and
+    is subtracted at that end only: the opposite tail may exist and not be drawn.
     """
     n, cubes = len(u), float(np.sum(u**3))
     kurtosis = float(np.sum(u**4)) - 3 * (n - 1) / (n * (n + 1))
     skewness = cubes**2 - 6 * (n - 2) / (n * (n + 1) * (n + 3))
-    long = (cubes > 0) == (_LEVELS < 0.5)
-    return np.maximum(kurtosis - 1.5 * skewness * long, 0.0)
+    on_long_side = (cubes > 0) == (_LEVELS < 0.5)
+    return np.maximum(kurtosis - 1.5 * skewness * on_long_side, 0.0)
 
 
-def _bundled(terms: np.ndarray) -> np.ndarray:
-    """Sums over bundles of draws, where they are many: their skewness is that of the draws."""
+def _grouped(terms: np.ndarray) -> np.ndarray:
+    """Sums over groups of draws, if there are many: the skewness of their sum is the same."""
     if len(terms) <= _MOST:
         return terms
     return np.bincount(np.arange(len(terms)) % _MOST, weights=terms)
@@ -153,6 +153,6 @@ def _bundled(terms: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)
 def _counts(n: int) -> np.ndarray:
-    """How often each resample has each of n draws: always the same ones, (_RESAMPLES, n)."""
+    """How often each resample contains each of n draws; always the same, (_N_RESAMPLES, n)."""
     random = np.random.RandomState(n)
-    return random.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES).astype(np.float32)
+    return random.multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES).astype(np.float32)

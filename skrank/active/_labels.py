@@ -1,4 +1,4 @@
-"""What is believed about labels before anyone has given them."""
+"""Label models: probabilities of grades before any label; and labels that exist already."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.threads import run_chunks
 from skrank.active._pool import Pool
 
-_CONTESTANT = 0.9  # share of neighbours in a ranker's list that the label model orders likewise
+_CONTESTANT = 0.9  # share of neighbours in a ranker's lists that the label model orders alike
 
 
 class Classifier(Protocol):
-    """A fitted classifier of grades, as scikit-learn has them."""
+    """A fitted classifier of grades, as in scikit-learn."""
 
     classes_: np.ndarray
 
@@ -36,7 +35,7 @@ def label_probabilities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grades, ascending, and the probability of each of them per row.
 
-    `grades` may hold labels that the model has never seen; they get probability 0.
+    `grades` may hold labels that the model has never seen; their probability is 0.
     """
     if isinstance(label_model, str):
         if label_model != "uniform":
@@ -46,29 +45,19 @@ def label_probabilities(
             )
         if grades is None:
             raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
-        known = check_scale(grades)
+        known = check_grades(grades)
         return known, np.full((n_rows, len(known)), 1 / len(known))
     if _is_classifier(label_model):
         if X is None:
             raise ValueError("a classifier as label model needs X, the features of each row.")
-        columns = check_scale(label_model.classes_)
+        columns = check_grades(label_model.classes_)
         probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
     else:
-        probabilities = check.as_numbers(
-            "label_model", cast("ArrayLike", label_model), "of rows x grades"
-        )
-        if probabilities.ndim != 2:
-            raise ValueError(
-                f"label_model has shape {probabilities.shape}: give one column per grade."
-            )
-        columns = np.arange(float(probabilities.shape[1]))
-        if grades is not None:
-            known = check_scale(grades)
-            columns = known if len(known) == len(columns) else columns
+        probabilities, columns = _given(cast("ArrayLike", label_model), grades)
     if probabilities.shape != (n_rows, len(columns)):
         raise ValueError(
             f"the label model gives probabilities of shape {probabilities.shape}: "
-            f"({n_rows}, {len(columns)}) is expected, a row per row and a column per grade."
+            f"({n_rows}, {len(columns)}) is expected, one line per row and one column per grade."
         )
     return _spread(_normalised(probabilities), columns, grades)
 
@@ -77,7 +66,19 @@ def _is_classifier(label_model: ArrayLike | Classifier) -> TypeGuard[Classifier]
     return hasattr(label_model, "predict_proba")
 
 
-def check_scale(grades: ArrayLike) -> np.ndarray:
+def _given(table: ArrayLike, grades: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities that are given as an array, and the grade of each column."""
+    probabilities = check.as_numbers("label_model", table, "of rows x grades")
+    if probabilities.ndim != 2:
+        raise ValueError(f"label_model has shape {probabilities.shape}: give one column per grade.")
+    columns = np.arange(float(probabilities.shape[1]))
+    if grades is not None:
+        known = check_grades(grades)
+        columns = known if len(known) == len(columns) else columns
+    return probabilities, columns
+
+
+def check_grades(grades: ArrayLike) -> np.ndarray:
     """Grades as ascending distinct labels of at least 0."""
     values = check.as_numbers("grades", grades, "such as range(5)").reshape(-1)
     if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
@@ -88,11 +89,10 @@ def check_scale(grades: ArrayLike) -> np.ndarray:
 
 
 def _normalised(probabilities: np.ndarray) -> np.ndarray:
-    """Probabilities whose rows sum to 1 to the last bit; float32 models are a little off."""
+    """Probabilities whose lines sum to 1 in float64; those of float32 models are a little off."""
     total = probabilities @ np.ones(probabilities.shape[1])
-    usable = np.abs(total - 1) < 1e-3
-    if not (usable.all() and probabilities.min() >= 0):
-        usable &= (probabilities >= 0).all(axis=1)
+    usable = (np.abs(total - 1) < 1e-3) & (probabilities >= 0).all(axis=1)
+    if not usable.all():
         row = int(np.argmin(usable))
         raise ValueError(
             f"probabilities of row {row} are {probabilities[row].tolist()}: they must be at least "
@@ -104,10 +104,10 @@ def _normalised(probabilities: np.ndarray) -> np.ndarray:
 def _spread(
     probabilities: np.ndarray, columns: np.ndarray, grades: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities on all grades, not only those of the model."""
+    """All grades, and the probabilities with a column of 0 for each grade that the model lacks."""
     if grades is None:
         return columns, probabilities
-    known = check_scale(grades)
+    known = check_grades(grades)
     missing = np.setdiff1d(columns, known)
     if len(missing):
         raise ValueError(
@@ -135,10 +135,33 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     return given
 
 
-def agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:
-    """For each ranker, the share of neighbours in its lists that `expected` orders likewise.
+def warn_of_contestant(
+    pool: Pool, probabilities: np.ndarray, grades: np.ndarray, names: tuple[str, ...]
+) -> None:
+    """Warn if the label model orders documents as one ranker does, and no other ranker does.
 
-    Pairs that `expected` or the ranker ties do not count.
+    A ranker may sort by the mean grade or by the mean gain of its label model.
+    """
+    gains = (grades, np.exp2(grades - grades.max()))
+    shares = np.max([_agreement(pool, probabilities @ gain) for gain in gains], axis=0)
+    if np.isnan(shares).any():
+        return
+    first, second = np.argsort(-shares)[:2]
+    if shares[first] >= _CONTESTANT and shares[second] < _CONTESTANT:
+        warnings.warn(
+            f"the label model orders documents as ranker {names[first]!r} does "
+            f"({shares[first]:.0%} of neighbours). A label model that is also a contestant expects "
+            "to win: the estimate stays right, but labels are spent badly. Use the mean of the "
+            "probabilities of both rankers, another model, or center=0.",
+            ContestantWarning,
+            stacklevel=3,
+        )
+
+
+def _agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:
+    """For each ranker, the share of neighbours in its lists that `expected` orders alike.
+
+    Neighbours that `expected` or the ranker ties do not count.
     """
     sizes = pool.queries.sizes
     start = np.repeat(pool.queries.indptr[:-1], sizes)
@@ -150,35 +173,3 @@ def agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:
         counted = found & (pool.tied[r] == 0) & (step != 0)
         shares[r] = np.mean(step[counted] > 0) if counted.any() else np.nan
     return shares
-
-
-def warn_of_contestant(
-    pool: Pool, probabilities: np.ndarray, grades: np.ndarray, names: tuple[str, ...]
-) -> None:
-    """Warn when the label model orders documents as one ranker does and the other does not.
-
-    A ranker may sort by the mean grade or by the mean gain of its label model.
-    """
-    worths = (grades, np.exp2(grades - grades.max()))
-    shares = np.max([agreement(pool, probabilities @ worth) for worth in worths], axis=0)
-    if np.isnan(shares).any():
-        return
-    first, second = np.argsort(-shares)[:2]
-    if shares[first] >= _CONTESTANT and shares[second] < _CONTESTANT:
-        warnings.warn(
-            f"the label model orders documents as ranker {names[first]!r} does "
-            f"({shares[first]:.0%} of neighbours). A model that is also a contestant believes in "
-            "its own win: the estimate stays right, but labels are spent badly. Use the mean of "
-            "the probabilities of both rankers, another model, or center=0.",
-            ContestantWarning,
-            stacklevel=4,
-        )
-
-
-def some_relevant(pool: Pool, probabilities: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Probability that a query has a relevant document."""
-    from skrank._kernels import moments
-
-    mass = np.empty(len(pool.queries))
-    run_chunks(moments.some_relevant, pool.queries.indptr, probabilities, 1.0 - relevant, mass)
-    return mass

@@ -1,4 +1,4 @@
-"""Mean and mean square of a metric, or of a difference of metrics, under a label model."""
+"""Mean and mean square of the value of each query when its labels are random."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
 from skrank._kernels import arguments
-from skrank.active._forms import DELTA, METHODS, MONTE_CARLO, MetricForm, form_of
-from skrank.active._labels import LabelModel, label_probabilities, some_relevant
-from skrank.active._pool import Pool, make_pool, needs_label
+from skrank.active._graded_metric import DELTA, METHODS, MONTE_CARLO, GradedMetric, graded_metric
+from skrank.active._labels import LabelModel, label_probabilities
+from skrank.active._pool import Pool, make_pool
 from skrank.metrics import Metric, metric
 
-_ROWS_AT_ONCE = 1_000_000
+_MOST_ROWS = 1_000_000  # of random label vectors in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +46,18 @@ class Moments:
     method: str
 
     def center(self, p: np.ndarray | None = None) -> float:
-        """The mean of L over queries that the label model expects, with `p` their frequencies."""
+        """Expected mean of L over the queries that count; p are frequencies, by default equal."""
         p = np.full(len(self.mass), 1 / len(self.mass)) if p is None else p
         return float(p @ self.first / (p @ self.mass))
 
     def deviation(self, p: np.ndarray) -> np.ndarray:
-        """How far L is expected to deviate from its mean; the sum of p times this is 0."""
+        """Expected difference of L and its mean; the sum of p times the differences is 0."""
         return self.first - self.center(p) * self.mass
 
     def squared_error(self, center: float) -> np.ndarray:
-        """Mean of ``(L - center)**2`` per query, 0 for what does not count."""
+        """Mean of ``(L - center)**2`` per query, where a query that does not count adds 0."""
         error = self.second - 2 * center * self.first + center**2 * self.mass
-        return np.maximum(error, 0.0)  # rounding can take a certain value below 0
+        return np.maximum(error, 0.0)  # rounding errors may be negative
 
 
 def label_moments(
@@ -76,7 +75,7 @@ def label_moments(
 ) -> Moments:
     """Mean and mean square of the value of each query when its labels are random.
 
-    Labels of different documents are independent.
+    Labels of different documents are taken to be independent.
 
     Parameters
     ----------
@@ -96,9 +95,9 @@ def label_moments(
         the columns of an array. Required with "uniform".
     method : {"auto", "exact", "delta", "monte-carlo"}
         "exact" exists for sums over ranks (DCG, precision, RBP), for cascades (ERR, PFound,
-        reciprocal rank) and for the AP of one ranker; "delta" for the GAP of one ranker, whose
-        joint moments are exact and whose ratio is approximated; "monte-carlo" for all. "auto" takes
-        the first of these that exists.
+        reciprocal rank) and for the AP of one ranker; "delta" for the GAP of one ranker: the joint
+        moments of its sum and its divisor are exact, that of their ratio is approximated;
+        "monte-carlo" for all. "auto" takes the first of these that exists.
     n_draws : int
         Label vectors per query, for "monte-carlo".
     random_state : int
@@ -128,10 +127,10 @@ def label_moments(
     """
     both = [scores] if other is None else [scores, other]
     seed = check.check_random_state(random_state)
-    form, pool, probabilities = prepare(
+    graded, pool, probabilities = prepare(
         metric, both, groups, label_model, X, grades, seed, who="label_moments"
     )
-    return moments_of(form, pool, probabilities, method, n_draws, seed)
+    return moments_of(graded, pool, probabilities, method, n_draws, seed)
 
 
 def prepare(
@@ -144,47 +143,47 @@ def prepare(
     seed: int,
     *,
     who: str,
-) -> tuple[MetricForm, Pool, np.ndarray]:
-    """The form of the metric, the pool of documents that need labels, their probabilities."""
+) -> tuple[GradedMetric, Pool, np.ndarray]:
+    """The metric on its grades, the pool of documents that need labels, label probabilities."""
     pool = make_pool(scores, groups, seed, who)
     known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
-    form = form_of(metric(name), known, pool.queries.longest)
-    needed = needs_label(pool, form)
+    graded = graded_metric(metric(name), known, pool.queries.longest)
+    needed = graded.needs_label(pool)
     if not needed.all():
-        pool = pool.keep(needed, seed)
+        pool = pool.of_rows(needed, seed)
     in_place = len(probabilities) == len(pool.rows) and (np.diff(pool.rows) == 1).all()
-    return form, pool, probabilities if in_place else probabilities[pool.rows]
+    return graded, pool, probabilities if in_place else probabilities[pool.rows]
 
 
 def moments_of(
-    form: MetricForm, pool: Pool, probabilities: np.ndarray, method: str, n_draws: int, seed: int
+    graded: GradedMetric, pool: Pool, proba: np.ndarray, method: str, n_draws: int, seed: int
 ) -> Moments:
-    """The moments by the best method, or the one that is asked for."""
+    """The moments for one ranker, or for the difference of two."""
     check.check_choice("moments", method, METHODS)
-    method = form.method(method, len(pool.scores))
+    method = graded.method(method, len(pool.scores))
     if method == MONTE_CARLO:
         n_draws = check.check_count("n_draws", n_draws, "random label vectors per query")
-        mass, first, second = _monte_carlo(form, pool, probabilities, n_draws, seed)
+        mass, first, second = _monte_carlo(graded, pool, proba, n_draws, seed)
         return Moments(pool.queries.ids, mass, first, second, method)
     mass = np.ones(len(pool.queries))
     relevant = mass
-    if form.metric.empty != 0 or method == DELTA:
-        relevant = some_relevant(pool, probabilities, form.relevant)
+    if graded.metric.empty != 0 or method == DELTA:
+        relevant = _some_relevant(graded, pool, proba)
     if method == DELTA:
-        first, second = _delta(graded_precision_moments(form, pool, probabilities), relevant)
+        first, second = _delta(joint_gap_moments(graded, pool, proba), relevant)
     else:
-        first, second = _EXACT[str(form.kind)](form, pool, probabilities)
-    if form.metric.empty == "skip":
+        first, second = _EXACT[str(graded.family)](graded, pool, proba)
+    if not graded.all_count:
         mass = relevant
-    elif form.metric.empty == 1:
+    elif graded.metric.empty == 1:
         first, second = first + (1 - relevant), second + (1 - relevant)
     return Moments(pool.queries.ids, mass, first, second, method)
 
 
-def contest_moments(
-    form: MetricForm,
+def campaign_moments(
+    graded: GradedMetric,
     pool: Pool,
-    probabilities: np.ndarray,
+    proba: np.ndarray,
     method: str,
     n_draws: int,
     seed: int,
@@ -192,62 +191,71 @@ def contest_moments(
     p: np.ndarray,
     center: float | None,
 ) -> Moments:
-    """The moments of one ranker, of the difference of two, or of all differences of more.
+    """The moments for any number of rankers.
 
-    Of more than two, what counts is the mean over all pairs of the squared error of the difference;
-    it stands as the second moment of a value whose mean is 0.
+    For more than two rankers, the squared errors of all differences are averaged over the pairs;
+    the result is returned as the second moment of a value of mean 0.
     """
     n_rankers = len(pool.scores)
     if n_rankers <= 2:
-        return moments_of(form, pool, probabilities, method, n_draws, seed)
+        return moments_of(graded, pool, proba, method, n_draws, seed)
     errors = []
     for pair in combinations(range(n_rankers), 2):
-        found = moments_of(form, pool.of(list(pair)), probabilities, method, n_draws, seed)
+        found = moments_of(graded, pool.of_rankers(list(pair)), proba, method, n_draws, seed)
         errors.append(found.squared_error(found.center(p) if center is None else center))
     zero, one = np.zeros(len(p)), np.ones(len(p))
     return Moments(pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
 
 
-def _random_worth(form: MetricForm) -> arguments.RandomWorth:
-    return arguments.RandomWorth(form.worth, form.worth**2, form.weight)
+def _some_relevant(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> np.ndarray:
+    """Probability that a query has a relevant document."""
+    from skrank._kernels import moments
+
+    mass = np.empty(len(pool.queries))
+    run_chunks(moments.some_relevant, pool.queries.indptr, proba, 1.0 - graded.relevant, mass)
+    return mass
 
 
-def _linear(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _random_worth(graded: GradedMetric) -> arguments.RandomWorth:
+    return arguments.RandomWorth(graded.gain, graded.gain**2, graded.weight)
+
+
+def _linear(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
     lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.linear, pool.queries.indptr, lists, _random_worth(form), found)
+    run_chunks(moments.linear, pool.queries.indptr, lists, _random_worth(graded), found)
     return found
 
 
-def _cascade(form: MetricForm, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cascade(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     means, squares = np.empty((2, len(pool.scores), len(pool.queries)))
     for r in range(len(pool.scores)):
         lists = arguments.RandomLists(pool.order[r], pool.retrieved[r], proba)
         out = arguments.TwoMoments(means[r], squares[r])
-        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_worth(form), out)
+        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_worth(graded), out)
     if len(pool.scores) == 1:
         return means[0], squares[0]
     product = np.empty(len(pool.queries))
     lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_worth(form), product)
+    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_worth(graded), product)
     difference = means[0] - means[1]
     return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
 
 
 def _average_precision(
-    form: MetricForm, pool: Pool, proba: np.ndarray
+    graded: GradedMetric, pool: Pool, proba: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
     found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
     lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
-    ideal = getattr(form.metric, "normalize", "all") == "ideal"
+    ideal = getattr(graded.metric, "normalize", "all") == "ideal"
     run_chunks(
-        moments.average_precision, pool.queries.indptr, lists, form.relevant, len(form.weight),
+        moments.average_precision, pool.queries.indptr, lists, graded.relevant, len(graded.weight),
         ideal, found,
     )  # fmt: skip
     return found
@@ -256,75 +264,69 @@ def _average_precision(
 _EXACT = {"linear": _linear, "cascade": _cascade, "ap": _average_precision}
 
 
-def graded_precision_moments(form: MetricForm, pool: Pool, proba: np.ndarray) -> np.ndarray:
+def joint_gap_moments(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> np.ndarray:
     """Joint moments of GAP's sum N and divisor D per query: E N, E D, E N**2, E N D, E D**2."""
     from skrank._kernels import moments
 
-    levels = np.unique(np.append(0.0, form.worth))
-    at_least = np.ascontiguousarray(form.worth >= levels[1:, None], dtype=np.float64)
+    levels = np.unique(np.append(0.0, graded.gain))
+    at_least = np.ascontiguousarray(graded.gain >= levels[1:, None], dtype=np.float64)
     out = np.empty((len(pool.queries), 5))
     lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
     run_chunks(
         moments.graded_precision, pool.queries.indptr, lists, at_least, np.diff(levels),
-        len(form.weight), out,
+        len(graded.weight), out,
     )  # fmt: skip
     return out
 
 
 def _delta(joint: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of N / D, to second order around the means given that D is not 0."""
+    """Moments of N / D by the delta method of second order, given that D is not 0."""
     some = np.where(relevant > 0, relevant, 1.0)
     n, d, nn, nd, dd = (joint / some[:, None]).T
     d = np.where(d > 0, d, 1.0)
-    spread = dd - d * d
-    together = nd - n * d
+    variance_d = dd - d * d
+    covariance = nd - n * d
     ratio = n / d
-    mean = np.clip(ratio - together / d**2 + n * spread / d**3, 0.0, 1.0)
-    variance = (nn - n * n - 2 * ratio * together + ratio**2 * spread) / d**2
-    square = np.clip(variance + mean**2, mean**2, mean)  # as for any value between 0 and 1
+    mean = np.clip(ratio - covariance / d**2 + n * variance_d / d**3, 0.0, 1.0)
+    variance = (nn - n * n - 2 * ratio * covariance + ratio**2 * variance_d) / d**2
+    square = np.clip(variance + mean**2, mean**2, mean)  # GAP is between 0 and 1
     return relevant * mean, relevant * square
 
 
 def _monte_carlo(
-    form: MetricForm, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
+    graded: GradedMetric, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Mean over random label vectors, the same ones for both rankers."""
+    """Means over random label vectors, the same vectors for both rankers."""
     random = np.random.default_rng(seed)
     indptr = pool.queries.indptr
-    targets = np.arange(0, indptr[-1], max(1, _ROWS_AT_ONCE // n_draws))
+    targets = np.arange(0, indptr[-1], max(1, _MOST_ROWS // n_draws))
     bounds = np.unique(np.append(np.searchsorted(indptr, targets), len(pool.queries)))
-    parts = [
-        _one_part(form, pool, proba, int(first), int(last), n_draws, random)
+    chunks = [
+        _monte_carlo_chunk(graded, pool, proba, (int(first), int(last)), n_draws, random)
         for first, last in pairwise(bounds)
     ]
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return tuple(np.concatenate(columns) for columns in zip(*chunks, strict=True))
 
 
-def _one_part(
-    form: MetricForm,
+def _monte_carlo_chunk(
+    graded: GradedMetric,
     pool: Pool,
     proba: np.ndarray,
-    first: int,
-    last: int,
+    chunk: tuple[int, int],
     n_draws: int,
     random: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The moments of queries first .. last - 1; each draw is a copy of them all."""
+    """Mass and moments of a range of queries; each draw of labels is a copy of all their rows."""
+    first, last = chunk
     sizes = pool.queries.sizes[first:last]
     rows = slice(int(pool.queries.indptr[first]), int(pool.queries.indptr[last]))
     uniform = random.random((n_draws, rows.stop - rows.start))
     cumulative = np.cumsum(proba[rows, :-1], axis=1)
     codes = (uniform[:, :, None] >= cumulative).sum(axis=2)
-    judgments = Judgments(form.grades[codes].ravel(), Queries.from_sizes(np.tile(sizes, n_draws)))
-    values = evaluate(form, judgments, np.tile(pool.scores[:, rows], (1, n_draws)))
+    judgments = Judgments(graded.grades[codes].ravel(), Queries.from_sizes(np.tile(sizes, n_draws)))
+    values = graded.values(judgments, np.tile(pool.scores[:, rows], (1, n_draws)))
     values = values.reshape(len(values), n_draws, len(sizes))
     difference = values[0] if len(values) == 1 else values[0] - values[1]
     counts = ~np.isnan(difference)
-    kept = np.where(counts, difference, 0.0)
-    return counts.mean(axis=0), kept.mean(axis=0), (kept**2).mean(axis=0)
-
-
-def evaluate(form: MetricForm, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """The metric of each ranker on each query; NaN where the query does not count."""
-    plan = form.metric.bind(judgments, max_grade=form.max_grade)
-    return np.stack([plan.values(Ranking(judgments, s)) for s in scores])
+    filled = np.where(counts, difference, 0.0)
+    return counts.mean(axis=0), filled.mean(axis=0), (filled**2).mean(axis=0)

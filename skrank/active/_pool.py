@@ -1,4 +1,4 @@
-"""The pool: queries whose documents are ranked and could be labelled."""
+"""The pool: queries whose documents are ranked and can be labelled, and what labels cost."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from skrank._engine.groups import require_groups, show
 from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank.active._forms import MetricForm
 
 Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Documents that would be labelled, by query, and their ranks.
+    """Documents to label, by query, and their ranks.
 
     Attributes
     ----------
     queries : Queries
         Of the rows below, which are contiguous.
     rows : int64 ndarray (n_rows,)
-        The caller's row of each document.
+        Row of each document in the arrays of the caller.
     scores : float64 ndarray (n_rankers, n_rows)
     order, tied : int32 and uint8 ndarray (n_rankers, n_rows)
-        Position by rank, ties in random order; whether a rank is tied with the one above.
+        Position inside the query by rank, ties in random order; 1 if a rank is tied with the rank
+        above.
     retrieved : int64 ndarray (n_rankers, n_queries)
+        Number of documents with a score above -inf.
     """
 
     queries: Queries
@@ -46,8 +47,8 @@ class Pool:
         """The documents of a query."""
         return slice(int(self.queries.indptr[query]), int(self.queries.indptr[query + 1]))
 
-    def of(self, rankers: list[int]) -> Pool:
-        """The pool of some rankers."""
+    def of_rankers(self, rankers: list[int]) -> Pool:
+        """The same pool with some of the rankers only."""
         return replace(
             self,
             scores=self.scores[rankers],
@@ -56,8 +57,8 @@ class Pool:
             retrieved=self.retrieved[rankers],
         )
 
-    def keep(self, needed: np.ndarray, seed: int) -> Pool:
-        """The pool of the needed documents."""
+    def of_rows(self, needed: np.ndarray, seed: int) -> Pool:
+        """The pool of some of the documents; each query must keep one."""
         counts = np.add.reduceat(needed, self.queries.indptr[:-1], dtype=np.int64)
         if not counts.all():
             query = self.queries.name(int(np.argmin(counts)))
@@ -71,14 +72,14 @@ class Pool:
 
 
 def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> Pool:
-    """Sort contiguous scores; ties get a random order, so that the order of rows tells nothing."""
+    """Sort contiguous scores. Ties get a random order: the order of rows may leak labels."""
     from skrank._kernels import ranking
 
     scores = np.ascontiguousarray(scores)
     order = np.empty(scores.shape, np.int32)
     tied = np.empty(scores.shape, np.uint8)
     retrieved = np.empty((len(scores), len(queries)), np.int64)
-    original = Queries(queries.ids, queries.indptr, rows)  # for messages
+    original = Queries(queries.ids, queries.indptr, rows)  # error messages name the caller's rows
     for r in range(len(scores)):
         check_scores(original, scores[r])
         rank_scores(original, scores[r], order[r], tied[r], retrieved[r])
@@ -87,7 +88,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
 
 
 def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who: str) -> Pool:
-    """The pool of all rows, from one vector of scores per ranker."""
+    """The pool of all rows, from one vector of scores per ranker; `who` is for messages."""
     vectors = [check.as_vector("scores", s) for s in scores]
     if len({len(v) for v in vectors}) > 1:
         lengths = " and ".join(str(len(v)) for v in vectors)
@@ -101,34 +102,19 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
     queries = Queries.from_groups(ids)
     rows = np.arange(queries.n_rows) if queries.order is None else queries.order
     contiguous = np.stack([queries.gather(v) for v in vectors])
-    return rank(Queries(storable("query ids", queries.ids), queries.indptr), rows, contiguous, seed)
+    named = Queries(storable_ids("query ids", queries.ids), queries.indptr)
+    return rank(named, rows, contiguous, seed)
 
 
-def needs_label(pool: Pool, form: MetricForm) -> np.ndarray:
-    """Documents whose label can change the value of some ranker."""
-    if not form.local:
-        return np.ones(pool.queries.n_rows, np.bool_)
-    needed = np.zeros(pool.queries.n_rows, np.bool_)
-    start = np.repeat(pool.queries.indptr[:-1], pool.queries.sizes)
-    place = np.arange(pool.queries.n_rows)
-    for r in range(len(pool.scores)):
-        # Tied documents share the rank of the first of them: any of them may come there.
-        first = np.maximum.accumulate(np.where(pool.tied[r] == 0, place, 0))
-        found = place - start < np.repeat(pool.retrieved[r], pool.queries.sizes)
-        inside = (first - start < len(form.weight)) & found
-        needed[(start + pool.order[r])[inside]] = True
-    return needed
-
-
-def cost_per_query(costs: Costs, pool: Pool, given: np.ndarray, n_rows: int) -> np.ndarray:
-    """Cost of labelling what has no label: number of documents, sum of costs, or by query."""
-    queries, missing = pool.queries, np.isnan(given)
+def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -> np.ndarray:
+    """Cost of labelling the rows of each query that are open: their number, or a sum of costs."""
+    starts = pool.queries.indptr[:-1]
     if isinstance(costs, str):
         check.check_choice("costs", costs, ("items",))
-        return np.add.reduceat(missing, queries.indptr[:-1], dtype=np.float64)
+        return np.add.reduceat(is_open, starts, dtype=np.float64)
     if isinstance(costs, Mapping):
-        some = np.add.reduceat(missing, queries.indptr[:-1]) > 0
-        return np.where(some, _by_query("costs", costs, queries, zero=False), 0.0)
+        by_query = _by_query("costs", costs, pool.queries, zero=False)
+        return np.where(np.logical_or.reduceat(is_open, starts), by_query, 0.0)
     per_row = check.as_vector("costs", costs)
     if len(per_row) != n_rows:
         raise ValueError(
@@ -141,11 +127,11 @@ def cost_per_query(costs: Costs, pool: Pool, given: np.ndarray, n_rows: int) -> 
             f"cost of row {bad[0]} is {per_row[bad[0]]}: costs must be positive and finite, for "
             "example the logarithm of the document's length plus one."
         )
-    return np.add.reduceat(np.where(missing, per_row[pool.rows], 0.0), queries.indptr[:-1])
+    return np.add.reduceat(np.where(is_open, per_row[pool.rows], 0.0), starts)
 
 
 def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Queries) -> np.ndarray:
-    """Share of each query among what users ask."""
+    """Share of each query among those that users ask."""
     if frequencies is None:
         return np.full(len(queries), 1 / len(queries))
     shares = _by_query("frequencies", frequencies, queries, zero=True)
@@ -157,6 +143,7 @@ def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Que
 def _by_query(
     name: str, values: Mapping[object, float], queries: Queries, *, zero: bool
 ) -> np.ndarray:
+    """Numbers of a mapping in the order of the queries; `zero` says whether 0 is allowed."""
     out = np.empty(len(queries))
     for q, query in enumerate(queries.ids.tolist()):
         if query not in values:
@@ -168,7 +155,7 @@ def _by_query(
     return out
 
 
-def storable(name: str, values: ArrayLike) -> np.ndarray:
+def storable_ids(name: str, values: ArrayLike) -> np.ndarray:
     """Ids as an array that can be saved without pickling: all numbers or all strings."""
     array = np.asarray(values)
     if array.dtype.kind != "O":
@@ -180,17 +167,19 @@ def storable(name: str, values: ArrayLike) -> np.ndarray:
     return np.array(array.tolist())
 
 
-def items_of(items: ArrayLike, pool: Pool, n_rows: int) -> np.ndarray:
-    """The names of the documents of the pool, from those of all rows."""
-    names = storable("items", items)
-    if len(names) != n_rows:
-        raise ValueError(f"items has {len(names)} entries for {n_rows} rows.")
-    check_items(names[pool.rows], pool.queries)
-    return names[pool.rows]
+def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | None:
+    """Ids of the documents of the pool, from those of all rows; None if there are none."""
+    if items is None:
+        return None
+    ids = storable_ids("items", items)
+    if len(ids) != n_rows:
+        raise ValueError(f"items has {len(ids)} entries for {n_rows} rows.")
+    check_items(ids[pool.rows], pool.queries)
+    return ids[pool.rows]
 
 
 def check_items(items: np.ndarray, queries: Queries) -> None:
-    """Every document of a query by a name of its own: labels are told by these names."""
+    """Refuse an id that names two documents of a query: labels are told by these ids."""
     _, codes = np.unique(items, return_inverse=True)
     order = np.lexsort((codes, queries.row_query))
     again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(queries.row_query[order]) == 0))
@@ -199,5 +188,5 @@ def check_items(items: np.ndarray, queries: Queries) -> None:
         raise ValueError(
             f"item {show(items[row])} stands more than once in query "
             f"{queries.name(queries.row_query[row])}: give each document of a query its own id, "
-            "for labels are told by it."
+            "because labels are told by it."
         )

@@ -20,9 +20,9 @@ class Request:
     query : int or str
         Its id.
     items : ndarray of shape (n_items,)
-        The documents to label: their ids if the pool has them, else their rows.
+        The documents to label: their ids if the pool has ids, else their rows.
     rows : ndarray of shape (n_items,)
-        Their rows in the arrays that the pool was made of.
+        Their rows in the arrays that the campaign was started with.
     cost : float
         Cost of labelling them.
     """
@@ -42,7 +42,7 @@ def labels_of(
     grades: np.ndarray,
     query: str,
 ) -> np.ndarray:
-    """Labels in the order of the items, all of them grades; `query` is for messages."""
+    """Labels in the order of the items, all of them grades; `query` is its name in messages."""
     if isinstance(labels, Mapping):
         labels = _in_order(request.items.tolist(), labels, query)
     try:

@@ -1,6 +1,8 @@
-"""Which queries to label: the distribution to draw them from."""
+"""Which queries to label: the distribution to draw them from, the draws, and what they cost."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,19 +10,27 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.active._moments import Moments
 
+_BLOCK = 1024  # draws made at once
+_MOST_DRAWS = 2**24  # in memory: 128 MiB
+
 
 def sampling_distribution(
     moments: Moments,
     *,
     costs: ArrayLike | None = None,
     frequencies: ArrayLike | None = None,
-    mixing: float = 0.05,
+    mixing: float = 0.3,
     center: float | None = None,
 ) -> np.ndarray:
     r"""The distribution of queries to draw from, for the most accurate estimate per cost.
 
     .. math:: q(x) = (1 - \varepsilon) q^*(x) + \varepsilon p(x), \quad
-              q^*(x) \propto p(x) \sqrt{E[(L - R)^2 \mid x] / \lambda(x)}
+              q^*(x) \propto p(x) \sqrt{\frac{(1 - \varepsilon) a(x) + \varepsilon \bar a}
+              {\lambda(x)}}, \quad a(x) = E[(L - R)^2 \mid x]
+
+    where :math:`\bar a` is the mean of a. With :math:`\varepsilon = 0` this is the distribution of
+    the paper, which is optimal if the label model is right. The larger :math:`\varepsilon`, the
+    less is lost if the label model is wrong.
 
     Parameters
     ----------
@@ -32,8 +42,9 @@ def sampling_distribution(
         How often users ask each query, as counts or shares: p is their share. Default: the same
         for all.
     mixing : float
-        The part :math:`\varepsilon` of the draws, in [0, 1], that ignores the label model. No
-        importance weight p / q exceeds 1 / `mixing`. 1 is passive sampling.
+        The part :math:`\varepsilon`, in [0, 1], of the draws and of the squared error that ignores
+        the label model. No importance weight p / q exceeds 1 / `mixing`. With 1, queries are drawn
+        with the probabilities p (passive sampling).
     center : float, optional
         R. Default: the value that the label model expects. 0 guards a comparison against a label
         model that favours one ranker.
@@ -46,8 +57,8 @@ def sampling_distribution(
     Raises
     ------
     ValueError
-        If a cost is not positive, a frequency is negative, the centre is no number, or `mixing` is
-        0 and a query that is asked would never be drawn.
+        If a cost is not positive, a frequency is negative, the centre is not a number, or `mixing`
+        is 0 and a query that users ask would never be drawn.
 
     References
     ----------
@@ -59,7 +70,7 @@ def sampling_distribution(
     >>> from skrank.active import label_moments, sampling_distribution
     >>> m = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
     >>> sampling_distribution(m, costs=[2, 1]).round(3)
-    array([0.454, 0.546])
+    array([0.458, 0.542])
     """
     n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
     check.check_number("mixing", mixing, 0, 1)
@@ -70,6 +81,7 @@ def sampling_distribution(
     if center is None:
         center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
+    error = (1 - mixing) * error + mixing * float(p @ error)
     best = p * np.sqrt(error / cost)
     total = best.sum()
     q = (1 - mixing) * (best / total if total > 0 else p) + mixing * p
@@ -85,9 +97,9 @@ def sampling_distribution(
 def budget_ratio(
     moments: Moments, q: np.ndarray, costs: np.ndarray, p: np.ndarray, center: float | None = None
 ) -> float:
-    """Cost of an estimate drawn from `q` over that of an equally accurate one drawn from `p`.
+    """Predicted cost of draws from `q`, relative to equally accurate draws from `p`.
 
-    As the label model predicts, before anything is labelled, and without regard to repeated draws.
+    Both are draws with replacement of queries whose labels are never reused.
     """
     center = moments.center(p) if center is None else center
     a = p**2 * moments.squared_error(center)
@@ -97,3 +109,103 @@ def budget_ratio(
     active = (a[drawn] / q[drawn]).sum() * (costs @ q)
     passive = (a[asked] / uniform[asked]).sum() * (costs @ uniform)
     return float(active / passive) if passive > 0 else 1.0
+
+
+class Draws:
+    """The endless sequence of draws with replacement from q; the same for the same seed.
+
+    numpy guarantees that the stream of ``RandomState`` never changes, so a campaign that is saved
+    today continues with the same draws in years.
+    """
+
+    def __init__(self, q: np.ndarray, seed: int) -> None:
+        cumulative = np.cumsum(q)
+        self._cumulative = cumulative / cumulative[-1]
+        self._random = np.random.RandomState(seed)
+        self._drawn = np.empty(0, np.int64)
+
+    def first(self, n: int) -> np.ndarray:
+        """The first `n` draws."""
+        while len(self._drawn) < n:
+            uniform = self._random.random_sample(max(_BLOCK, len(self._drawn)))
+            more = np.searchsorted(self._cumulative, uniform, side="right")
+            self._drawn = np.concatenate((self._drawn, more))
+        return self._drawn[:n]
+
+    def next_outside(self, seen: np.ndarray, start: int) -> int:
+        """Number of the first draw from `start` on whose query is not in `seen`, a mask."""
+        while start < _MOST_DRAWS:
+            self.first(start + _BLOCK)
+            fresh = np.flatnonzero(~seen[self._drawn[start:]])
+            if len(fresh):
+                return start + int(fresh[0])
+            start = len(self._drawn)
+        raise ValueError(
+            f"{_MOST_DRAWS} draws gave no other query: the probabilities of the queries left are "
+            "close to 0. Raise mixing, or stop here."
+        )
+
+    def last_of(self, queries: Collection[int]) -> int:
+        """Number of the draw by which all of these queries have been drawn."""
+        seen = np.ones(len(self._cumulative), np.bool_)
+        seen[list(queries)] = False
+        number = 0
+        while not seen.all():
+            number = self.next_outside(seen, number)
+            seen[self._drawn[number]] = True
+        return number
+
+    def distinct(self, n: int) -> np.ndarray:
+        """The first `n` different queries, in the order of their first draws."""
+        seen = np.diff(self._cumulative, prepend=0.0) <= 0
+        queries = np.empty(min(n, int(np.count_nonzero(~seen))), np.int64)
+        number = 0
+        for i in range(len(queries)):
+            number = self.next_outside(seen, number)
+            queries[i] = self._drawn[number]
+            seen[queries[i]] = True
+        return queries
+
+    def affordable(self, costs: np.ndarray, budget: float) -> int:
+        """Number of draws before the first draw that exceeds the budget."""
+        possible = np.diff(self._cumulative, prepend=0.0) > 0
+        if fits(costs[possible].sum(), budget):
+            raise ValueError(
+                f"budget={budget:g} pays for the whole pool: label it all, nothing is drawn."
+            )
+        n = _BLOCK
+        while True:
+            within = fits(running_cost(self.first(n), costs), budget)
+            if not np.all(within):
+                return int(np.argmin(within))
+            n *= 2
+
+
+def first_draws(draws: np.ndarray) -> np.ndarray:
+    """The different queries in the order of their first draws: draws without replacement."""
+    return draws[np.sort(np.unique(draws, return_index=True)[1])]
+
+
+def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Cost of the labels after each draw: a query is paid for once."""
+    first = np.full(len(costs), -1)
+    first[draws[::-1]] = np.arange(len(draws))[::-1]  # of equal indices the last is assigned
+    paid = np.where(first[draws] == np.arange(len(draws)), costs[draws], 0.0)
+    return np.cumsum(paid)
+
+
+def fits(cost: float | np.ndarray, budget: float | np.ndarray) -> bool | np.ndarray:
+    """Whether a sum of costs is within the budget, up to rounding errors."""
+    return cost <= budget * (1 + 1e-12)
+
+
+def typical_number(
+    n_distinct: ArrayLike, n_queries: ArrayLike, cost: ArrayLike, draw_cost: float
+) -> np.ndarray:
+    """Number of queries of average cost that cost as much as the `n_distinct` that count.
+
+    A budget pays for many queries if they happen to be cheap. To select campaigns by their number
+    of queries would select these; what was paid is nearly the same in all campaigns of a budget.
+    """
+    number = np.asarray(n_distinct) * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
+    return np.asarray(number).round(9)  # so that it is exact if all queries cost the same

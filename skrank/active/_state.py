@@ -19,13 +19,13 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank.active import _files
-from skrank.active._draws import Draws
+from skrank.active._design import Design, as_seed, open_rows
 from skrank.active._files import Entry
-from skrank.active._forms import METHODS, form_of
-from skrank.active._labels import check_scale
+from skrank.active._graded_metric import METHODS, graded_metric
+from skrank.active._labels import check_grades
 from skrank.active._moments import Moments
 from skrank.active._pool import check_items, rank
-from skrank.active._setup import Design, Setup, open_rows, seed_of
+from skrank.active._sampling import Draws
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
@@ -54,13 +54,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A campaign as it stands: its class, its setup, and what was asked and told since.
+    """A campaign as it stands: its class, its design, and what was asked and told since.
 
     Attributes
     ----------
     kind : str
         Name of the class.
-    setup : Setup
+    design : Design
     budget : float or None
     asked : list of int
         Numbers of queries, in the order of asking.
@@ -69,7 +69,7 @@ class State:
     """
 
     kind: str
-    setup: Setup
+    design: Design
     budget: float | None
     asked: list[int]
     labels: dict[int, np.ndarray]
@@ -86,28 +86,27 @@ def load(path: str | PathLike[str], resume: Callable[[State], _T]) -> _T:
 
 
 def _pack(state: State) -> dict[str, np.ndarray]:
-    setup = state.setup
-    design, moments = setup.design, setup.design.moments
+    design, moments = state.design, state.design.moments
     facts = {
         "format": _FORMAT,
         "class": state.kind,
-        "metric": str(setup.form.metric),
-        "names": list(setup.names),
-        "seed": setup.seed,
+        "metric": str(design.graded.metric),
+        "names": list(design.names),
+        "seed": design.seed,
         "budget": state.budget,
-        "center": setup.center,
-        "n_rows": setup.n_rows,
+        "center": design.center,
+        "n_rows": design.n_caller_rows,
         "method": moments.method,
     }
     told = list(state.labels)
     arrays = {
         "facts": np.array(json.dumps(facts)),
-        "ids": setup.queries.ids,
-        "indptr": setup.queries.indptr,
-        "rows": setup.pool.rows,
-        "scores": setup.pool.scores,
-        "given": setup.given,
-        "grades": setup.form.grades,
+        "ids": design.queries.ids,
+        "indptr": design.queries.indptr,
+        "rows": design.pool.rows,
+        "scores": design.pool.scores,
+        "given": design.given,
+        "grades": design.graded.grades,
         "q": design.q,
         "p": design.p,
         "costs": design.costs,
@@ -116,8 +115,8 @@ def _pack(state: State) -> dict[str, np.ndarray]:
         "told": np.array(told, dtype=np.int64),
         "labels": np.concatenate([np.empty(0), *(state.labels[query] for query in told)]),
     }
-    if setup.items is not None:
-        arrays["items"] = setup.items
+    if design.items is not None:
+        arrays["items"] = design.items
     return arrays
 
 
@@ -169,22 +168,26 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
     names = tuple(map(str, facts["names"]))
     arrays = {name: _as_campaigns_have(name, array) for name, array in arrays.items()}
     queries = _queries(arrays)
-    seed = seed_of(facts["seed"])
+    seed = as_seed(facts["seed"])
     pool = rank(queries, _rows(arrays, queries.n_rows), arrays["scores"], seed)
     items = arrays.get("items")
     if items is not None:
         check_items(items, queries)
-    form = form_of(metric(str(facts["metric"])), check_scale(arrays["grades"]), queries.longest)
+    grades = check_grades(arrays["grades"])
+    graded = graded_metric(metric(str(facts["metric"])), grades, queries.longest)
     given = arrays["given"]
-    _require(np.isin(given[~np.isnan(given)], form.grades).all(), "given labels are not all grades")
+    _require(np.isin(given[~np.isnan(given)], grades).all(), "given labels are not all grades")
     method = check.check_choice("method", facts["method"], METHODS[1:])
-    design = _design(arrays, queries, open_rows(pool, given) > 0, method)
+    p, q, costs, moments = _drawing(arrays, queries, open_rows(pool, given) > 0, method)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
     _require(pool.rows.max() < n_rows, "rows are beyond the last one")
-    setup = Setup(names, form, pool, items, given, n_rows, design, _number(facts["center"]), seed)
-    asked = _asked(arrays["asked"], setup)
-    labels = _labels(arrays, setup, asked)
-    return State(str(facts["class"]), setup, _number(facts["budget"]), asked, labels)
+    design = Design(
+        names, graded, pool, items, given, n_rows, p, q, costs, moments, _number(facts["center"]),
+        seed,
+    )  # fmt: skip
+    asked = _asked(arrays["asked"], design)
+    labels = _told(arrays, design, asked)
+    return State(str(facts["class"]), design, _number(facts["budget"]), asked, labels)
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
@@ -225,9 +228,10 @@ def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
     return rows
 
 
-def _design(
+def _drawing(
     arrays: dict[str, np.ndarray], queries: Queries, is_open: np.ndarray, method: str
-) -> Design:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Moments]:
+    """Frequencies, probabilities of draws, costs and moments of the queries."""
     q, p, costs = arrays["q"], arrays["p"], arrays["costs"]
     for name, values in (("q", q), ("p", p)):
         _require((values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is no distribution")
@@ -241,20 +245,20 @@ def _design(
     mass, first, second = moments
     _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are no probabilities")
     _require(second.min() >= 0, "second moments are negative")
-    return Design(q, p, costs, Moments(queries.ids, mass, first, second, method))
+    return p, q, costs, Moments(queries.ids, mass, first, second, method)
 
 
-def _asked(asked: np.ndarray, setup: Setup) -> list[int]:
+def _asked(asked: np.ndarray, design: Design) -> list[int]:
     """The queries that were asked: those that the seed draws, in that order."""
-    drawn = Draws(setup.design.q, setup.seed).distinct(len(asked))
+    drawn = Draws(design.q, design.seed).distinct(len(asked))
     _require(len(drawn) == len(asked) and (asked == drawn).all(), "asked queries were not drawn")
     return [int(query) for query in asked]
 
 
-def _labels(arrays: dict[str, np.ndarray], setup: Setup, asked: list[int]) -> dict[int, np.ndarray]:
+def _told(arrays: dict[str, np.ndarray], design: Design, asked: list[int]) -> dict[int, np.ndarray]:
     told, labels = arrays["told"].tolist(), arrays["labels"]
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
-    sizes = open_rows(setup.pool, setup.given)[told]
+    sizes = open_rows(design.pool, design.given)[told]
     _require(len(labels) == sizes.sum(), "labels are not those of the told queries")
-    _require(np.isin(labels, setup.form.grades).all(), "labels are not all grades")
+    _require(np.isin(labels, design.graded.grades).all(), "labels are not all grades")
     return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

@@ -1,6 +1,6 @@
 """The command line: ``skrank evaluate``, ``compare``, ``curve``, ``metrics``, ``active``, ...
 
-What a command needs is imported when it runs: ``skrank --help`` answers at once.
+Each command imports what it needs when it runs, so that ``skrank --help`` is quick.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from skrank.cli._parser import Parser, Version
-from skrank.cli._streams import check_open, say, write
-from skrank.cli._words import of_the_command
+from skrank.cli._streams import check_open, print_error, print_text
+from skrank.cli._words import with_options
 
-FAILED = 1  # files that cannot be read or measured; argparse exits with 2 when the usage is wrong
+FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
 
-# module with ``add_arguments(parser, name)``, and what the list of commands says
+# the module with ``add_arguments(parser, name)``, and the line of the list of commands
 COMMANDS = {
     "evaluate": ("skrank.cli._evaluate", "evaluate TREC runs against judgments"),
     "compare": ("skrank.cli._evaluate", "test the differences between runs"),
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
     "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
-    "active": ("skrank.cli._active", "label the queries that tell most about rankers"),
+    "active": ("skrank.cli._active", "label the queries that are most informative about rankers"),
 }
 
 
 def program() -> int:
-    """`main`, as all that a process does.
+    """Run `main` as the only task of this process.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def program() -> int:
     try:
         return main()
     finally:
-        gc.freeze()  # at its end Python would look in vain for what it could free: a sixth of a run
+        gc.freeze()  # spares a last garbage collection, which takes a sixth of a short process
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,12 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             check_open()  # before the command changes anything
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.simplefilter("ignore", ResourceWarning)  # of what an interrupt leaves open
+            warnings.simplefilter("ignore", ResourceWarning)  # files that an interrupt leaves open
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             text = arguments.run(arguments)
             if text:
-                write(text)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+                print_text(text)
+    except BrokenPipeError:  # the reader, such as head, has stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
@@ -102,7 +102,7 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser; it knows the arguments of the chosen commands only."""
+    """The parser, with the arguments of the chosen commands only."""
     parser = Parser(prog="skrank", description="Learning to rank with graded relevance.")
     parser.add_argument(
         "--version", action=Version, nargs=0, help="show program's version number and exit"
@@ -113,15 +113,15 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
             name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name in chosen:
-            command.description = f"{text.capitalize()}."
+            command.description = f"{text[0].upper()}{text[1:]}."
             import_module(module).add_arguments(command, name)
     return parser
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    say(f"skrank: warning: {of_the_command(str(message))}")
+    print_error(f"skrank: warning: {with_options(str(message))}")
 
 
 def _fail(message: str) -> int:
-    say(f"skrank: error: {of_the_command(message)}")
+    print_error(f"skrank: error: {with_options(message)}")
     return FAILED

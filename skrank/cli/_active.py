@@ -1,38 +1,37 @@
-"""``skrank active``: campaigns on the command line, so that people can label in any tool."""
+"""``skrank active``: campaigns on the command line, for labelling in any tool."""
 
 from __future__ import annotations
 
 import argparse
-import csv
 import io
-import json
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._typing import Options
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
-from skrank.active._weighing import ESTIMATORS
+from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
-from skrank.cli._parser import grade, real, whole
-from skrank.cli._streams import say, standard_input
-from skrank.trec._formats import unique_keys
-from skrank.trec._line_forms import decimal
+from skrank.cli._parser import add_file, grade, real, whole
+from skrank.cli._streams import print_error, standard_input
+from skrank.trec._lines import decimal
+from skrank.trec._readers import BOM, csv_rows, json_lines
 
 Row: TypeAlias = dict[str, object]
 
 _RESERVED = ("query", "item", "label", "cost")
-_IDS = ("query", "item")  # which no row may leave empty
-_CHANCE = "p_"  # columns with the probability of a grade: p_0, p_1, ...
+_IDS = ("query", "item")  # required in each row
+_PROBABILITY = "p_"  # columns with the probability of a grade: p_0, p_1, ...
 _FORMATS = ("csv", "jsonl")
 
 _EXAMPLES = {
@@ -53,7 +52,7 @@ _EXAMPLES = {
 _TABLES = """
 Tables are CSV with a header, or JSON Lines; - is standard input. The pool has the columns query and
 item and one column of scores per ranker, and may have label (labels that exist), cost, and p_0,
-p_1, ... (what is believed: the probability of each grade). Labels come back as query, item, label;
+p_1, ... (the probability of each grade). Labels come back as query, item, label;
 a query without any label is left for later.
 """
 
@@ -70,11 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
         ("estimate", _estimate, _estimate_arguments, "estimate from the labels so far"),
     ):
         part = parts.add_parser(
-            name, help=text, description=f"{text.capitalize()}.",
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.",
             epilog=f"examples:\n{_EXAMPLES[name]}{_TABLES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        part.add_argument("campaign", metavar="CAMPAIGN", help="file of the campaign")
+        add_file(part, "campaign", metavar="CAMPAIGN", help="file of the campaign")
         arguments(part)
         part.set_defaults(run=run)
 
@@ -84,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("pool", metavar="POOL", help="table: query, item, scores of one or more rankers")
+    add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
     add(
         "--max-grade",
@@ -93,17 +92,17 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         help="grades are 0 to N (default: from columns p_)",
     )
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
-    add("--mixing", type=real, default=0.05, help="part of the draws that ignores beliefs")
+    add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
-    add("--replace", action="store_true", help="replace a campaign that is there already")
+    add("--replace", action="store_true", help="replace an existing campaign")
 
 
 def _start(arguments: argparse.Namespace) -> str:
     if Path(arguments.campaign).exists() and not arguments.replace:
-        raise ValueError(f"{arguments.campaign} is there already: --replace starts anew.")
+        raise ValueError(f"{arguments.campaign} exists already: --replace starts a new campaign.")
     rows = _read(arguments.pool, ("query", "item"))
     columns = list(rows[0])
-    believed = sorted((name for name in columns if _is_chance(name)), key=_grade_of)
+    believed = sorted((name for name in columns if _is_probability(name)), key=_grade_of)
     rankers = [name for name in columns if name not in (*_RESERVED, *believed)]
     if not rankers:
         raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
@@ -115,7 +114,7 @@ def _start(arguments: argparse.Namespace) -> str:
         "groups": [str(row["query"]) for row in rows],
         "items": [str(row["item"]) for row in rows],
         "metric": arguments.metric,
-        "label_model": _chances(rows, believed, grades) if believed else "uniform",
+        "label_model": _probabilities(rows, believed, grades) if believed else "uniform",
         "grades": grades,
         "labels": _numbers(rows, "label", missing=True) if "label" in columns else None,
         "costs": _numbers(rows, "cost") if "cost" in columns else "items",
@@ -133,16 +132,16 @@ def _start(arguments: argparse.Namespace) -> str:
     return f"{n} queries, {len(rankers)} rankers: {', '.join(rankers)}"
 
 
-def _is_chance(name: str) -> bool:
-    return re.fullmatch(rf"{_CHANCE}[0-9]+(\.[0-9]*)?", name) is not None
+def _is_probability(name: str) -> bool:
+    return re.fullmatch(rf"{_PROBABILITY}[0-9]+(\.[0-9]*)?", name) is not None
 
 
 def _grade_of(name: str) -> float:
-    return float(name.removeprefix(_CHANCE))
+    return float(name.removeprefix(_PROBABILITY))
 
 
-def _chances(rows: list[Row], believed: list[str], grades: list[float] | None) -> np.ndarray:
-    """Probability of each grade per row; grades without a column have none."""
+def _probabilities(rows: list[Row], believed: list[str], grades: list[float] | None) -> np.ndarray:
+    """Probability of each grade in each row; 0 for grades without a column."""
     known = grades or []
     out = np.zeros((len(rows), len(known)))
     for name in believed:
@@ -166,7 +165,7 @@ def _next(arguments: argparse.Namespace) -> str:
         requests = campaign.ask(arguments.n)
         campaign.save(arguments.campaign)
     if not requests:
-        say("skrank: nothing is left to label within the budget.")
+        print_error("skrank: nothing is left to label within the budget.")
     rows = [
         {"query": request.query, "item": item, "label": None}
         for request in requests
@@ -176,7 +175,7 @@ def _next(arguments: argparse.Namespace) -> str:
 
 
 def _tell_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("labels", metavar="LABELS", help="table: query, item, label")
+    add_file(parser, "labels", metavar="LABELS", help="table: query, item, label")
     parser.add_argument("--replace", action="store_true", help="labels that were told before")
 
 
@@ -189,12 +188,12 @@ def _tell(arguments: argparse.Namespace) -> str:
         for name, labels in told.items():
             query = queries.get(name, name)
             campaign.tell(query, _named(campaign, query, labels), replace=arguments.replace)
-        campaign.save(arguments.campaign)  # all of the file, or nothing
+        campaign.save(arguments.campaign)  # only if all labels are valid
     return f"{len(told)} queries told, {len(campaign.waiting)} wait for labels"
 
 
 def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
-    """Labels by item, of the queries that have any."""
+    """Labels by query and item, of queries with a label."""
     found: dict[str, dict[str, float]] = {}
     for number, row in enumerate(rows, start=1):
         query, item = str(row["query"]), str(row["item"])
@@ -202,13 +201,15 @@ def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
             continue
         labels = found.setdefault(query, {})
         if item in labels:
-            raise ValueError(f"row {number}: item {show(item)} of query {show(query)} comes twice.")
+            raise ValueError(
+                f"row {number}: item {show(item)} of query {show(query)} occurs twice."
+            )
         labels[item] = _number(row["label"], number, "label")
     return found
 
 
 def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dict[Hashable, float]:
-    """Labels by the names that items have in the campaign, where they may be numbers."""
+    """Labels by item of the campaign, whose ids may be numbers."""
     items = {str(item): item for item in campaign.items_of(query)}
     return {items.get(item, item): label for item, label in labels.items()}
 
@@ -219,8 +220,8 @@ def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dic
 def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--confidence", type=real, default=0.95, help="of intervals (default: 0.95)")
-    add("--estimator", choices=ESTIMATORS, default="importance", help="(default: importance)")
-    add("--anytime", action="store_true", help="intervals that may be watched")
+    add("--estimator", choices=ESTIMATORS, default="assisted", help="(default: assisted)")
+    add("--anytime", action="store_true", help="intervals that are valid at any time")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--decision", action="store_true", help="which ranker is best")
     shown.add_argument("--progress", action="store_true", help="the estimate after each query")
@@ -229,32 +230,34 @@ def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _estimate(arguments: argparse.Namespace) -> str:
     campaign = Campaign.load(arguments.campaign)
-    way: Options = {"estimator": arguments.estimator, "anytime": arguments.anytime}
+    options: Options = {"estimator": arguments.estimator, "anytime": arguments.anytime}
     if arguments.progress:
-        frame = campaign.progress(arguments.confidence, **way)
+        frame = campaign.progress(arguments.confidence, **options)
         rows = frame.to_dict("records")
     elif arguments.decision:
         if not isinstance(campaign, ActiveComparator):
             raise ValueError("the campaign has one ranker: there is nothing to decide.")
-        found = campaign.decision(arguments.confidence, **way)
+        found = campaign.decision(arguments.confidence, **options)
         shown = {name: getattr(found, name) for name in ("better", "leader", "confidence")}
         rows = [shown | {"candidates": " ".join(found.candidates)}]
     else:
-        rows = [_row(name, one) for name, one in _estimates(campaign, arguments.confidence, way)]
+        rows = [
+            _row(name, one) for name, one in _estimates(campaign, arguments.confidence, options)
+        ]
     return _written(rows, arguments.format, tuple(rows[0]))
 
 
 def _estimates(
-    campaign: Campaign, confidence: float, way: Options
+    campaign: Campaign, confidence: float, options: Options
 ) -> Iterable[tuple[str, Estimate]]:
-    """Means of rankers, and the differences of all pairs of them."""
+    """Means of rankers, and differences of all pairs of rankers."""
     if isinstance(campaign, ActiveEvaluator):
-        yield "ranker", campaign.estimate(confidence, **way)
+        yield "ranker", campaign.estimate(confidence, **options)
     elif isinstance(campaign, ActiveComparator):
-        means = campaign.values(confidence, **way)
+        means = campaign.values(confidence, **options)
         yield from means.items()
         for pair in combinations(means, 2):
-            yield " - ".join(pair), campaign.estimate(confidence, between=pair, **way)
+            yield " - ".join(pair), campaign.estimate(confidence, between=pair, **options)
 
 
 def _row(name: str, found: Estimate) -> Row:
@@ -279,45 +282,32 @@ def _row(name: str, found: Estimate) -> Row:
 def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     """Rows of a CSV or JSON Lines file, all of them with these columns."""
     data = standard_input().read() if path == "-" else Path(path).read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8: {error}.") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows: list[Row] = []
-    if lines and lines[0].lstrip().startswith("{"):
-        for number, line in enumerate(lines, start=1):
-            try:
-                rows.append(dict(json.loads(line, object_pairs_hook=unique_keys)))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise ValueError(f"{path}, line {number} is no JSON object: {error}") from None
-    else:
-        rows.extend(_csv_rows(path, text))
+    with check.about(path):
+        rows = list(_rows(data))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     for number, row in enumerate(rows, start=1):
-        missing = [
-            name for name in columns if row.get(name) is None and (name in _IDS or name not in row)
-        ]
-        if missing or None in row:
-            fault = f"lacks {', '.join(missing)}" if missing else "has more fields than the header"
-            raise ValueError(f"{path}, row {number} {fault}.")
+        lacking = [one for one in columns if one not in row or (one in _IDS and row[one] is None)]
+        if lacking:
+            raise ValueError(f"{path}, row {number} lacks {', '.join(lacking)}.")
     return rows
 
 
-def _csv_rows(path: str, text: str) -> list[Row]:
-    """Rows of a table with a header, each column of which has a name of its own."""
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = list(reader.fieldnames or [])
-        twice = sorted({name for name in header if header.count(name) > 1})
-        if twice:
-            raise ValueError(
-                f"{path}: several columns are called {twice[0]!r}: rename all but one."
-            )
-        return list(reader)
-    except csv.Error as error:  # such as a quotation mark that is never closed
-        raise ValueError(f"{path}, line {reader.reader.line_num}: {error}.") from None
+def _rows(data: bytes) -> Iterator[Row]:
+    if data.removeprefix(BOM).lstrip().startswith(b"{"):
+        for number, row in json_lines(io.BytesIO(data.removeprefix(BOM))):
+            if not isinstance(row, dict):
+                raise ValueError(f"line {number} is not an object of JSON.")
+            yield row
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"it is not text in UTF-8: {error}.") from None
+        rows = csv_rows(io.StringIO(text, newline=""), data)
+        header = next(rows)
+        for cells in rows:
+            yield dict(zip(header, cells, strict=True))
 
 
 def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:
@@ -331,7 +321,7 @@ def _number(value: object, row: int, column: str, missing: bool = False) -> floa
         return math.nan
     found = decimal(value) if isinstance(value, str) else value
     if not isinstance(found, (int, float)) or isinstance(found, bool):
-        raise ValueError(f"row {row}: {column}={value!r} is no number.")
+        raise ValueError(f"row {row}: {column}={value!r} is not a number.")
     try:
         return float(found)
     except OverflowError:

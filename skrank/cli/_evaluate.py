@@ -10,7 +10,7 @@ from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
-from skrank.cli._parser import grade, real, whole
+from skrank.cli._parser import MetricNames, add_file, grade, real, whole
 from skrank.cli._streams import standard_input
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
@@ -67,13 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _add_inputs(parser: argparse.ArgumentParser, several: bool) -> None:
-    add = parser.add_argument
-    add("qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
+    line = "query, Q0, document, rank, score, tag"
+    add_file(parser, "qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
     if several:
-        add("first", metavar="RUN", help="query, Q0, document, rank, score, tag")
-        add("runs", metavar="RUN", nargs="+", help="at least one more")
-    else:
-        add("runs", metavar="RUN", nargs="+", help="query, Q0, document, rank, score, tag")
+        add_file(parser, "first", metavar="RUN", help=line)
+    help_of_more = "at least one more" if several else line
+    add_file(parser, "runs", metavar="RUN", nargs="+", help=help_of_more)
 
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +82,7 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
         dest="metrics",
         metavar="METRIC",
         action="append",
+        choices=MetricNames(),
         help=f"may be repeated (default: {', '.join(DEFAULT_METRICS)})",
     )
     parser.add_argument(
@@ -155,13 +155,15 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
         (
             "intervals",
             ("--intervals",),
-            "show one row per run and metric: the mean with its 95%% interval",
+            "show one row per run and metric: the mean with its 95%% interval, which holds by "
+            "itself however many metrics and runs there are",
         ),
         (
             "compare",
             ("--compare",),
-            "show one row per metric and pair of runs: difference with its 95%% interval, "
-            "p-values (p_holm: of the paired t-test, corrected for all rows), effect size, wins",
+            "show one row per metric and pair of runs: difference with its 95%% interval, p-values "
+            "(p_max_t: by resampling, corrected for all rows), effect size, wins; all intervals "
+            "hold together, so that low and high change with the number of metrics and runs",
         ),
     ):
         shown.add_argument(*options, dest="view", action="store_const", const=view, help=text)
@@ -176,11 +178,11 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "page for a browser, without network",
     )
     add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
-    add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
-    """The metrics that are asked for, with the prefix of --names."""
+    """The chosen metrics, with the prefix of --names."""
     if arguments.view == "curve":
         return _curve()
     peer = arguments.names
@@ -197,7 +199,7 @@ def _names(arguments: argparse.Namespace) -> list[str]:
 
 
 def _curve() -> list[str]:
-    """Names of the metrics that the curve is made of."""
+    """The metrics of the points of the curve."""
     from skrank.cli._page import CURVE
 
     return list(CURVE)
@@ -252,12 +254,12 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
 
 
 def _short(names: Iterable[str], peer: str | None) -> dict[str, str]:
-    """Names without the prefix that is said once for all."""
+    """Names without the prefix of --names."""
     return {name: name.removeprefix(f"{peer}:") for name in names} if peer else {}
 
 
 def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Columns:
-    """The table that is asked for."""
+    """The table of the chosen view."""
     short = _short(report.metrics, arguments.names)
     if arguments.view in ("compare", "intervals"):
         tests = arguments.view == "compare"
@@ -266,7 +268,9 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
     names, found = report.names, report.found
     if arguments.view == "curve":
         if "recall" in names:
-            raise ValueError("a run is called 'recall', as the column of the levels: rename it.")
+            raise ValueError(
+                "a run is called 'recall', which is the name of the column of levels: rename it."
+            )
         return {"recall": ELEVEN_LEVELS, **dict(zip(names, found.mean.tolist(), strict=True))}
     shown = [short.get(name, name) for name in report.metrics]
     if arguments.view == "per_query":
@@ -279,7 +283,7 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
 
 
 def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:
-    """The rows from the highest of a column to the lowest; NaN, which is neither, stands last."""
+    """The rows in descending order of a column; rows with NaN come last."""
     if name is None:
         return columns
     if name not in columns:

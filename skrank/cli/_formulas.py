@@ -1,4 +1,4 @@
-r"""Docstrings as text for a terminal: formulas of LaTeX such as ``\frac1R \sum_n y_n`` in words."""
+r"""Docstrings as plain text: formulas such as ``\frac1R \sum_n y_n`` become 1/R sum_n y_n."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SIGNS = {
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|[^\\{}^_\s]")
 
 
-def readable(docstring: str) -> str:
-    """A docstring whose formulas and names are plain text.
+def plain_text(docstring: str) -> str:
+    r"""A docstring whose formulas and names are plain text.
 
     Examples
     --------
-    >>> from skrank.cli._formulas import readable
-    >>> print(readable(r'''.. math:: P@k = \frac1k |\\{r \\le k : y_r \\ge rel\\}|'''))
+    >>> from skrank.cli._formulas import plain_text
+    >>> print(plain_text(r".. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|"))
         P@k = 1/k |{r <= k : y_r >= rel}|
     """
     blocks = re.sub(r"(?m)^\.\. math:: (.*(?:\n[ ]+.*)*)", _formula, docstring)
@@ -31,14 +31,14 @@ def _formula(found: re.Match[str]) -> str:
 
 
 class _Formula:
-    """Reads a formula from left to right."""
+    """A parser of one formula."""
 
     def __init__(self, formula: str) -> None:
         self.tokens = _TOKEN.findall(re.sub(r"\s+", " ", formula))
         self.place = 0
 
     def text(self, end: str = "") -> str:
-        """The text down to a token, or to the end."""
+        """The text before the token `end`, or before the end of the formula."""
         parts: list[str] = []
         while self.place < len(self.tokens) and self.tokens[self.place] != end:
             parts.append(self.next())
@@ -46,7 +46,7 @@ class _Formula:
         return "".join(parts)
 
     def next(self) -> str:
-        """The text of the next token, with what belongs to it."""
+        """The text of the next token and of its arguments."""
         token = self.tokens[self.place]
         self.place += 1
         if token == "{":
@@ -60,12 +60,12 @@ class _Formula:
         return _SIGNS[token[1:]] if token.startswith("\\") else token
 
     def argument(self) -> str:
-        """A group in braces, or one sign."""
+        """The text of a group in braces, or of one token."""
         while self.tokens[self.place].isspace():
             self.place += 1
         return self.next()
 
 
 def _bracketed(text: str, brackets: str = "()") -> str:
-    """A text in brackets unless it is one word."""
+    """The text in brackets, or without brackets if it is one word."""
     return text if re.fullmatch(r"[^\s/+<>=-]+", text) else f"{brackets[0]}{text}{brackets[1]}"

@@ -1,4 +1,4 @@
-"""What commands print: tables, trec_eval's lines, or a page; whole or not at all."""
+"""Output of commands: tables in several formats, and files that are written as a whole."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skrank.cli._streams import BYTES
-from skrank.trec._packed import SUFFIXES
+from skrank.trec._open import SUFFIXES
 
 if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
-Columns = Mapping[str, Sequence[object]]  # of a table: all as long as each other
+Columns = Mapping[str, Sequence[object]]  # columns of a table, by name, of equal length
 
-_ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})  # one line is one row
+_ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})  # so that each row is one line
 
 
 def _is_nan(cell: object) -> bool:
@@ -59,7 +59,7 @@ def _json_lines(columns: Columns) -> str:
 
 
 def _rows(columns: Columns) -> Iterator[dict[str, object]]:
-    """Rows as JSON can hold them: it has neither NaN nor infinity."""
+    """Rows in which NaN and infinity, which JSON lacks, are None."""
     for row in zip(*columns.values(), strict=True):
         cells = (None if isinstance(x, float) and not math.isfinite(x) else x for x in row)
         yield dict(zip(columns, cells, strict=True))
@@ -69,7 +69,9 @@ def trec_eval(report: TrecReport, view: str | None) -> str:
     from skrank.trec import trec_eval_lines
 
     if view not in (None, "per_query"):
-        raise ValueError(f"--format trec_eval shows values, with or without -q, and no {view}.")
+        raise ValueError(
+            f"--format trec_eval prints values, with or without -q: leave --{view} out."
+        )
     return trec_eval_lines(report, per_query=view == "per_query")
 
 
@@ -84,16 +86,16 @@ _BY_SUFFIX = {
     ".html": "html",
     ".htm": "html",
 }
-_TEXT = ("", ".txt")  # suffixes that any format may have; without --format it is a table
+_TEXT = ("", ".txt")  # suffixes of any format, by default a table
 
 
 def format_of(path: str | None, given: str | None) -> str:
-    """The format of the output: what is given, else what the suffix of the file says.
+    """The format of the output: the given one, or else that of the suffix of the file.
 
     Raises
     ------
     ValueError
-        If they contradict each other, or the suffix says nothing.
+        If the format and the suffix differ, or the suffix is unknown and no format is given.
     """
     suffix = "" if path is None else Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
@@ -104,24 +106,25 @@ def format_of(path: str | None, given: str | None) -> str:
     if not said and not given and suffix not in _TEXT:
         known = ", ".join(_BY_SUFFIX)
         raise ValueError(
-            f"{path}: {suffix} is the suffix of no format: use .txt, {known}, or add --format."
+            f"{path}: {suffix} is not the suffix of a format: use .txt, {known}, or add --format."
         )
     return given or said or "table"
 
 
 def delivered(text: str, path: str | None) -> str:
-    """The text, to be printed; or nothing, once it stands in a file, which is never half written.
+    """Write the text to a file, or return it for printing if there is no path.
+
+    A file is replaced as a whole. Links are followed; pipes and devices are written to.
 
     Raises
     ------
     OSError
-        If the file cannot be written; one that was there stays as it was. Links are followed, and
-        pipes and devices written to.
+        If the file cannot be written; an existing file remains unchanged then.
     """
     if path is None:
         return text
-    target = Path(path).resolve()  # what a link points to
-    if target.exists() and not target.is_file():  # a pipe or a device, or a folder, which refuses
+    target = Path(path).resolve()  # the target of a link
+    if target.exists() and not target.is_file():  # a pipe, a device, or a folder (an error)
         target.write_text(text + "\n", encoding="utf-8", errors=BYTES)
         return ""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

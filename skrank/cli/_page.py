@@ -1,6 +1,6 @@
 """A page for a browser: tables that sort, significance, differences by query and curves.
 
-One file that loads nothing: styles, program and data stand in it, and its policy forbids requests.
+The page is one file with styles, program and data, and loads nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
     from skrank.trec import TrecReport
 
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
@@ -139,7 +139,7 @@ def page(report: TrecReport, shown: Sequence[str], short: dict[str, str]) -> str
 
 
 def _comparison(report: TrecReport, shown: Sequence[str]) -> tuple[Comparison | None, str]:
-    """The comparison of the runs; where there is none, why."""
+    """The comparison of the runs, or None and the reason."""
     try:
         return report.only(shown).compare(), ""
     except ValueError as error:
@@ -153,7 +153,7 @@ def _metric(name: str) -> Metric:
 def _verdict(
     report: TrecReport, comparison: Comparison | None, name: str, names: dict[str, str]
 ) -> str:
-    """Which run is best under a metric, and what the tests say of the lead."""
+    """A sentence about the best run under a metric, and the test of its lead."""
     means = report.mean[name].sort_values(ascending=not _metric(name).greater_is_better)
     best, second = means.index[:2]
     text = (
@@ -168,9 +168,9 @@ def _verdict(
     low, high = (row.low, row.high) if row.system == best else (-row.high, -row.low)
     interval = f"{abs(row.difference):.4f} with the interval [{low:.4f}, {high:.4f}]"
     if row.significant:
-        return text + f" The difference, {interval}, is significant (p = {row.p_holm:.3g})."
+        return text + f" The difference, {interval}, is significant (p = {row.p_max_t:.3g})."
     return text + (
-        f" The difference, {interval}, is not significant (p = {row.p_holm:.3g}): either may be "
+        f" The difference, {interval}, is not significant (p = {row.p_max_t:.3g}): either may be "
         "better."
     )
 
@@ -247,7 +247,7 @@ def _differences(report: TrecReport, names: dict[str, str]) -> str:
 
 
 def _curves(report: TrecReport) -> str:
-    """Interpolated precision over recall, drawn here, so that it needs no program."""
+    """Interpolated precision over recall, as SVG."""
     lines, legend = [], []
     for i, run in enumerate(report.mean.index):
         colour = _COLOURS[i % len(_COLOURS)]

@@ -1,37 +1,59 @@
-"""The parser of arguments: errors of one line, and types with messages in plain words."""
+"""The parser of arguments, and types of arguments."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import skrank
-from skrank.cli._streams import say, write
-from skrank.cli._words import of_the_command
+from skrank.cli._streams import print_error, print_text
+from skrank.cli._words import with_options
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in a line, and where the help is."""
+    """A parser whose errors are one line and the command that prints the help."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2."""
-        say(f"{self.prog}: error: {of_the_command(message)}\nusage: {self.prog} --help")
+        """Print the error and exit with status 2."""
+        print_error(f"{self.prog}: error: {with_options(message)}\nusage: {self.prog} --help")
         raise SystemExit(2)
 
     def print_help(self, file: Any = None) -> None:
         """Print the help; raises OSError if standard output cannot be written."""
         if file is None:
-            write(self.format_help().rstrip("\n"))
+            print_text(self.format_help().rstrip("\n"))
         else:
             super().print_help(file)
+
+
+def add_file(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
+    """Add an argument that is the path of a file, which shells complete."""
+    action = parser.add_argument(*names, **options)
+    shtab = sys.modules.get("shtab")  # imported by `skrank completion` only
+    if shtab is not None:
+        action.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
+class MetricNames:
+    """Names of metrics that shells complete; names with parameters are valid choices, too."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        from skrank.metrics import registered
+
+        return iter(sorted(name for cls in registered().values() for name in cls.names))
 
 
 class Version(argparse.Action):
     """``--version``: raises OSError if standard output cannot be written."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        write(f"skrank {skrank.__version__}")
+        print_text(f"skrank {skrank.__version__}")
         parser.exit()
 
 
@@ -43,7 +65,7 @@ def whole(text: str) -> int:
 
 
 def real(text: str) -> float:
-    """A number as it is written in ASCII."""
+    """A number in ASCII, without underscores."""
     try:
         if text.isascii() and "_" not in text:
             return float(text)

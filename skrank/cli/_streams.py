@@ -1,4 +1,4 @@
-"""The standard streams of a command, any of which may be closed, full, or in ASCII."""
+"""Standard input, output and error, which may be closed, full, or limited to ASCII."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import BinaryIO
 
-BYTES = "surrogateescape"  # ids that are not UTF-8 are written as they were read
+BYTES = "surrogateescape"  # the error handler that writes bytes that are not UTF-8 as they were
 
 
 def check_open() -> None:
@@ -15,8 +15,8 @@ def check_open() -> None:
         raise OSError("standard output is closed.")
 
 
-def write(text: str) -> None:
-    """Print to standard output; what its encoding has no character for is escaped.
+def print_text(text: str) -> None:
+    """Print to standard output; characters that its encoding lacks are escaped.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def _encoded(text: str, encoding: str) -> bytes:
         return text.encode(encoding, "backslashreplace")
 
 
-def say(message: str) -> None:
-    """Print to standard error, if anybody can read it."""
+def print_error(message: str) -> None:
+    """Print to standard error, unless it is closed or full."""
     if sys.stderr is not None:  # print(file=None) would write to standard output
         with suppress(OSError):
             print(message, file=sys.stderr, flush=True)

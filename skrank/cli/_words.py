@@ -1,10 +1,10 @@
-"""Messages of the library in the words of the command: options for parameters."""
+"""Messages of the library, with options of the command in place of parameters of Python."""
 
 from __future__ import annotations
 
 import re
 
-# what Python is told, as a pattern, and what the command is told
+# a pattern of words for Python, and the words for the command
 _PHRASES = (
     (r"pass a dict from names to runs", "name each file once"),
     (r"choose missing='zero' or 'skip'", "choose --missing zero or --missing skip"),
@@ -21,7 +21,7 @@ _PHRASES = (
     (r"skrank\.evaluate or skrank\.trec\.evaluate, which take", "skrank evaluate, which takes"),
     (r"skrank\.evaluate measures", "skrank evaluate measures"),
     (r", or divide and pass floats", ", or write it with a decimal point"),
-    # of a metric: its parameters stand in the brackets of its name
+    # parameters of a metric are in the brackets of its name
     (r'choose (labels|ties|condensed)="(\w+)"', r"write \1=\2 in the brackets of the metric"),
     (r'\b(labels|ties|condensed|average)=["\'](\w+)["\']', r"\1=\2"),
 )
@@ -29,17 +29,17 @@ _OPTIONS = (
     "anytime", "budget", "chunksize", "confidence", "depth", "empty", "estimator", "judged_only",
     "max_grade", "missing", "mixing", "pool_judged", "random_state", "rel", "replace",
 )  # fmt: skip
-# not inside the brackets of a metric, as in gap(max_grade=4)
+# outside of the brackets of a metric, such as gap(max_grade=4)
 _OPTION = re.compile(rf"(?<![(,\w-])({'|'.join(_OPTIONS)})=(True\b)?")
 
 
-def of_the_command(message: str) -> str:
-    """A message in which parameters of Python are options.
+def with_options(message: str) -> str:
+    """A message that names options in place of parameters.
 
     Examples
     --------
-    >>> from skrank.cli._words import of_the_command
-    >>> of_the_command("max_grade=0 must be at least 1")
+    >>> from skrank.cli._words import with_options
+    >>> with_options("max_grade=0 must be at least 1")
     '--max-grade=0 must be at least 1'
     """
     for pattern, words in _PHRASES:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.collection import collection_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._engine.whole import whole_of
 from skrank._typing import DaskColumn
 from skrank.dask._collections import aligned_pieces, check_whole
 from skrank.evaluation._evaluate import (
@@ -119,7 +119,7 @@ class DaskPiece(NamedTuple):
         return Judgments(
             check.without_index(self.relevance),
             Queries.from_groups(ids),
-            whole=whole_of(self.relevance),
+            collection=collection_of(self.relevance),
         )
 
 

@@ -1,9 +1,8 @@
-"""Compare rankers on the same queries: differences, intervals, tests, and what survives Holm."""
+"""Compare rankers on the same queries or folds: differences, intervals and tests."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,141 +15,67 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
+from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison, tabulate
 from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
+from skrank.evaluation._folds import fold_scores
+from skrank.evaluation._pair_tests import TEST_CHOICES, PairTest, fold_test, pair_test, seed_test
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.stats import PairedEffects
-
-TEST_CHOICES = {"t": "paired t-test", "randomisation": "randomisation test"}
-CORRECTION_CHOICES = {
-    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
-    "max-t": "by the largest t of all; intervals hold together at {:g} %",
-    "none": "not corrected; each interval holds by itself at {:g} %",
-}
-_MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middle
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """What `compare` found.
-
-    Attributes
-    ----------
-    means : DataFrame of shape (n_systems, n_metrics)
-        Mean over queries of each metric, as its `empty` says.
-    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
-        Value of each query; the columns are (metric, system). NaN where a metric is not defined.
-    test : {"t", "randomisation"}
-        The test whose p-values are corrected.
-    correction : {"holm", "max-t", "none"}
-        For the number of comparisons.
-    alpha : float
-        Level of significance, and one minus the level of the intervals.
-    baseline : str or None
-        System that the others are compared with; None if all are with all.
-    """
-
-    means: pd.DataFrame
-    per_query: pd.DataFrame
-    test: str
-    correction: str
-    alpha: float
-    baseline: Hashable
-    _table: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per metric and pair of systems.
-
-        Returns
-        -------
-        DataFrame with columns
-
-            metric, system, other
-                What is compared.
-            difference, low, high
-                Mean of `system` minus mean of `other`, and its confidence interval by Student's t,
-                as `correction` says: by "holm" and "max-t" all of them hold together with a chance
-                of 1 - alpha. Those of "max-t" exclude 0 exactly where `significant`. Those of
-                "holm" are Bonferroni's, for Holm's method has none of its own: they may hold 0
-                where it finds a difference.
-            p_t, p_randomisation
-                P-values of the paired t-test and of the randomisation test.
-            p_holm (or p_max_t), significant
-                P-value of the chosen test corrected over all rows, and whether it is below alpha.
-                Without correction there is no such column, and that of the test counts.
-            effect_size
-                Cohen's d: mean over standard deviation of the differences.
-            wins, ties, losses
-                Queries on which `system` is better, equal and worse.
-            queries
-                Queries compared: those with a value for both.
-        """
-        return self._table.copy()
-
-    def _caption(self) -> str:
-        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
-        return (
-            f"{len(self.means)} systems, {len(self.per_query)} queries: {len(self._table)} "
-            f"comparison(s) by {TEST_CHOICES[self.test]}, "
-            f"{self._table['significant'].sum()} significant at {self.alpha:g}, {how}"
-        )
-
-    def __repr__(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_string(**style), self._table.to_string(index=False, **style)
-        return f"{self._caption()}\n\n{means}\n\n{table}"
-
-    def _repr_html_(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_html(**style), self._table.to_html(index=False, **style)
-        return f"<p>{self._caption()}</p>{means}{table}"
-
 
 def compare(
     systems: Mapping[Hashable, ArrayLike],
-    relevance: ArrayLike,
+    relevance: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     baseline: Hashable = None,
-    test: str = "t",
-    correction: str = "holm",
+    test: str | None = None,
+    correction: str | None = None,
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     max_grade: int | None = None,
     sample_weight: ArrayLike | None = None,
+    test_share: float | None = None,
     random_state: RandomState = 0,
 ) -> Comparison:
-    """Compare systems that rank the same documents, under one or many metrics.
+    """Compare systems that rank the same documents, or were validated on the same folds.
 
     Parameters
     ----------
-    systems : mapping of name to array-like of shape (n_rows,)
-        Scores of each system, at least two of them. Higher ranks first; -inf = not retrieved.
-    relevance : array-like of shape (n_rows,)
+    systems : mapping of name to array-like of shape (n_rows,) or (n_rows, n_seeds)
+        Scores of each system, at least two of them. Higher ranks first; -inf = not retrieved. A
+        system that was trained with several random seeds has a column of scores for each.
+        Without `relevance`: a mapping of name to the result of `cross_validate` or
+        `cross_val_score`, or a fitted search such as GridSearchCV, whose candidates are compared.
+    relevance : array-like of shape (n_rows,), optional
         Labels, at least 0; NaN = not judged.
     groups : array-like of shape (n_rows,), optional
         Query of each row, in any order. Default: the index level "qid" of `relevance`.
     metrics : names or Metrics
     baseline : name of a system, optional
         Compare the other systems with this one only. Default: all with all.
-    test : {"t", "randomisation"}
-        Test whose p-values are corrected, over all pairs and metrics together.
-    correction : {"holm", "max-t", "none"}
-        "holm": Holm's method, and Bonferroni's intervals. "max-t": `skrank.stats.max_t`, whose
-        p-values and intervals agree and gain from how systems and metrics depend on each other; it
-        is a t-test. "none": each comparison by itself.
+    test : {"resampled-t", "t", "randomisation", "anytime"}, optional
+        Test whose p-values are corrected, over all pairs and metrics together. "resampled-t", the
+        default: `skrank.stats.max_t`. "t": `skrank.stats.paired_t`. "anytime": a test by betting
+        for queries that arrive one after the other; its p-values and intervals hold however often
+        the comparison is repeated with more rows, for metrics between 0 and 1 without weights.
+    correction : {"max-t", "holm", "none"}, optional
+        "max-t", the default for "resampled-t": p-values and intervals agree, and gain from how
+        systems and metrics depend on each other. "holm", the default otherwise: Holm's method, and
+        Bonferroni's intervals. "none": each comparison by itself.
     alpha : float
         Level of significance, and one minus the level of the intervals.
     n_resamples : int
-        Random assignments of the randomisation test, and random signs of "max-t".
+        Random assignments of the randomisation test, and resamples of "resampled-t".
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query: how much it counts in means and tests.
+    test_share : float, optional
+        Share of the queries in the test part of each fold. Default: one over the number of folds.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -173,6 +98,18 @@ def compare(
     of its comparisons and counted in none of their columns. Every other query counts the same,
     also where the means are geometric or micro-averaged.
 
+    Other seeds and other training queries would give other rankers. With several seeds, values are
+    means over seeds, and the test is a t-test whose variance is that over queries plus that over
+    the seeds of both systems. A system with one column of scores counts as fixed. With folds, the
+    test is the corrected resampled t-test (Nadeau and Bengio 2003). Both take ``correction="holm"``
+    or "none".
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, Inference for the Generalization Error, Machine Learning 52, 2003.
+    D. D. Dorfman, K. S. Berbaum, C. E. Metz, Receiver Operating Characteristic Rating Analysis,
+    Investigative Radiology 27(9), 1992.
+
     Examples
     --------
     >>> from skrank import compare
@@ -180,14 +117,21 @@ def compare(
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> systems = {"new": data.X[:, 5], "other": data.X[:, 1], "old": data.X[:, 0]}
     >>> found = compare(systems, data.relevance, groups=data.qid, metrics="gap", baseline="old")
-    >>> found.to_frame()[["system", "difference", "low", "high", "p_holm", "wins"]].round(3)
-      system  difference    low   high  p_holm  wins
-    0    new       0.075  0.027  0.123   0.001    35
-    1  other       0.012 -0.021  0.045   0.412    32
+    >>> found.to_frame()[["system", "difference", "low", "high", "p_max_t", "wins"]].round(3)
+      system  difference    low   high  p_max_t  wins
+    0    new       0.075  0.032  0.118    0.002    35
+    1  other       0.012 -0.024  0.048    0.643    32
     """
+    how: Options = {"baseline": baseline, "correction": correction, "alpha": alpha}
+    if relevance is None:
+        if groups is not None or sample_weight is not None or test is not None:
+            raise ValueError(
+                "groups, sample_weight and test need relevance: without it, scores of folds are "
+                "compared by the corrected resampled t-test."
+            )
+        return _compare_folds(systems, test_share, how)
     chosen = unique_metrics(metrics)
     _pairs(systems, baseline)
-    _check_correction(test, correction)
     scores = {f"system {name!r}": values for name, values in systems.items()}
     check.check_same_index(
         relevance=relevance, groups=groups, sample_weight=sample_weight, **scores
@@ -197,19 +141,22 @@ def compare(
     weights = check.query_weights(sample_weight, judgments.queries)
     max_grade = check.check_max_grade(max_grade)
     plans = {name: one.bind(judgments, max_grade=max_grade) for name, one in chosen.items()}
-    per_query, means = _evaluate(systems, judgments, plans, weights)
+    per_query, means, by_seed = _evaluate(systems, judgments, plans, weights)
+    own = None
+    if any(values.shape[1] > 1 for values in by_seed):
+        own = seed_test(by_seed, weights)
     return compare_values(
-        per_query,
-        means,
-        chosen,
-        weights=weights,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        n_resamples=n_resamples,
-        random_state=random_state,
-    )
+        per_query, means, chosen, weights=weights, test=test, n_resamples=n_resamples,
+        random_state=random_state, own_test=own, **how,
+    )  # fmt: skip
+
+
+def _compare_folds(results: object, test_share: float | None, how: Options) -> Comparison:
+    per_fold = fold_scores(results)
+    n_folds = len(per_fold)
+    share = check.check_share("test_share", 1 / n_folds if test_share is None else test_share)
+    means = per_fold.mean().unstack("metric", sort=False)
+    return compare_values(per_fold, means, {}, own_test=fold_test(per_fold, share), **how)
 
 
 def compare_values(
@@ -219,11 +166,12 @@ def compare_values(
     *,
     weights: np.ndarray | None = None,
     baseline: Hashable = None,
-    test: str = "t",
-    correction: str = "holm",
+    test: str | None = None,
+    correction: str | None = None,
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     random_state: RandomState = 0,
+    own_test: PairTest | None = None,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
@@ -233,10 +181,13 @@ def compare_values(
         Columns (metric, system), the systems of a metric side by side and in one order.
     means : DataFrame of shape (n_systems, n_metrics)
     metric_of : mapping of str to Metric
-        The metric of each column of `means`.
+        The metric of each column of `means`; empty for scores of folds, which are better where
+        they are greater.
     weights : array-like of shape (n_queries,), optional
     baseline, test, correction, alpha, n_resamples, random_state
         See `compare`.
+    own_test : PairTest, optional
+        Of values that have their own test: those over seeds, and those of folds.
 
     Returns
     -------
@@ -245,37 +196,58 @@ def compare_values(
     from skrank import stats
 
     pairs = _pairs(dict.fromkeys(means.index), baseline)
-    _check_correction(test, correction)
+    test, correction = _choices(test, correction, own_test)
     alpha = check.check_share("alpha", alpha)
     _check_counts(per_query)
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    how: Options = {"pairs": columns, "weights": weights}
+    how: Options = {"n_resamples": n_resamples, "random_state": random_state}
+
+    def named(name: str) -> PairTest:
+        adjust = correction == "max-t"
+        return pair_test(name, per_query, metric_of, weights, adjust=adjust, resampled=how)
+
+    used = own_test or named(test)
     level = alpha / len(columns) if correction == "holm" else alpha
-    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
-    bounds = effects.low, effects.high
-    resampled = how | {"n_resamples": n_resamples, "random_state": random_state}
-    p_values = {
-        "t": stats.paired_t(per_query, **how).p_value,
-        "randomisation": stats.randomisation_test(per_query, **resampled).p_value,
-    }
-    corrected = p_values[test]
+    found, bounds = used.run(columns, level)
+    p_values = {test: found}
+    if own_test is None:
+        for name in {"t", "randomisation"} - {test}:
+            p_values[name] = named(name).run(columns, level)[0]
+    corrected = found
     if correction == "holm":
-        corrected = p_values["holm"] = stats.holm(corrected)
+        corrected = p_values["holm"] = stats.holm(found)
     elif correction == "max-t":
-        found = stats.max_t(per_query, alpha=alpha, **resampled)
-        corrected = p_values["max_t"] = found.p_value
-        bounds = found.low, found.high
-    rises = {name: one.greater_is_better for name, one in metric_of.items()}
-    table = _tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
-    return Comparison(means, per_query, test, correction, alpha, baseline, table)
+        p_values["max-t"] = p_values.pop(test)
+    effects = stats.paired_effects(per_query, pairs=columns, weights=weights)
+    # scikit-learn's scores of folds are better where they are greater
+    rises = {
+        name: name not in metric_of or metric_of[name].greater_is_better for name in means.columns
+    }
+    table = tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
+    return Comparison(
+        means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
+        table, used,
+    )  # fmt: skip
 
 
-def _check_correction(test: str, correction: str) -> None:
-    check.check_choice("test", test, tuple(TEST_CHOICES))
+def _choices(
+    test: str | None, correction: str | None, own_test: PairTest | None
+) -> tuple[str, str]:
+    """The test and the correction, by default those that hold their level best."""
+    if own_test is not None and test not in (None, "t"):
+        raise ValueError(f"test={test!r} does not count seeds: leave test out.")
+    test = test or ("resampled-t" if own_test is None else "t")
+    check.check_choice("test", test, TEST_CHOICES)
+    correction = correction or ("max-t" if test == "resampled-t" else "holm")
     check.check_choice("correction", correction, tuple(CORRECTION_CHOICES))
-    if correction == "max-t" and test != "t":
-        raise ValueError('correction="max-t" is a t-test: choose test="t", or correction="holm".')
+    if correction == "max-t" and test != "resampled-t":
+        raise ValueError(
+            f'correction="max-t" is a t-test by resampling, not test={test!r}: choose '
+            + ('test="resampled-t", or ' if own_test is None else "")
+            + 'correction="holm".'
+        )
+    return test, correction
 
 
 def _pairs(systems: object, baseline: Hashable) -> np.ndarray:
@@ -299,22 +271,31 @@ def _evaluate(
     judgments: Judgments,
     plans: Mapping[str, Plan],
     weights: np.ndarray | None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Values per query, with columns (metric, system), and means of systems x metrics."""
+) -> tuple[pd.DataFrame, pd.DataFrame, list[np.ndarray]]:
+    """Values per query, with columns (metric, system), means of systems x metrics, and by seed.
+
+    The last are arrays of queries x seeds, one for each column.
+    """
     import pandas as pd
 
-    values: dict[tuple[str, Hashable], np.ndarray] = {}
-    means = np.empty((len(systems), len(plans)))
+    by_seed: dict[tuple[str, Hashable], list[np.ndarray]] = {}
+    means = np.zeros((len(systems), len(plans)))
     for i, (system, scores) in enumerate(systems.items()):
-        with check.about(f"system {system!r}"):
-            ranking = Ranking(judgments, scores)
-        for j, (name, plan) in enumerate(plans.items()):
-            values[name, system] = plan.values(ranking)
-            means[i, j] = plan.mean(ranking, values[name, system], weights)
+        seeds = np.asarray(scores).T if np.ndim(scores) == 2 else [scores]
+        for one in seeds:
+            with check.about(f"system {system!r}"):
+                ranking = Ranking(judgments, one)
+            for j, (name, plan) in enumerate(plans.items()):
+                values = plan.values(ranking)
+                by_seed.setdefault((name, system), []).append(values)
+                means[i, j] += plan.mean(ranking, values, weights) / len(seeds)
     columns = pd.MultiIndex.from_product([plans, systems], names=["metric", "system"])
     index = pd.Index(judgments.queries.ids, name="qid")
-    per_query = pd.DataFrame(np.column_stack([values[key] for key in columns]), index, columns)
-    return per_query, pd.DataFrame(means, pd.Index(systems, name="system"), list(plans))
+    stacked = [np.column_stack(by_seed[key]) for key in columns]
+    per_query = pd.DataFrame(
+        np.column_stack([values.mean(axis=1) for values in stacked]), index, columns
+    )
+    return per_query, pd.DataFrame(means, pd.Index(systems, name="system"), list(plans)), stacked
 
 
 def _check_counts(per_query: pd.DataFrame) -> None:
@@ -325,36 +306,3 @@ def _check_counts(per_query: pd.DataFrame) -> None:
                 "a comparison needs at least 2. Leave the metric out, or give empty queries a "
                 "value with its empty=0."
             )
-
-
-def _tabulate(
-    columns: pd.MultiIndex,
-    greater_is_better: Mapping[str, bool],
-    effects: PairedEffects,
-    bounds: tuple[np.ndarray, np.ndarray],
-    p_values: Mapping[str, np.ndarray],
-    significant: np.ndarray,
-) -> pd.DataFrame:
-    """What `Comparison.to_frame` returns."""
-    import pandas as pd
-
-    first, second = (columns[numbers] for numbers in effects.pairs.T)
-    names = first.get_level_values("metric")
-    rises = np.array([greater_is_better[name] for name in names], dtype=bool)
-    return pd.DataFrame(
-        {
-            "metric": names,
-            "system": first.get_level_values("system"),
-            "other": second.get_level_values("system"),
-            "difference": effects.difference,
-            "low": bounds[0],
-            "high": bounds[1],
-            **{f"p_{name}": values for name, values in p_values.items()},
-            "significant": significant,
-            "effect_size": effects.cohen_d,
-            "wins": np.where(rises, effects.wins, effects.losses),
-            "ties": effects.ties,
-            "losses": np.where(rises, effects.losses, effects.wins),
-            "queries": effects.n_queries,
-        }
-    )

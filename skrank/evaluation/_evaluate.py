@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
 INTERVAL_CHOICES = ("bootstrap-t", "t", "percentile", "bca")
+_BEYOND = 10  # resamples that lie beyond both ends of an interval together, at the least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,13 +70,20 @@ class Report:
             Level of the interval of the mean.
         interval : {"bootstrap-t", "t", "percentile", "bca"}
             Method: `skrank.stats.t_interval`, or one of `skrank.stats.bootstrap_interval` with 1000
-            seeded resamples of the queries. The default covers best of these, whatever the
-            distribution of the values.
+            seeded resamples of the queries, or more for a confidence above .99. The default covers
+            best of these, whatever the distribution of the values. Each interval holds by itself:
+            "low" and "high" do not depend on the other metrics. Those of `skrank.compare` do.
 
         Returns
         -------
         DataFrame with columns "mean", "low", "high", "std", "queries", "empty"
             "low" and "high" are NaN where fewer than two queries count.
+
+        Notes
+        -----
+        No resampling shows what the queries do not show. Where fewer than twenty queries count and
+        most of their values are 0, use `skrank.stats.bounded_interval` of a column of `per_query`:
+        it holds the mean at least as often as its confidence.
         """
         import pandas as pd
 
@@ -314,6 +323,7 @@ def mean_intervals(
         if interval == "t":
             found = t_interval(values[names], **how)
         else:
+            how["n_resamples"] = max(1000, math.ceil(_BEYOND / (1 - confidence)))
             found = bootstrap_interval(values[names], method=interval, **how)
         bounds[names] = np.stack([found.low, found.high])
         bounds[geometric] = np.exp(bounds[geometric])

@@ -15,9 +15,9 @@ from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
-from skrank.trec._measure import AnyRuns, Runs
+from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
+from skrank.trec._open import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,23 +271,24 @@ def study(
     levels = _check_rel(rel, pool.labels)
     sources = Runs.of(runs)
     n_queries, n_left_out = len(pool.qrels.queries), 0
-    tags: list[str] = []
+    joined = JoinedRuns(pool, sources, "skip")
     parts: list[tuple[np.ndarray, ...]] = []
-    for part in sources.parts(pool, "skip"):
+    for part in joined:
         judgments = JoinedJudgments(pool, part)
         ranking = CutRanking(JoinedRanking(judgments, part), depth)
         lists, n_short = _long_lists(ranking, part, condensed, fewest)
         n_left_out += n_short
-        place = len(tags) * n_queries + lists.query
-        tags += [one.name for one in part]
+        places = np.concatenate([one.run * n_queries + one.places for one in part])
+        n_runs = part[-1].run + 1
         found = []
         for name, one in asked.items():
             found.append(_infer(one.bind(judgments, max_grade=top), ranking, lists, levels))
             if progress is not None:
                 n_defined = np.count_nonzero(~np.isnan(found[-1][0]))
-                progress(f"{len(tags)} of {len(sources.sources)} runs: {name}, {n_defined} lists")
+                progress(f"{n_runs} of {len(sources.sources)} runs: {name}, {n_defined} lists")
         by_metric = (np.stack(each, axis=1) for each in zip(*found, strict=True))
-        parts.append((place, lists.sizes, lists.errors(lists.evenly(), levels), *by_metric))
+        uninformed = lists.errors(lists.evenly(), levels)
+        parts.append((places[lists.query], lists.sizes, uninformed, *by_metric))
     place, ranks, uninformed, values, errors, converged = map(
         np.concatenate, zip(*parts, strict=True)
     )
@@ -297,7 +298,7 @@ def study(
             "more of the lists (depth)."
         )
     table = {
-        "run": np.array(sources.names(tags), dtype=object)[place // n_queries],
+        "run": np.array(sources.names(joined.tags), dtype=object)[place // n_queries],
         "qid": pool.qrels.queries.ids[place % n_queries],
         "ranks": ranks,
     }
@@ -338,7 +339,7 @@ def _long_lists(
     """Lists of some runs with enough documents of each label, and how many have too few."""
     lists = RankedLists.of(ranking.judgments, ranking.codes("stable", condensed))
     enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
-    present = np.concatenate([one.present for one in part])
+    present = np.concatenate([one.retrieved > 0 for one in part])
     return lists.take(enough), int(np.count_nonzero(present & ~enough))
 
 

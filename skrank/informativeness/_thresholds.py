@@ -11,9 +11,10 @@ import numpy as np
 from skrank import _validation as check
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
+from skrank.stats import t_interval
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._measure import AnyRuns
+from skrank.trec._open import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
     Returns
     -------
     list of tuple of float of length n_grades
-        Each sums to 1; that which puts all on the highest grade comes first. Two grades and ten
+        Each sums to 1. The first puts all on the highest grade. Two grades and ten
         steps make 11 candidates, three 66, four 286.
 
     Raises
@@ -76,23 +77,41 @@ class ThresholdChoice:
     Attributes
     ----------
     thresholds : tuple of float
-        g_1..g_c of the smallest error.
+        g_1..g_c of the smallest error on these queries.
     metric : GAP
         With these thresholds.
     table : DataFrame of shape (n_candidates, n_rel + 1)
         Mean error for each lowest relevant label, and their "criterion", indexed by candidate.
     study : Study
         All errors; the candidates are its metrics.
+    cross_validated : float
+        Error on queries that had no part in the choice: each query is left out once, and measured
+        with the thresholds that the other queries choose. NaN for one query. The smallest
+        "criterion" is lower, as it is the minimum of a sample.
+    balanced : tuple of float
+        The candidate with the most equal thresholds.
+    better_than_balanced : bool
+        The 95 % interval over queries of `cross_validated` less the error of `balanced` is below 0.
     """
 
     thresholds: tuple[float, ...]
     metric: GAP
     table: pd.DataFrame
     study: Study
+    cross_validated: float
+    balanced: tuple[float, ...]
+    better_than_balanced: bool
 
     def __repr__(self) -> str:
+        criterion = self.table["criterion"]
+        shown = ", ".join(f"{g:g}" for g in self.balanced)
+        better = "better" if self.better_than_balanced else "not better"
+        error = f"{criterion.min():.4f}, cross-validated over queries {self.cross_validated:.4f}"
         return (
-            f"ThresholdChoice: {self.metric}\n{self.table.to_string(float_format='{:.4f}'.format)}"
+            f"ThresholdChoice: {self.metric}\n"
+            f"{self.table.to_string(float_format='{:.4f}'.format)}\n"
+            f"error {error}: {better} than balanced thresholds ({shown}) with "
+            f"{criterion[self.balanced]:.4f}"
         )
 
 
@@ -170,5 +189,26 @@ def select_thresholds(
     )  # fmt: skip
     table = found.mean.set_axis([one.thresholds for one in metrics], axis=0)
     table["criterion"] = table.mean(axis=1)
-    best = metrics[int(np.argmin(table["criterion"].to_numpy()))]
-    return ThresholdChoice(tuple(best.thresholds or ()), best, table, found)
+    criterion = table["criterion"].to_numpy()
+    best = metrics[int(np.argmin(criterion))]
+    unequal = [max(thresholds) - min(thresholds) for thresholds in table.index]
+    balanced = min(range(len(metrics)), key=lambda i: (unequal[i], criterion[i]))
+    error, better = _left_out(found, balanced)
+    return ThresholdChoice(
+        tuple(best.thresholds or ()), best, table, found,
+        error, tuple(table.index[balanced]), better,
+    )  # fmt: skip
+
+
+def _left_out(found: Study, balanced: int) -> tuple[float, bool]:
+    """Mean error with the choice of the other queries; True if `balanced` has a larger one."""
+    shape = -1, len(found.metrics), len(found.rel)
+    errors = found.by("qid").to_numpy().reshape(shape).mean(axis=2)
+    n_lists = found.lists.groupby("qid", sort=False).size().to_numpy()
+    if len(errors) < 2:
+        return float("nan"), False
+    sums = errors * n_lists[:, None]
+    chosen = np.argmin((sums.sum(axis=0) - sums), axis=1)
+    held_out = errors[np.arange(len(errors)), chosen]
+    difference = t_interval(held_out - errors[:, balanced], weights=n_lists)
+    return float(np.average(held_out, weights=n_lists)), bool(difference.high < 0)

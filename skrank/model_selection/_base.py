@@ -1,4 +1,4 @@
-"""What the splitters of queries share."""
+"""Base classes of the splitters of queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 class QuerySplitter(BaseCrossValidator):
-    """A splitter that finds the groups as everything in skrank does."""
+    """A splitter of queries, which it gets as groups or on the index of `y` or `X`."""
 
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
 
@@ -28,7 +28,7 @@ class QuerySplitter(BaseCrossValidator):
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
-        """Number of splits: folds times repeats, where there are some.
+        """Number of splits: folds times repeats.
 
         Parameters
         ----------
@@ -62,8 +62,13 @@ class QuerySplitter(BaseCrossValidator):
         ------
         ValueError
             If groups are missing, of the wrong length, or disagree; if there are too few queries.
+
+        Warns
+        -----
+        CutQueryWarning
+            If a query of `y` has fewer rows than in the call of `skrank.with_groups`.
         """
-        # not a generator: what is wrong with the groups is said before the first fit
+        # not a generator, so that wrong groups raise before the first fit
         return self._splits(QueryRows.of(groups, y, X, who=type(self).__name__))
 
     @abstractmethod
@@ -81,7 +86,7 @@ class QuerySplitter(BaseCrossValidator):
 
 
 class FoldSplitter(QuerySplitter):
-    """A splitter that deals queries to folds, each of which is the test part once."""
+    """A splitter that deals queries to folds. Each fold is the test part once."""
 
     fewest: ClassVar[int] = 2
     stratify: Stratify
@@ -102,18 +107,20 @@ class FoldSplitter(QuerySplitter):
         self.stratify = check_stratify(self.stratify)
 
     def _random(self) -> np.random.RandomState | None:
-        """What queries are dealt by; None if not at random."""
+        """Random numbers to deal by; None without `shuffle`."""
         return check.as_random_state("random_state", self.random_state) if self.shuffle else None
 
     def _folds(self, rows: QueryRows, rng: np.random.RandomState | None) -> np.ndarray:
         """Fold of each query."""
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
-            raise ValueError(f"{self!r} needs more than the {n_queries} queries that there are.")
+            raise ValueError(
+                f"{self!r} needs at least {self.n_splits} queries, and there are {n_queries}."
+            )
         return deal(self.n_splits, rows.strata(self.stratify), rows.sizes, rng)
 
     def _tested(self, rows: QueryRows) -> np.ndarray:
-        """Whether the rows of each query may be in a test part."""
+        """Mask of the queries that may be in a test part."""
         if not self.drop_unjudged_test:
             return np.ones(len(rows.ids), bool)
         judged = ~np.isnan(rows.labels("drop_unjudged_test"))

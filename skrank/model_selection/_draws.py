@@ -1,4 +1,4 @@
-"""Parts of queries drawn at random, or by time."""
+"""Splitters that draw parts of queries at random, or by time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from skrank import _validation as check
 from skrank._engine.groups import show
@@ -91,7 +91,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
 
     Notes
     -----
-    Strings are refused, as ids and as times, for "10" sorts before "4".
+    Strings are refused as ids and as times, since "10" sorts before "4".
 
     Examples
     --------
@@ -118,7 +118,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
         return self._in_time(rows.codes, self._times(rows.ids))
 
     def _in_time(self, codes: np.ndarray, times: np.ndarray) -> Iterator[Split]:
-        """The splits; a generator, unlike the checks of times before it."""
+        """The splits, lazily; times are checked before."""
         n_queries = len(times)
         place = np.empty(n_queries, np.int64)
         place[np.argsort(times, kind="stable")] = np.arange(n_queries)
@@ -211,4 +211,11 @@ def query_train_test_split(
     rng = check.as_random_state("random_state", random_state)
     part = draw_parts(counts, strata, rows.sizes, rng)[rows.codes]
     chosen = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
-    return [_safe_indexing(array, some) for array in arrays for some in chosen]
+    return [_take(array, some) for array in arrays for some in chosen]
+
+
+def _take(array: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, a sparse matrix, a table or a list, by their numbers."""
+    if hasattr(array, "iloc"):
+        return array.iloc[rows]
+    return array[rows] if hasattr(array, "shape") else [array[row] for row in rows]

@@ -18,21 +18,21 @@ from skrank.model_selection._parts import QueryRows, Stratify
 class QueryKFold(FoldSplitter):
     """K folds of whole queries.
 
-    Queries that are alike by `stratify`, and among these alike in size, are dealt to the folds in
-    turn. The numbers of queries of two folds differ by at most one.
+    Queries are sorted by `stratify`, then by size, and dealt to the folds in turn. The numbers of
+    queries of two folds differ by at most one.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
-        What the folds have in like measure: queries with as many relevant documents (label above
-        0), with the same highest label, or with as many documents, which balances the rows. A
-        callable gets the labels of a query and returns a number.
+        Property of queries whose distribution is alike in all folds: the number of relevant
+        documents (label above 0), the highest label, or the number of documents, which balances the
+        rows. A callable gets the labels of a query and returns a number.
     drop_unjudged_test : bool, default=False
         Leave queries without any label (all NaN) out of the test part.
     shuffle : bool, default=False
-        Deal at random. By default the sorted query ids and the labels decide alone.
+        Deal at random. By default the folds depend on the sorted query ids and the labels only.
     random_state : int, RandomState instance or None, default=None
         Seed, with `shuffle`.
 
@@ -69,7 +69,7 @@ class RepeatedQueryKFold(FoldSplitter):
     n_splits : int, default=5
         Number of folds, at least 2.
     n_repeats : int, default=10
-        How often the queries are dealt.
+        Number of times that the queries are dealt.
     stratify, drop_unjudged_test
         See `QueryKFold`.
     random_state : int, RandomState instance or None, default=None

@@ -1,4 +1,4 @@
-"""Which query falls into which part: by its id, its labels and the seed, never by row order."""
+"""Parts of queries. They depend on query ids, labels and the seed, never on the order of rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._cut_queries import warn_of_cut_queries
 from skrank._engine.groups import require_groups
 from skrank._typing import Table
 
@@ -17,13 +18,13 @@ Stratify = str | Callable[[np.ndarray], float] | None
 
 
 def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Number of each row's query among the sorted query ids, and these ids.
+    """Query ids, sorted, and the place of each row's query among them.
 
     Parameters
     ----------
     groups : ndarray of shape (n_rows,)
     sort : bool, default=True
-        Otherwise the ids come in the order of their first rows, and may be of several types.
+        If False, the ids come in the order of their first rows, and may be of several types.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, n
 
 
 class QueryRows(NamedTuple):
-    """Rows to split: the number of each one's query, the ids of the queries, and the labels."""
+    """Rows to split: the place of each row's query among the ids, the ids, and the labels."""
 
     codes: np.ndarray
     ids: np.ndarray
@@ -55,8 +56,10 @@ class QueryRows(NamedTuple):
     def of(
         cls, groups: ArrayLike | None, y: ArrayLike | None, X: Table | None, *, who: str
     ) -> QueryRows:
-        """Those of `who`, whose groups are given or travel on `y` or `X`."""
-        return cls(*query_codes(require_groups(groups, y, X, who=who)), y)
+        """Rows whose groups are given, or on the index of `y` or `X`; `who` is for messages."""
+        rows = cls(*query_codes(require_groups(groups, y, X, who=who)), y)
+        warn_of_cut_queries(y, rows.ids, rows.sizes, "rows that are split")
+        return rows
 
     @property
     def sizes(self) -> np.ndarray:
@@ -64,13 +67,13 @@ class QueryRows(NamedTuple):
         return np.bincount(self.codes, minlength=len(self.ids))
 
     def labels(self, who: str) -> np.ndarray:
-        """Labels where a split depends on them."""
+        """Labels, which `who` needs."""
         if self.y is None:
             raise ValueError(f"{who} needs the labels: pass y to split.")
         return check.as_vector("y", self.y)
 
     def strata(self, stratify: Stratify) -> np.ndarray | None:
-        """Property of each query that every part shall have in like measure."""
+        """Property of each query whose distribution must be alike in all parts."""
         if stratify is None:
             return None
         if stratify == "size":
@@ -82,14 +85,15 @@ class QueryRows(NamedTuple):
             best = np.full(len(self.ids), -np.inf)
             np.fmax.at(best, self.codes, labels)
             return best
+        assert callable(stratify)
         parts = np.split(labels[np.lexsort((labels, self.codes))], np.cumsum(self.sizes)[:-1])
-        return np.array([stratify(part) for part in parts])  # type: ignore[operator]
+        return np.array([stratify(part) for part in parts])
 
 
 def deal(
     n_parts: int, strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState | None
 ) -> np.ndarray:
-    """Part of each query: like queries side by side, then one to each part in turn."""
+    """Part of each query: queries are sorted by stratum and size, and dealt in turn."""
     n_queries = len(sizes)
     order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
     if strata is not None:
@@ -97,7 +101,7 @@ def deal(
     n_blocks = -(-n_queries // n_parts)
     if rng is None:
         turns = np.tile(np.arange(n_parts), (n_blocks, 1))
-        turns[1::2] = turns[1::2, ::-1]  # to and fro, so that no part always gets the largest
+        turns[1::2] = turns[1::2, ::-1]  # forth and back: no part gets the largest of every block
     else:
         turns = rng.random_sample((n_blocks, n_parts)).argsort(axis=1, kind="stable")
     parts = np.empty(n_queries, np.int64)
@@ -108,7 +112,7 @@ def deal(
 def draw_parts(
     counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Number of the random part of each query, the parts having `counts` queries; -1 for none."""
+    """Number of a random part for each query, -1 for none; part i gets ``counts[i]`` queries."""
     n_queries = len(sizes)
     if min(counts) < 1 or sum(counts) > n_queries:
         raise ValueError(
@@ -120,8 +124,7 @@ def draw_parts(
         order = order[np.lexsort((sizes[order], strata[order]))]
     parts = np.full(n_queries, -1)
     for number, count in enumerate(counts):
-        # equal distances from a random start: queries that are alike stand side by side here, and
-        # are spread over the parts in proportion
+        # equal distances from a random start draw from every stratum in proportion to its size
         places = (np.arange(count) + rng.random_sample()) * (len(order) / count)
         chosen = np.zeros(len(order), bool)
         chosen[places.astype(np.int64)] = True
@@ -131,7 +134,7 @@ def draw_parts(
 
 
 def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
-    """A number of queries, given as such or as a share."""
+    """A number of queries from a number or a share."""
     if isinstance(size, (float, np.floating)):
         share = check.check_number(name, size, 0, 1, open_low=True)
         return max(1, round(share * n_queries))

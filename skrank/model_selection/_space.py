@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,12 +41,12 @@ class Between:
         """Whether its numbers are integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
-    def suggest(self, name: str, trial: optuna.Trial) -> Any:
+    def suggest(self, name: str, trial: optuna.Trial) -> float:
         """A value from a trial of Optuna."""
         suggest = trial.suggest_int if self.whole else trial.suggest_float
         return suggest(name, self.low, self.high, log=self.log)
 
-    def rvs(self, size: int | None = None, random_state: RandomState = None) -> Any:
+    def rvs(self, size: int | None = None, random_state: RandomState = None) -> float | np.ndarray:
         """Random values, as distributions of scipy give them."""
         low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
         rng = check.as_random_state("random_state", random_state)
@@ -61,14 +61,14 @@ class Between:
 class OneOf:
     """Values to choose from, all of them in a grid."""
 
-    values: tuple[Any, ...]
+    values: tuple[bool, ...]
 
     @property
-    def grid(self) -> tuple[Any, ...]:
+    def grid(self) -> tuple[bool, ...]:
         """All values."""
         return self.values
 
-    def suggest(self, name: str, trial: optuna.Trial) -> Any:
+    def suggest(self, name: str, trial: optuna.Trial) -> object:
         """A value from a trial of Optuna."""
         return trial.suggest_categorical(name, self.values)
 
@@ -110,7 +110,7 @@ _LINEAR: dict[str, Between | OneOf] = {"alpha": Between(1e-5, 0.1, (1e-4, 1e-3, 
 _START: dict[str, Between | OneOf] = {"init_scale": Between(0.2, 5.0, (0.5, 1.0, 2.0))}
 
 
-class SearchSpace(dict[str, list[Any]]):
+class SearchSpace(dict[str, list[float]]):
     """Values of parameters, as GridSearchCV takes them; ranges for other searches.
 
     Attributes
@@ -124,8 +124,8 @@ class SearchSpace(dict[str, list[Any]]):
         self.ranges = ranges
 
     @property
-    def distributions(self) -> dict[str, Between | Sequence[Any]]:
-        """What RandomizedSearchCV draws from."""
+    def distributions(self) -> dict[str, Between | Sequence[bool]]:
+        """Distributions and lists of values that RandomizedSearchCV draws from."""
         return {
             name: one.values if isinstance(one, OneOf) else one for name, one in self.ranges.items()
         }

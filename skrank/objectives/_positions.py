@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank.objectives._training import Training
-from skrank.objectives.base import BoundObjective, SharedRounds, read_rows
+from skrank.objectives.base import BoundObjective, SharedRounds, begins_training, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +148,6 @@ class BoundPositionObjective(SharedRounds, ABC):
         self.bounds = bounds
         self.shown = shown
         self.position_bias = position_bias
-        self.training = Training(shown.queries)
 
     @abstractmethod
     def restart(self) -> None:
@@ -161,6 +159,6 @@ class BoundPositionObjective(SharedRounds, ABC):
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
-        if self.training.begins(scores):
+        if begins_training(scores, self.shown.queries.indptr):
             self.restart()
         self.step(scores, grad, hess)

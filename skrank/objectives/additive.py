@@ -51,9 +51,9 @@ class AdditivePositionBias(Objective, PositionObjective):
     numbers them anew from 0 on, in the order of their first occurrence. Everywhere else they are
     the order of the rows inside their query: sort the rows of a query as they were shown.
 
-    Boosters do not say when a training begins. It does when all documents of each query tie, or
-    when the scores are those of the first round on these data: biases start at 0 then. A training
-    that goes on from other scores on the same data goes on with the biases.
+    Boosters do not report when a training begins. The biases belong to the data set that is trained
+    on, and start at 0 in a round where all documents of each query tie. A second training on the
+    same data set that begins with other scores continues with the biases of the first.
 
     Only differences between biases matter.
 

@@ -56,6 +56,22 @@ def read_rows(
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
 
 
+def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether scores, contiguous by query, tie inside every query, as before the first round.
+
+    Boosters do not report when a training begins. What an objective counts or learns from round to
+    round belongs to the data set that it is bound to, and starts anew with such scores.
+    """
+    few = scores[:1000]  # which differ in most rounds
+    return _tie_in_queries(few, indptr) and _tie_in_queries(scores, indptr)
+
+
+def _tie_in_queries(scores: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether the first scores of a data set change only where a query begins."""
+    changes = np.flatnonzero(scores[1:] != scores[:-1]) + 1
+    return bool((indptr[np.searchsorted(indptr, changes)] == changes).all())
+
+
 def seed_of_round(random_state: int, number: int) -> int:
     """Seed of the draws of a round; not by the scores, of which a last place would change all."""
     return (random_state * 2**32 + number) % 2**63

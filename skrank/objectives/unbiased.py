@@ -64,9 +64,9 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     the order of the rows inside their query: sort the rows of a query as they were shown. The
     lowest is the first position.
 
-    Boosters do not say when a training begins. It does when all documents of each query tie, or
-    when the scores are those of the first round on these data: all ratios start at 1 then. A
-    training that goes on from other scores on the same data goes on with the ratios.
+    Boosters do not report when a training begins. The ratios belong to the data set that is trained
+    on, and start at 1 in a round where all documents of each query tie. A second training on the
+    same data set that begins with other scores continues with the ratios of the first.
 
     XGBoost's ``rank:ndcg`` with ``lambdarank_unbiased=True`` differs in two ways. The cost of a
     pair there is ``log(1 + exp(s_i - s_j))``, which rises as the pair comes right; here, and in the

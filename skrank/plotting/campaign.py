@@ -72,7 +72,7 @@ class CampaignDisplay(PlainDisplay):
         campaign: Campaign,
         confidence: float = 0.95,
         *,
-        estimator: str = "importance",
+        estimator: str = "assisted",
         anytime: bool = False,
         ax: Axes | None = None,
         **kwargs: Any,

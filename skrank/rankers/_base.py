@@ -89,11 +89,6 @@ class Ranker(BaseEstimator, ABC):
         check_is_fitted(self, self._fitted_by)
         return self._table(X, reset=False)
 
-    def __getstate__(self) -> dict[str, object]:
-        state = super().__getstate__().items()
-        # it refers to labels of this process
-        return {name: value for name, value in state if name != "_trained_on"}
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # for ensembles it is a regressor: one number per row

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import skrank.lightgbm
 from skrank._boosters.adapters import import_booster
-from skrank._engine.whole import highest_grade
+from skrank._engine.collection import highest_grade
 from skrank._typing import Estimator, Options, Table
 from skrank.dask import Partitions, partition_queries
 from skrank.objectives import Objective

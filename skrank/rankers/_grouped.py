@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
-from skrank._engine.whole import collection_grade
 from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
@@ -236,7 +236,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if on_dask:
             data, external = (X, y, given, sample_weight), (X_val, y_val, groups_val)
             with restored_on_failure(self):
-                self._trained_on = None
                 return self._keep(
                     *_dask.fit_collections(self, kind, data, external, position, fit_params)
                 )
@@ -246,7 +245,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         _checks.warn_of_no_validation(self, validates)
         with restored_on_failure(self):
             X = self._table(X, reset=True)
-            warn_of_feature([self])
+            warn_of_feature(X, self)
             check_consistent_length(X, y)
             ids = self._query_ids(kind, X, y, given)
             # regressors and classifiers on single rows may have labels below 0
@@ -261,16 +260,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             elif rows.weights is not None:
                 check.check_row_weights(rows.weights)
             valid = chosen = held_out = None
-            self._trained_on = None  # scorers read it, to warn of rows of queries trained on
-            if rows.codes is not None:
-                self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+            if self.validation_fraction is not None or self.max_queries is not None:
                 rng = check_random_state(self.random_state)
                 chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
                 valid = rows.part(held_out) if len(held_out) else None
             if X_val is not None and y_val is not None:
                 valid = self._external(X_val, y_val, groups_val, grouped=graded)
-                if self._trained_on is not None and valid.known is not None:
-                    self._trained_on.warn_of(y_val, valid.queries, "validated on")
             labels = rows.y if valid is None else np.append(rows.y, valid.y)
             max_grade = collection_grade(y, labels)
             fit = self._begin(kind, rows.part(chosen), valid, max_grade)
@@ -366,17 +361,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def _query_ids(
         self, kind: Kind, X: Table, y: ArrayLike, groups: ArrayLike | None
     ) -> np.ndarray | None:
-        """Query of each row; None if neither the estimator nor a parameter needs queries.
-
-        Sets `_split_seen`: scorers do not repeat the warning of a split that cuts queries.
-        """
-        self._split_seen = False
+        """Query of each row; None if neither the estimator nor a parameter needs queries."""
         draws = self.validation_fraction is not None or self.max_queries is not None
         if not kind.trains_on_queries and not draws and not trains_on_queries(self.init):
             return None
-        ids = require_groups(groups, y, X, who="GroupedRanker.fit")
-        self._split_seen = warn_of_split(ids)
-        return ids
+        return require_groups(groups, y, X, who="GroupedRanker.fit")
 
     def _begin(self, kind: Kind, train: Part, valid: Part | None, max_grade: int) -> Fit:
         """The training of a clone of the estimator, from the scores of `init` if there is one."""

@@ -30,6 +30,7 @@ class LightGBMModel(Kind):
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         objective = None
         if fit.objective is not None:
+            check.check_bagging(estimator.get_params())
             objective = skrank.lightgbm.objective(fit.objective)
             objective.positions = train.positions
             estimator.set_params(objective=objective)

@@ -11,11 +11,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._engine.whole import collection_grade
 from skrank._fitted import restored_on_failure
 from skrank._typing import RandomState, Table
 from skrank.evaluation._evaluate import unique_metrics
@@ -222,13 +222,10 @@ class LinearRanker(Ranker):
         before = getattr(self, "coef_", None) if self.warm_start else None
         with restored_on_failure(self):
             table = self._table(X, reset=True)
-            warn_of_feature([self])
+            warn_of_feature(X, self)
             check_consistent_length(table, y)
-            self._split_seen = warn_of_split(ids)
             rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
             check_lists(rows)
-            assert rows.codes is not None
-            self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
             refits = self.alphas is not None and X_val is None
             share = self.validation_fraction if refits else None
             rng = check_random_state(self.random_state)

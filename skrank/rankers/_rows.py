@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
+from skrank._cut_queries import warn_of_cut_queries
 from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
 from skrank._typing import Options, Table
@@ -143,6 +144,8 @@ class Rows:
         self.codes = None
         if groups is not None:
             self.codes, self.ids = query_codes(groups)
+            sizes = np.bincount(self.codes)
+            warn_of_cut_queries(y, self.ids, sizes, "rows that are given to fit")
 
     @cached_property
     def _order(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
-from skrank._engine.whole import LEVEL
+from skrank._engine.collection import LEVEL
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind, Log
 from skrank.rankers._rows import Part

@@ -10,9 +10,7 @@ from skrank.stats.agreement import cohen_kappa as cohen_kappa
 from skrank.stats.agreement import fleiss_kappa as fleiss_kappa
 from skrank.stats.agreement import krippendorff_alpha as krippendorff_alpha
 from skrank.stats.all_pairs import MaxT as MaxT
-from skrank.stats.all_pairs import TukeyHSD as TukeyHSD
 from skrank.stats.all_pairs import max_t as max_t
-from skrank.stats.all_pairs import tukey_hsd as tukey_hsd
 from skrank.stats.anova import Anova as Anova
 from skrank.stats.anova import AnovaRow as AnovaRow
 from skrank.stats.anova import two_way_anova as two_way_anova
@@ -21,7 +19,9 @@ from skrank.stats.association import rank_correlation as rank_correlation
 from skrank.stats.bayes import BayesianComparison as BayesianComparison
 from skrank.stats.bayes import bayesian_comparison as bayesian_comparison
 from skrank.stats.bounded import bounded_interval as bounded_interval
+from skrank.stats.correlation import ListOverlap as ListOverlap
 from skrank.stats.correlation import kendall_tau as kendall_tau
+from skrank.stats.correlation import list_overlap as list_overlap
 from skrank.stats.correlation import rank_biased_overlap as rank_biased_overlap
 from skrank.stats.correlation import tau_ap as tau_ap
 from skrank.stats.correlation import tau_b as tau_b
@@ -42,3 +42,5 @@ from skrank.stats.paired import sign_test as sign_test
 from skrank.stats.paired import wilcoxon as wilcoxon
 from skrank.stats.resampled import paired_bootstrap as paired_bootstrap
 from skrank.stats.resampled import randomisation_test as randomisation_test
+from skrank.stats.tukey import TukeyHSD as TukeyHSD
+from skrank.stats.tukey import tukey_hsd as tukey_hsd

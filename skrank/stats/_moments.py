@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-# Differences below this share of the largest score are rounding, not differences.
+# Differences below this share of the largest score are rounding errors.
 ROUNDING = 1e-12
-EQUAL = 1 - 1e-9  # statistics whose ratio is above this are equal but for rounding
+EQUAL = 1 - 1e-9  # two statistics whose ratio lies above this differ by rounding only
 
 
 def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each row.
 
-    Of a constant row they are exactly the constant and 0; differences that cancel have mean 0.
+    A constant row has exactly its constant as mean and exactly 0 as standard deviation. Differences
+    that cancel have exactly the mean 0.
 
     Parameters
     ----------
     z : ndarray of shape (n_rows, n_queries)
     weights : ndarray of shape (n_queries,), optional
-        The deviations then count by the squares of their weights, as they do in the standard error
-        of a weighted mean, and the divisor makes the variance unbiased where queries vary alike.
+        See `variance_shares`.
 
     Returns
     -------
@@ -30,41 +30,49 @@ def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarra
         mean, std = z.mean(axis=1), z.std(axis=1, ddof=1)
     else:
         mean = z @ weights / weights.sum()
-        squares = (z - mean[:, None]) ** 2 @ weights**2
-        std = np.sqrt(squares / variance_divisor(*power_sums(weights)))
+        std = np.sqrt((z - mean[:, None]) ** 2 @ variance_shares(weights))
     mean = np.where(constant, z[:, 0], mean)
     mean[np.abs(mean) <= ROUNDING * np.abs(z).max(axis=1)] = 0
     return mean, np.where(constant, 0.0, std)
 
 
-def power_sums(weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Sums of the weights, of their squares and of their cubes."""
-    return weights.sum(), (weights**2).sum(), (weights**3).sum()
+def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    r"""Factors of the squared deviations from the weighted mean, in the estimate of the variance.
 
+    With :math:`h_i` the weight of a query as a share of the sum of weights, the deviation of query
+    i from the weighted mean has the variance :math:`\sigma^2 (1 - 2 h_i + \sum_j h_j^2)`. Its
+    square is divided by that factor (the leverage correction HC2 of MacKinnon and White, 1985) and
+    counts by :math:`h_i^2`, as in the variance of a weighted mean. Equal weights give 1 / (n - 1).
 
-def variance_divisor(first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
-    """Expected sum of ``w^2 (z - mean)^2`` for a variance of 1: n - 1 for weights of 1."""
-    return second - 2 * third / first + (second / first) ** 2
+    Parameters
+    ----------
+    weights : ndarray of shape (n_queries,)
+    counts : ndarray of shape (n_draws, n_queries), optional
+        How often each query occurs. Default: once.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,) or (n_draws, n_queries)
+    """
+    counts = np.ones_like(weights) if counts is None else counts
+    total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
+    factor = 1 - 2 * weights / total + square / total**2
+    # the factor is 0 where one query is drawn alone: then its deviation is 0
+    return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
 
 
 def effective_size(n_queries: int, weights: np.ndarray | None) -> float:
-    """Number of queries of equal weight whose mean varies as much (Kish)."""
+    """Number of queries of equal weight whose mean has the same variance (Kish)."""
     return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
 
 
 def degrees_of_freedom(n_queries: int, weights: np.ndarray | None) -> float:
-    """Degrees of freedom of the variance, by Satterthwaite's approximation: n - 1 if unweighted.
-
-    At least 1, which two queries of any weights have.
-    """
-    if weights is None:
-        return n_queries - 1
-    squares = weights**2
-    return max(1.0, squares.sum() ** 2 / (squares**2).sum() - 1)
+    """Degrees of freedom of the variance: the effective number of queries less 1, at least 1."""
+    return max(1.0, effective_size(n_queries, weights) - 1)
 
 
 def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """``mean / spread``; for a spread of 0, 0 if the mean is 0 and else infinite."""
+    """``mean / spread``; where the spread is 0, 0 for a mean of 0 and infinite for any other."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(mean == 0, 0.0, mean / spread)
 
@@ -72,7 +80,7 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 def student_t(
     z: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Mean and its standard error, t, and degrees of freedom, of each row."""
+    """Mean, its standard error, t, and degrees of freedom, of each row."""
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))
     return mean, error, ratio(mean, error), degrees_of_freedom(z.shape[1], weights)

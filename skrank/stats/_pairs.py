@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,24 @@ class Block(NamedTuple):
     kept: np.ndarray
     z: np.ndarray
     weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairResult:
+    """Pairs of systems that were compared, and on which queries."""
+
+    pairs: np.ndarray
+    difference: np.ndarray
+    n_queries: np.ndarray
+    n_dropped: np.ndarray
+
+
+class PairFields(TypedDict):
+    """Fields of a `PairResult` that do not depend on the test."""
+
+    pairs: np.ndarray
+    n_queries: np.ndarray
+    n_dropped: np.ndarray
 
 
 class SystemPairs:
@@ -91,6 +110,11 @@ class SystemPairs:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def described(self) -> PairFields:
+        """Pairs and queries, as a `PairResult` has them."""
+        return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
         """The differences of at most `width` pairs at a time.

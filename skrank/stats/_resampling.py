@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import ROUNDING, student_t, variance_divisor
+from skrank.stats._moments import ROUNDING, student_t, variance_shares
 
 # Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
 # so that many blocks share the cost of the loop also where queries are few.
@@ -56,13 +56,13 @@ def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[
         yield drawn, counts
 
 
-def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Which queries change sign, as 0 and 1: resamples, flips (resamples, queries)."""
+def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Which queries change sign, as 0 and 1, in blocks of shape (resamples, queries)."""
     random = np.random.default_rng(seed)
     for drawn in _blocks(n_queries, n_resamples):
         shape = (drawn.stop - drawn.start, -(-n_queries // 8))
         packed = random.integers(256, size=shape, dtype=np.uint8)
-        yield drawn, np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
+        yield np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
 
 
 def uniform_orders(
@@ -135,30 +135,16 @@ class Resamples:
         place = np.minimum(np.array(at), values.shape[1] - 1)
         return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)
 
-    def means(self, z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Mean of each row in each draw, of shape (rows, draws)."""
-        means = np.empty((len(z), len(self)))
-        with one_thread():
-            for drawn, counts in self.blocks():
-                means[:, drawn] = _weighted_mean(z, weights, counts)
-        return means
-
     def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 
-        What varies by no more than rounding has an error of exactly 0.
+        Where a draw varies by no more than rounding, its error is exactly 0.
         """
         means, errors = np.empty((2, len(z), len(self)))
-        squares = None if weights is None else weights**2
         with one_thread():
             for drawn, counts in self.blocks():
-                mean = means[:, drawn] = _weighted_mean(z, weights, counts)
-                square = _weighted_mean(z**2, squares, counts)
-                # the mean by squared weights, which is the mean itself if there are no weights
-                other = mean if squares is None else _weighted_mean(z, squares, counts)
-                spread = square - mean * (2 * other - mean)
-                spread[spread <= ROUNDING * square] = 0
-                errors[:, drawn] = spread / _error_divisor(counts, weights)
+                means[:, drawn] = _weighted_mean(z, weights, counts)
+                errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
         return means, errors
 
 
@@ -169,12 +155,21 @@ def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray
     return (z * weights) @ counts.T / (counts @ weights)
 
 
-def _error_divisor(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray | float:
-    """What a mean squared deviation, by squares of weights, is divided by for a squared error."""
+def _squared_error(
+    z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray, mean: np.ndarray
+) -> np.ndarray:
+    """Squared standard error of the mean of each row in each draw, as in `student_t`."""
+    n_queries = counts.shape[1]
     if weights is None:
-        return counts.shape[1] - 1.0
-    first, second, third = (counts @ weights**power for power in (1, 2, 3))
-    return variance_divisor(first, second, third) * (first / second) ** 2
+        square = z**2 @ counts.T / n_queries
+        spread, divisor = square - mean**2, n_queries - 1.0
+    else:
+        shares = variance_shares(weights, counts).T
+        square = z**2 @ shares
+        spread = square - mean * (2 * (z @ shares) - mean * shares.sum(axis=0))
+        divisor = (counts @ weights) ** 2 / (counts @ weights**2)
+    spread[spread <= ROUNDING * square] = 0
+    return spread / divisor
 
 
 def centred_draws(

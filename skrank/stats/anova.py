@@ -15,9 +15,8 @@ from skrank.stats._moments import (
     degrees_of_freedom,
     effective_size,
     moments,
-    power_sums,
     ratio,
-    variance_divisor,
+    variance_shares,
 )
 
 
@@ -134,7 +133,7 @@ def two_way_anova(
     by_system = _flat(w @ deviation / w.sum(), negligible)
     rest = deviation - by_system
     rest[np.abs(rest) <= negligible] = 0
-    covariance = (rest.T * w**2) @ rest / variance_divisor(*power_sums(w))
+    covariance = (rest.T * variance_shares(w)) @ rest
     mean_squares = np.array(
         [
             size * (by_system**2).sum() / (n_systems - 1),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ratio, student_t
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import one_thread
 
 METHOD_CHOICES = ("t", "signed-rank")
@@ -19,7 +19,7 @@ _CELLS = 2**20  # of a block of samples x queries, which then takes 8 MB
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianComparison:
+class BayesianComparison(PairResult):
     """Posterior probabilities of every pair of systems.
 
     Attributes
@@ -41,16 +41,12 @@ class BayesianComparison:
     """
 
     method: str
-    pairs: np.ndarray
-    difference: np.ndarray
     rope: tuple[float, float]
     better: np.ndarray
     equivalent: np.ndarray
     worse: np.ndarray
     error: np.ndarray
     freedom: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 def bayesian_comparison(
@@ -67,7 +63,7 @@ def bayesian_comparison(
 ) -> BayesianComparison:
     """Compare systems by posterior probabilities, with a region of practical equivalence.
 
-    Unlike a p-value, these answer what is asked: how likely is it, given the data, that the first
+    Unlike a p-value, these probabilities answer how likely it is, given the data, that the first
     system is better, that it is worse, or that the difference does not matter.
 
     Parameters
@@ -83,7 +79,7 @@ def bayesian_comparison(
     n_samples : int
         Of the posterior, for "signed-rank"; the same for all pairs.
     prior_strength : float
-        Weight of the prior of "signed-rank", in queries: it says that the systems do not differ.
+        Weight of the prior of "signed-rank", in queries without a difference.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -127,7 +123,6 @@ def bayesian_comparison(
     mean, error, freedom, better, worse = chosen.measure(block, 5)
     return BayesianComparison(
         method=method,
-        pairs=chosen.index,
         difference=mean,
         rope=(low, high),
         better=better,
@@ -135,8 +130,7 @@ def bayesian_comparison(
         worse=worse,
         error=error,
         freedom=freedom,
-        n_queries=chosen.n_queries,
-        n_dropped=chosen.n_dropped,
+        **chosen.described,
     )
 
 

@@ -51,7 +51,7 @@ def bounded_interval(
 
     See Also
     --------
-    bootstrap_interval : shorter, for values of which twenty or more queries show what there is.
+    bootstrap_interval : shorter, for twenty or more queries.
 
     References
     ----------

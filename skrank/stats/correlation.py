@@ -1,6 +1,11 @@
-"""How alike are two rankings of the same systems."""
+"""How alike two rankings are."""
 
 from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.stats
@@ -99,7 +104,7 @@ def tau_ap(
     """
     x, y = check.check_rankings(truth, estimate)
     if check.check_choice("ties", ties, TAU_AP_TIES) == "b":
-        return (_tau_ap_b(x, y) + _tau_ap_b(y, x)) / 2
+        return float(tau_ap_b(x[None], y[None])[0])
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:
         if len(np.unique(values)) < len(values):
             raise ValueError(
@@ -108,14 +113,9 @@ def tau_ap(
     return (_tau_ap_a(x, y) + _tau_ap_a(y, x)) / 2 if symmetric else _tau_ap_a(x, y)
 
 
-def _concordant_above(truth: np.ndarray, estimate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Systems above each one in the estimate, and those of them that are above it in truth."""
-    above = estimate > estimate[:, None]
-    return above.sum(axis=1), (above & (truth > truth[:, None])).sum(axis=1)
-
-
 def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
-    n_above, concordant = _concordant_above(truth, estimate)
+    above = estimate > estimate[:, None]
+    n_above, concordant = above.sum(axis=1), (above & (truth > truth[:, None])).sum(axis=1)
     n_tied = (estimate == estimate[:, None]).sum(axis=1)
     ranks = np.arange(1, len(truth) + 1)
     weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
@@ -128,12 +128,16 @@ def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     return float(2 * expected / (len(truth) - 1) - 1)
 
 
-def _tau_ap_b(truth: np.ndarray, estimate: np.ndarray) -> float:
-    n_above, concordant = _concordant_above(truth, estimate)
-    below = n_above > 0
-    if not below.any():
-        return float("nan")
-    return float(2 * np.mean(concordant[below] / n_above[below]) - 1)
+def tau_ap_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """AP correlation with ties="b" of each row of `x` with the same row of `y`."""
+    above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
+    concordant = (above_x & above_y).sum(axis=2)
+    with np.errstate(invalid="ignore"):
+        directions = [
+            2 * (concordant / np.maximum(n_above, 1)).sum(axis=1) / (n_above > 0).sum(axis=1) - 1
+            for n_above in (above_x.sum(axis=2), above_y.sum(axis=2))
+        ]
+    return (directions[0] + directions[1]) / 2
 
 
 def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str = "a") -> float:
@@ -157,6 +161,10 @@ def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str
     -------
     float
         In [0, 1]. Beyond the last system the overlap stays complete.
+
+    See Also
+    --------
+    list_overlap : for lists of different items or lengths, of which the ends may be unknown.
 
     References
     ----------
@@ -196,3 +204,98 @@ def _chance_in_top(scores: np.ndarray, whole: bool) -> np.ndarray:
     depth = np.arange(1, len(scores) + 1)
     chance = np.clip((depth - n_above) / n_tied, 0, 1)
     return (chance > 0).astype(np.float64) if whole else chance
+
+
+@dataclass(frozen=True)
+class ListOverlap:
+    """Rank-biased overlap of two lists whose ends are unknown.
+
+    Attributes
+    ----------
+    extrapolated : float
+        Estimate for the complete lists: the agreement found at the last rank goes on.
+    lower : float
+        Least possible value: the lists have nothing more in common.
+    residual : float
+        The greatest possible value is ``lower + residual``.
+    p : float
+    """
+
+    extrapolated: float
+    lower: float
+    residual: float
+    p: float
+
+
+def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9) -> ListOverlap:
+    """Rank-biased overlap of two lists that may be cut, and may hold different items.
+
+    Parameters
+    ----------
+    x, y : sequence of hashable
+        Ids of the items, the first rank first, each at most once. The lengths may differ.
+    p : float
+        In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
+
+    Returns
+    -------
+    ListOverlap
+
+    Raises
+    ------
+    ValueError
+        If a list is empty, or holds an item twice.
+
+    See Also
+    --------
+    rank_biased_overlap : for complete rankings of the same systems, with ties.
+
+    References
+    ----------
+    W. Webber, A. Moffat, J. Zobel, A Similarity Measure for Indefinite Rankings, ACM Transactions
+    on Information Systems 28(4), 2010: equations 11 and 32, and section 4.3.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> found = stats.list_overlap(["a", "b", "c", "d"], ["b", "a", "e"])
+    >>> round(found.extrapolated, 3), round(found.lower, 3), round(found.residual, 3)
+    (0.63, 0.312, 0.543)
+    """
+    p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
+    short, long = sorted((_items("x", x), _items("y", y)), key=len)
+    s, n = len(short), len(long)
+    first = {item: rank for rank, item in enumerate(short)}
+    # an item is in both lists from the later of its two ranks on
+    later = [max(rank, first[item]) for rank, item in enumerate(long) if item in first]
+    overlap = np.cumsum(np.bincount(np.array(later, dtype=np.int64), minlength=n))
+    depth = np.arange(1, n + 1)
+    weight = (1 - p) / p * p**depth / depth
+    at_s, at_n = float(overlap[s - 1]), float(overlap[-1])
+    log = (1 - p) / p * -math.log1p(-p)  # sum of the weights of all depths
+    beyond = np.arange(s + 1, n + 1)
+    extrapolated = (
+        weight @ overlap
+        + weight[s:] @ (at_s * (beyond - s) / s)
+        + ((at_n - at_s) / n + at_s / s) * p**n
+    )
+    lower = weight @ (overlap - at_n) + at_n * log
+    # at best, each list goes on with the other's items, and from this depth on both are the same
+    last = s + n - int(at_n)
+    to_last = np.arange(1, last + 1)
+    weight = (1 - p) / p * p**to_last / to_last
+    gained = np.maximum(to_last - s, 0) + np.maximum(to_last - n, 0)
+    residual = weight @ gained + p**last - at_n * (log - weight.sum())
+    return ListOverlap(float(extrapolated), float(lower), max(0.0, float(residual)), p)
+
+
+def _items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
+    """The items of a list, which has at least one and each once."""
+    ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
+    found = list(items) if ordered else []
+    if not found or not all(isinstance(item, Hashable) for item in found):
+        raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
+    twice = [item for item, times in Counter(found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{name} holds {twice[0]!r} twice: an item has one rank.")
+    return found

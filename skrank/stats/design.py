@@ -1,13 +1,15 @@
-"""Planning an evaluation: the power of a paired test, and the queries that it needs."""
+"""Planning an evaluation: the power of a test, and the queries that a test or interval needs."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
+from scipy.special import gammaln, ncfdtr
 
 from skrank import _validation as check
 
@@ -35,8 +37,8 @@ def paired_t_power(
 
     Notes
     -----
-    For normal differences t has a noncentral t distribution with n_queries - 1 degrees of freedom
-    and noncentrality ``difference / std * sqrt(n_queries)``.
+    For normal differences, the square of t has a noncentral F distribution with 1 and n_queries - 1
+    degrees of freedom and noncentrality ``n_queries * (difference / std) ** 2``.
 
     References
     ----------
@@ -53,24 +55,37 @@ def paired_t_power(
     n = np.asarray(n_queries)
     if n.dtype.kind not in "iu" or (n < 2).any():
         raise ValueError(f"n_queries={n_queries!r} must be integers of at least 2.")
-    power = _power(effect, n, alpha)
+    power = _power(effect, n, 2, alpha)
     return float(power) if n.ndim == 0 else power
 
 
 def queries_needed(
-    difference: float, std: float, *, alpha: float = 0.05, power: float = 0.8
+    difference: float | None = None,
+    std: float = 1.0,
+    *,
+    width: float | None = None,
+    n_systems: int = 2,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int:
-    """Smallest number of queries on which the paired t-test finds a true difference often enough.
+    """Smallest number of queries for a test to find a difference, or for an interval to be short.
 
     Parameters
     ----------
-    difference : float
-        True mean difference of two systems, not 0.
+    difference : float, optional
+        True mean difference, not 0: of two systems, or of the best and the worst of several, while
+        the others lie in the middle.
     std : float
-        Standard deviation over queries of their differences, above 0.
+        Standard deviation over queries of the difference of two systems, above 0.
+    width : float, optional
+        In place of `difference`: expected width of the interval of the mean difference.
+    n_systems : int
+        2: the paired t-test, or the interval of one difference. More: `two_way_anova` of so many
+        systems, or intervals of the differences of all pairs that hold together (Bonferroni).
     alpha : float
+        Level of the test, and one minus the level of the intervals.
     power : float
-        Chance of finding it.
+        Chance of finding the difference.
 
     Returns
     -------
@@ -79,40 +94,65 @@ def queries_needed(
     See Also
     --------
     paired_t_power : the chance with a given number of queries.
+    two_way_anova : its ``variances["residual"]``, twice, is the square of `std`.
+
+    References
+    ----------
+    T. Sakai, Topic Set Size Design, Information Retrieval Journal 19, 2016.
 
     Examples
     --------
     >>> from skrank import stats
-    >>> stats.queries_needed(0.05, 0.1)
-    34
+    >>> stats.queries_needed(0.05, 0.1), stats.queries_needed(0.05, 0.1, n_systems=10)
+    (34, 64)
+    >>> stats.queries_needed(std=0.1, width=0.05)
+    64
     """
-    effect = _effect(difference, std)
+    std = check.check_number("std", std, 0, math.inf, open_low=True)
     alpha = check.check_share("alpha", alpha)
     power = check.check_share("power", power)
+    check.check_count("n_systems", n_systems, "2 for a pair", least=2)
+    if (difference is None) == (width is None):
+        raise ValueError("pass either the difference to find, or the width of an interval.")
+    if width is not None:
+        width = check.check_number("width", width, 0, math.inf, open_low=True)
+        tail = alpha / math.comb(n_systems, 2)
+        return _least(lambda n: width / std >= _expected_width(n, tail), f"width={width:g}")
+    effect = _effect(difference, std)
     if effect == 0:
-        raise ValueError("difference is 0: no number of queries finds what is not there.")
-    enough = 2
-    while _power(effect, enough, alpha) < power:
-        enough *= 2
-        if enough > _MOST_QUERIES:
-            raise ValueError(
-                f"difference / std = {effect:g} needs more than {_MOST_QUERIES} queries: it is too "
-                "small."
-            )
-    numbers = range(enough // 2 + 1, enough + 1)
-    return numbers[bisect_left(numbers, power, key=lambda n: float(_power(effect, n, alpha)))]
+        raise ValueError("difference is 0: no number of queries finds it. Pass one that matters.")
+    return _least(
+        lambda n: bool(_power(effect, n, n_systems, alpha) >= power),
+        f"difference / std = {effect:g}",
+    )
 
 
-def _effect(difference: float, std: float) -> float:
+def _least(enough: Callable[[int], bool], cause: str) -> int:
+    """Smallest number of queries from 2 on that is enough."""
+    most = 2
+    while not enough(most):
+        most *= 2
+        if most > _MOST_QUERIES:
+            raise ValueError(f"{cause} needs more than {_MOST_QUERIES} queries: it is too small.")
+    numbers = range(most // 2 + 1, most + 1)
+    return numbers[bisect_left(numbers, True, key=enough)]
+
+
+def _effect(difference: float | None, std: float) -> float:
     """Absolute difference in standard deviations."""
     difference = check.check_number("difference", difference, -1e100, 1e100)
     return abs(difference) / check.check_number("std", std, 0, math.inf, open_low=True)
 
 
-def _power(effect: float, n_queries: np.ndarray | int, alpha: float) -> np.ndarray:
-    freedom, noncentrality = n_queries - 1, effect * np.sqrt(n_queries)
-    critical = scipy.stats.t.isf(alpha / 2, freedom)
-    upper = scipy.stats.nct.sf(critical, freedom, noncentrality)
-    # the other tail is below 1e-12 from a noncentrality of 7 on, where scipy may give NaN for it
-    lower = scipy.stats.nct.cdf(-critical, freedom, np.minimum(noncentrality, 7.0))
-    return upper + np.where(noncentrality < 7, lower, 0.0)
+def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: float) -> np.ndarray:
+    """Power of the F test of systems: the least for this range of means."""
+    freedom = n_systems - 1, (n_systems - 1) * (n_queries - 1)
+    critical = scipy.stats.f.isf(alpha, *freedom)
+    return 1 - ncfdtr(*freedom, n_queries * effect**2, critical)
+
+
+def _expected_width(n_queries: int, alpha: float) -> float:
+    """Expected width of Student's interval, in standard deviations."""
+    half = (n_queries - 1) / 2
+    std = math.exp(gammaln(half + 0.5) - gammaln(half) - math.log(half) / 2)
+    return 2 * scipy.stats.t.isf(alpha / 2, 2 * half) * std / math.sqrt(n_queries)

@@ -1,4 +1,4 @@
-"""Sakai's bootstrap sensitivity: how many pairs of systems a metric tells apart."""
+"""Sakai's bootstrap sensitivity: the share of pairs of systems that differ significantly."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import moments
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import Resamples, centred_draws
 from skrank.stats.resampled import achieved_level, block_width
 
 
 @dataclass(frozen=True, eq=False)
-class DiscriminativePower:
+class DiscriminativePower(PairResult):
     """How well a metric tells systems apart.
 
     Attributes
@@ -43,12 +43,8 @@ class DiscriminativePower:
     alpha: float
     power: float
     required_difference: float
-    pairs: np.ndarray
-    difference: np.ndarray
     asl: np.ndarray
     required: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
     @property
     def asl_curve(self) -> np.ndarray:
@@ -127,12 +123,10 @@ def discriminative_power(
         alpha=alpha,
         power=float(np.mean(asl < alpha)),
         required_difference=float(required.max()),
-        pairs=pairs.index,
         difference=difference,
         asl=asl,
         required=required,
-        n_queries=pairs.n_queries,
-        n_dropped=pairs.n_dropped,
+        **pairs.described,
     )
 
 

@@ -11,11 +11,11 @@ from scipy.special import gammaln, nctdtr, nctdtrinc
 
 from skrank import _validation as check
 from skrank.stats._moments import effective_size, moments, ratio, student_t
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 
 
 @dataclass(frozen=True, eq=False)
-class PairedEffects:
+class PairedEffects(PairResult):
     """How much the systems of every pair differ.
 
     Attributes
@@ -42,8 +42,6 @@ class PairedEffects:
         Queries on which both systems have a value, and the others.
     """
 
-    pairs: np.ndarray
-    difference: np.ndarray
     low: np.ndarray
     high: np.ndarray
     confidence: float
@@ -55,8 +53,6 @@ class PairedEffects:
     wins: np.ndarray
     ties: np.ndarray
     losses: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 def paired_effects(
@@ -120,7 +116,6 @@ def paired_effects(
     cohen_d = ratio(mean, std)
     ties = chosen.n_queries - wins - losses
     return PairedEffects(
-        pairs=chosen.index,
         difference=mean,
         low=mean - half,
         high=mean + half,
@@ -133,8 +128,7 @@ def paired_effects(
         wins=wins.astype(np.int64),
         ties=ties.astype(np.int64),
         losses=losses.astype(np.int64),
-        n_queries=chosen.n_queries,
-        n_dropped=chosen.n_dropped,
+        **chosen.described,
     )
 
 

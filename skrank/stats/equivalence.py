@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ratio, student_t
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceTest:
+class EquivalenceTest(PairResult):
     """Two one-sided t-tests of every pair of systems.
 
     Attributes
@@ -39,8 +39,6 @@ class EquivalenceTest:
         Queries on which both systems have a value, and the others.
     """
 
-    pairs: np.ndarray
-    difference: np.ndarray
     margin: tuple[float, float]
     p_lower: np.ndarray
     p_upper: np.ndarray
@@ -48,8 +46,6 @@ class EquivalenceTest:
     low: np.ndarray
     high: np.ndarray
     alpha: float
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 def equivalence_test(
@@ -109,7 +105,6 @@ def equivalence_test(
     p_upper = scipy.stats.t.cdf(ratio(mean - high, error), freedom)
     half = scipy.stats.t.isf(alpha, freedom) * error
     return EquivalenceTest(
-        pairs=chosen.index,
         difference=mean,
         margin=(low, high),
         p_lower=p_lower,
@@ -118,6 +113,5 @@ def equivalence_test(
         low=mean - half,
         high=mean + half,
         alpha=alpha,
-        n_queries=chosen.n_queries,
-        n_dropped=chosen.n_dropped,
+        **chosen.described,
     )

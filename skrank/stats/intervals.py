@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +14,12 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, moments, student_t
+from skrank.stats._moments import ROUNDING, effective_size, moments, student_t
 from skrank.stats._pairs import unique_rows
 from skrank.stats._resampling import Resamples, centred
 
-_FEWEST_DRAWN = 5  # queries: with fewer there are so few draws that bootstrap-t covers less than t
+_FEWEST_DRAWN = 5  # effective queries: of fewer, bootstrap-t intervals cover less than those of t
+_FEWEST_BEYOND = 1  # resamples that are expected beyond each end of an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +118,23 @@ def bootstrap_interval(
     ValueError
         If a column has fewer than 2 queries with a value, or a value is infinite.
 
+    Warns
+    -----
+    UserWarning
+        If less than 1 of the resamples is expected beyond each end of an interval.
+
+    See Also
+    --------
+    bounded_interval : for values of which fewer than twenty queries may miss the rare ones.
+
     Notes
     -----
     The percentile and BCa intervals are too narrow for few queries: at 10 normal values those of
-    95 % hold the mean in 89 % of cases. Bootstrap-t holds what it says from about 10 queries on,
-    also on skewed values. In it, the standard error of a resample counts as at least the share
-    ``min(.5, sqrt(n) / 16)`` of that of the data, and fewer than 5 queries have the interval of
-    `t_interval`.
+    95 % hold the mean in 89 % of cases. Bootstrap-t intervals hold the mean as often as they say
+    from about 10 queries on, also of skewed values. In them, the standard error of a resample
+    counts as at least the share ``min(.5, sqrt(n) / 16)`` of that of the data, each tail has the
+    level ``(1 - confidence) / 2 * (1 - 2 / n)``, and n is the effective number of queries where
+    these have weights. For an n below 5, the interval is that of `t_interval`.
 
     References
     ----------
@@ -140,13 +152,25 @@ def bootstrap_interval(
     confidence = check.check_share("confidence", confidence)
     bounds = _BOUNDS[check.check_choice("method", method, tuple(_BOUNDS))]
     n_resamples, seed = check.check_draws(n_resamples, random_state)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    beyond = (1 - confidence) / 2
+    enough = math.ceil(_FEWEST_BEYOND / beyond - 1e-9)
+    if n_resamples < enough:
+        warnings.warn(
+            f"confidence={confidence:g} leaves {beyond * n_resamples:.2g} of {n_resamples} "
+            "resamples beyond each end of an interval, which then depends on chance: pass "
+            f"n_resamples={enough} or more.",
+            stacklevel=2,
+        )
 
     def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        if method == "bootstrap-t" and z.shape[1] < _FEWEST_DRAWN:
-            return _t_bounds(z, w, confidence)
+        size, tail = effective_size(z.shape[1], w), beyond
+        if method == "bootstrap-t":
+            if size < _FEWEST_DRAWN:
+                return _t_bounds(z, w, confidence)
+            tail *= 1 - 2 / size
         mean, _ = moments(z, w)
-        low, high = bounds(z, w, mean, Resamples(z.shape[1], n_resamples, seed), tails)
+        draws = Resamples(z.shape[1], n_resamples, seed)
+        low, high = bounds(z, w, mean, draws, np.array([tail, 1 - tail]))
         constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
@@ -165,14 +189,14 @@ def _percentile(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return draws.quantiles(draws.means(z, w), tails).T
+    return draws.quantiles(draws.moments(z, w)[0], tails).T
 
 
 def _bca(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
-    means = draws.means(z, w)
+    means, _ = draws.moments(z, w)
     observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
     below = draws.share(means < observed - same) / 2 + draws.share(means <= observed + same) / 2
     bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
@@ -190,21 +214,12 @@ def _bootstrap_t(
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
     _, error, _, _ = student_t(z, w)
-    least = np.where(error > 0, _least_share(z.shape[1]) * error, 1.0)[:, None]
+    # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
+    # the data was found by simulation
+    least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]
     shifts, squares = draws.moments(centred(z, mean), w)
     t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
     return mean - error * t.T[::-1]
-
-
-def _least_share(n_queries: int) -> float:
-    """Share of the standard error of the data that the one of a draw counts as at least.
-
-    A draw that hardly varies has a t beyond all bounds, and some draws cannot tell how likely that
-    is: without a least share, intervals of few values that are mostly 0 are unbounded, or too
-    narrow if such draws are left out. Draws of many values vary alike, and those that do not make
-    intervals too wide. That the share grows as it does was found by simulation.
-    """
-    return min(0.5, math.sqrt(n_queries) / 16)
 
 
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}

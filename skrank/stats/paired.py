@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import moments, student_t
-from skrank.stats._pairs import SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._signed_ranks import ZERO_CHOICES, signed_rank_test, weighted_sign_test
 
 
 @dataclass(frozen=True, eq=False)
-class PairedTest:
+class PairedTest(PairResult):
     """A two-sided test of every pair of systems.
 
     Attributes
@@ -34,12 +34,8 @@ class PairedTest:
     """
 
     name: str
-    pairs: np.ndarray
-    difference: np.ndarray
     statistic: np.ndarray
     p_value: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
     def to_matrix(self) -> np.ndarray:
         """P-values of systems x systems, symmetric; NaN where no test was made."""
@@ -58,9 +54,7 @@ def run_test(
 ) -> PairedTest:
     """The test whose `function` gives differences, statistics and p-values of a block of pairs."""
     difference, statistic, p_value = pairs.measure(function, 3, width)
-    return PairedTest(
-        name, pairs.index, difference, statistic, p_value, pairs.n_queries, pairs.n_dropped
-    )
+    return PairedTest(name, statistic, p_value, difference=difference, **pairs.described)
 
 
 def paired_t(
@@ -97,9 +91,10 @@ def paired_t(
 
     Notes
     -----
-    With weights, t is the weighted mean over its standard error, that of queries drawn at random
-    together with their weights; the degrees of freedom are Satterthwaite's,
-    ``sum(w^2)^2 / sum(w^4) - 1``.
+    With weights, t is the weighted mean over its standard error, in which each squared deviation is
+    corrected for the share of its query in the mean (HC2, MacKinnon and White 1985). The degrees of
+    freedom are those of the effective number of queries, ``sum(w)^2 / sum(w^2) - 1``. Where few
+    queries have most of the weight, `max_t` and `randomisation_test` find more.
 
     Examples
     --------

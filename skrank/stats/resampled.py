@@ -70,7 +70,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
         if n_queries < 63 and 2**n_queries <= n_resamples:
             return flip_shares(z, every_flip(n_queries))
         found = np.zeros(len(z), np.int64)
-        for _, flips in sign_flips(n_queries, n_resamples, seed):
+        for flips in sign_flips(n_queries, n_resamples, seed):
             found += flip_counts(z, flips)
     return (1 + found) / (1 + n_resamples)
 

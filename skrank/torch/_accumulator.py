@@ -1,12 +1,13 @@
-"""MetricAccumulator: metrics over batches and processes."""
+"""MetricAccumulator: metrics of queries that come in batches, in one or several processes."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -14,24 +15,28 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
-from skrank.torch._batch import Batch, query_weights
+from skrank.torch._batch import Batch
 from skrank.torch._ranks import check_group, gather_all
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 
 class MetricAccumulator:
-    """Metrics of queries that come batch by batch, also in several processes.
+    """Metrics of queries that come batch by batch, in one or several processes.
 
     Values are those of `skrank.evaluate` on all queries together: means over queries, not over
-    batches. Kept are the values of each query, not its documents.
+    batches. The accumulator stores the values of each query, not its documents.
 
     Parameters
     ----------
     *metrics : str or Metric
     max_grade : int, optional
-        Highest grade of the collection. Metrics such as ERR need it, for a batch does not tell it.
+        Highest grade of the collection. Metrics such as ERR need it, as a batch may lack the
+        highest grade.
     process_group : torch.distributed process group, optional
-        `compute` takes the queries of all its processes together, where a process group is
-        initialised. Default: the default group.
+        If torch.distributed is initialised, `compute` takes the queries of all processes of this
+        group. Default: the default group.
 
     Examples
     --------
@@ -45,7 +50,10 @@ class MetricAccumulator:
     """
 
     def __init__(
-        self, *metrics: str | Metric, max_grade: int | None = None, process_group: Any = None
+        self,
+        *metrics: str | Metric,
+        max_grade: int | None = None,
+        process_group: ProcessGroup | None = None,
     ) -> None:
         self.metrics = unique_metrics(metrics)
         self.max_grade = check.check_max_grade(max_grade)
@@ -56,7 +64,7 @@ class MetricAccumulator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all queries."""
+        """Remove all queries."""
         self._values: list[np.ndarray] = []
         self._mass: list[np.ndarray] = []
         self._seen: set[int] = set()
@@ -64,51 +72,50 @@ class MetricAccumulator:
     def update(
         self,
         scores: torch.Tensor,
-        labels: torch.Tensor,
-        offsets: torch.Tensor | None = None,
+        labels: torch.Tensor | ArrayLike,
+        offsets: torch.Tensor | ArrayLike | None = None,
         *,
-        mask: torch.Tensor | None = None,
-        weights: torch.Tensor | None = None,
-        ids: torch.Tensor | None = None,
+        mask: torch.Tensor | ArrayLike | None = None,
+        weights: torch.Tensor | ArrayLike | None = None,
+        ids: torch.Tensor | ArrayLike | None = None,
     ) -> None:
-        """Take in a batch of whole queries; a batch that is refused changes nothing.
+        """Add a batch of whole queries. An error leaves the accumulator unchanged.
 
         Parameters
         ----------
         scores, labels, offsets, mask
-            As in a call of `RankingLoss`, but that documents with a label NaN, where they are not
-            padding, stay in the list as documents that were not judged. Without a mask, NaN in
-            padded labels is padding.
+            As in a call of `RankingLoss`. But documents with the label NaN stay in the list as not
+            judged, unless they are padding. Without a mask, NaN in padded labels is padding.
         weights : Tensor of shape (n_queries,), optional
             Weight of each query, at least 0.
         ids : int Tensor of shape (n_queries,), optional
-            Numbers of the queries: one that comes twice is an error.
+            Numbers of the queries. A number that comes twice is an error.
 
         Raises
         ------
         ValueError
             If shapes or offsets do not fit, a score is NaN or infinite, a label or a weight is
-            negative or infinite, or a query came before.
+            negative or infinite, or a query comes twice.
         """
         unjudged = offsets is not None or mask is not None
+        if isinstance(scores, torch.Tensor):
+            scores = scores.cpu()
         batch = Batch(scores, labels, offsets, mask, unjudged=unjudged)
         weight = np.ones(len(batch))
         if weights is not None:
-            weight = query_weights(weights, batch, math.inf).double().numpy(force=True)
+            weight = batch.weights(weights, math.inf).double().numpy()
         seen = set() if ids is None else self._unseen(ids, len(batch))
-        if batch.n_filled:
+        if batch.kept.any():
             values, mass = self._measured(batch, weight)
             self._values.append(values)
             self._mass.append(mass)
         self._seen |= seen
 
     def _measured(self, batch: Batch, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the queries that have documents, by metric, and what each counts for."""
-        sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True)
+        """Value and weight by metric (row) and query with documents (column)."""
+        sizes, kept = batch.sizes.numpy(), batch.kept.numpy()
         some = sizes > 0
-        labels, scores = (
-            one.double().numpy(force=True)[kept] for one in (batch.labels, batch.scores)
-        )
+        labels, scores = (one.double().numpy()[kept] for one in (batch.labels, batch.scores))
         judgments = Judgments(labels, Queries.from_sizes(sizes[some]))
         ranking = Ranking(judgments, scores)
         plans = [one.bind(judgments, max_grade=self.max_grade) for one in self.metrics.values()]
@@ -116,7 +123,7 @@ class MetricAccumulator:
         return values, np.stack([plan.mass(ranking) * weight[some] for plan in plans])
 
     def compute(self) -> dict[str, float]:
-        """Mean over all queries of each metric; NaN where no query has a relevant document.
+        """Mean of each metric over all queries; NaN if no query has a relevant document.
 
         Returns
         -------
@@ -132,16 +139,16 @@ class MetricAccumulator:
             for i, (name, one) in enumerate(self.metrics.items())
         }
 
-    def _unseen(self, ids: Any, n_queries: int) -> set[int]:
-        """Numbers of queries, none of which came before."""
+    def _unseen(self, ids: torch.Tensor | ArrayLike, n_queries: int) -> set[int]:
+        """The numbers of queries, after a check that all are new."""
         if isinstance(ids, torch.Tensor):
             ids = ids.numpy(force=True)
         found: set[int] = set()
         for one in check.check_query_numbers(check.as_new_array("ids", ids), n_queries).tolist():
             if one in self._seen or one in found:
                 raise ValueError(
-                    f"query {one} came before: batches must hold whole queries, each once. Call "
-                    "reset() between epochs."
+                    f"query {one} comes twice: batches must hold whole queries, each query in one "
+                    "batch. Call reset() between epochs."
                 )
             found.add(one)
         return found

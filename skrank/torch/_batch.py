@@ -1,258 +1,211 @@
-"""Batches of whole queries: flat rows with offsets, or one padded line per query with a mask."""
+"""Batches of whole queries: flat rows with offsets, or one padded row of documents per query."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank.torch._tensors import can_look, mask_of, numbers_of, offsets_of, scores_of
+
+_COMPUTED = torch.float32, torch.float64  # dtypes that losses are computed in
+_NO_DOUBLES = ("mps",)  # types of devices without double precision
 
 
 class Batch:
     """Documents of whole queries, in either layout.
 
-    A document whose label is NaN is left out: it is padding, or was not judged. Where there is a
-    mask, documents outside it are padding whatever their label and score.
+    Bad values on the host raise an error. Checks of values on a device set `bad` instead, so that
+    the host does not wait for the device.
 
     Parameters
     ----------
     scores : Tensor of shape (n_rows,), or (n_queries, n_documents) if padded
-    labels : Tensor of the same shape
-        In double precision where single would round them.
-    offsets : int Tensor of shape (n_queries + 1,), for flat rows
+    labels : Tensor or array-like of the same shape
+        NaN = padding, or not judged.
+    offsets : int Tensor or array-like of shape (n_queries + 1,), for flat rows
         First row of each query, and the end.
-    mask : bool Tensor of the shape of padded `scores`, optional
-        Where there is a document. Default: where there is a label.
+    mask : bool Tensor or array-like of the shape of padded `scores`, optional
+        False in the padding. Default: where the label is NaN.
     unjudged : bool
-        Keep documents without a label.
+        Keep documents without a label that are not padding.
+
+    Attributes
+    ----------
+    scores : Tensor
+        In single or double precision.
+    labels : Tensor
+        In double precision if single precision could round them.
+    offsets : int64 Tensor of shape (n_queries + 1,), or None if padded
+    kept : bool Tensor of the shape of the scores
+        Documents that count.
+    sizes : int64 Tensor of shape (n_queries,)
+        Number of kept documents of each query.
+    bad : bool Tensor of shape ()
+        True if a value on a device is bad.
     """
 
     def __init__(
         self,
         scores: torch.Tensor,
-        labels: Any,
-        offsets: Any = None,
-        mask: Any = None,
+        labels: torch.Tensor | ArrayLike,
+        offsets: torch.Tensor | ArrayLike | None = None,
+        mask: torch.Tensor | ArrayLike | None = None,
         *,
         unjudged: bool = False,
     ) -> None:
-        self.scores = scores_of(scores)
+        scores = as_tensor("scores", scores)
+        real = torch.float32 if scores.is_floating_point() else torch.float64
+        self.scores = scores if scores.dtype in _COMPUTED else scores.to(real)
         self.device = self.scores.device
-        self.labels = numbers_of("labels", labels, self.scores)
-        if mask is not None:
-            mask = mask_of(mask, self.device)
+        self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
+        self.labels = self._like_scores(as_tensor("labels", labels))
+        inside = None if mask is None else as_tensor("mask", mask).to(self.device)
         check.check_layout(
-            tuple(self.scores.shape),
-            tuple(self.labels.shape),
-            offsets is not None,
-            None if mask is None else tuple(mask.shape),
-        )
-        self.flat = self.scores.ndim == 1
-        self._mask, self._unjudged = mask, unjudged
-        if self.flat:
-            offsets = offsets_of(offsets, len(self.scores))
-            self.lengths = _sizes(offsets, len(self.scores))
-            self.offsets = offsets.to(torch.int64)
-        self._check_values()
+            scores.shape, self.labels.shape, None if inside is None else inside.shape,
+            has_offsets=offsets is not None,
+        )  # fmt: skip
+        self.offsets = None if offsets is None else self._checked_offsets(offsets)
+        if inside is None and self._is_clean():
+            self.kept = torch.ones_like(self.labels, dtype=torch.bool)
+            self.sizes = self._sizes()
+            return
+        self.kept = self._kept(inside, unjudged=unjudged)
+        self.sizes = self._sizes()
+        good_scores = self.scores.abs() < torch.inf
+        self.refuse(self.kept & ~good_scores, self.scores, check.bad_batch_score)
+        bad_labels = (self.labels < 0) | (self.labels == torch.inf)
+        self.refuse(self.kept & bad_labels, self.labels, check.bad_batch_label)
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1 if self.flat else len(self.scores)
+        return len(self.scores) if self.offsets is None else len(self.offsets) - 1
 
-    @cached_property
-    def whole(self) -> bool:
-        """Whether all documents are known to be kept, with good scores and labels: a quick look."""
-        if not can_look(self.device) or self.labels.numel() == 0:
-            return False
-        if not (self.extremes[0] >= 0 and all(map(math.isfinite, self.extremes))):
-            return False
-        good = all(map(math.isfinite, _extremes(self.scores)))
-        return good and (self._mask is None or bool(self._mask.all()))
+    def refuse(
+        self,
+        bad: torch.Tensor,
+        values: torch.Tensor,
+        error: Callable[[float, list[int]], ValueError],
+    ) -> None:
+        """Raise the error of the first value that is bad; on a device, set `bad` instead."""
+        if not can_look(self.device):
+            self.bad = self.bad | bad.any()
+        elif bad.any():
+            place = torch.nonzero(bad)[0].tolist()
+            raise error(float(values[tuple(place)]), place)
 
-    @cached_property
-    def extremes(self) -> tuple[float, float]:
-        """Least and highest label on the host; NaN if one is."""
-        return _extremes(self.labels)
+    def weights(self, given: torch.Tensor | ArrayLike, highest: float) -> torch.Tensor:
+        """One weight per query, from 0 to `highest`."""
+        weights = self._like_scores(as_tensor("weights", given))
+        check.check_weight_shape(tuple(weights.shape), len(self))
+        good = (weights >= 0) & (weights <= highest) & torch.isfinite(weights)
+        self.refuse(~good, weights, check.bad_batch_weight)
+        return weights
 
-    @cached_property
-    def kept(self) -> torch.Tensor:
-        """Which documents count."""
-        judged = ~torch.isnan(self.labels)
-        if self._mask is not None:
-            return self._mask if self._unjudged else self._mask & judged
-        return torch.ones_like(judged) if self._unjudged and self.flat else judged
+    def spread(self, values: torch.Tensor) -> torch.Tensor:
+        """Values per query in the layout of the scores."""
+        if self.offsets is None:
+            return values[:, None]
+        lengths = torch.diff(self.offsets).to(self.device, non_blocking=True)
+        return torch.repeat_interleave(values, lengths, output_size=len(self.scores))
 
-    @cached_property
+    @property
     def row_query(self) -> torch.Tensor:
         """Number of the query of each flat row."""
         return self.spread(torch.arange(len(self), device=self.device))
 
-    @property
-    def first(self) -> torch.Tensor:
-        """Place of the first document of each query among all."""
-        if self.flat:
-            return self.offsets[:-1]
-        return torch.arange(len(self), device=self.device) * self.scores.shape[1]
-
-    @cached_property
-    def lengths(self) -> torch.Tensor:
-        """Places from the first document of each query to its last, or on to the end of a line.
-
-        Of flat rows, those that the offsets tell.
-        """
-        if self.whole:
-            return torch.full((len(self),), self.scores.shape[1], device=self.device)
-        numbers = torch.arange(1, self.scores.shape[1] + 1, device=self.device)
-        return torch.where(self.kept, numbers, 0).amax(1)
-
-    @property
-    def longest(self) -> int:
-        """Length of padded lines."""
-        if not self.flat:
-            return self.scores.shape[1]
-        return int(self.lengths.max()) if len(self) else 0
-
-    @cached_property
-    def sizes(self) -> torch.Tensor:
-        """Documents of each query."""
-        if self.whole:
-            return self.lengths.cpu()
-        if not self.flat:
-            return self.kept.sum(1)
-        return torch.zeros(len(self), dtype=torch.int64, device=self.device).index_add_(
-            0, self.row_query, self.kept.to(torch.int64)
-        )
-
-    @property
-    def n_filled(self) -> int:
-        """Number of queries that have documents, read on the host."""
-        return int(np.count_nonzero(self.sizes.numpy(force=True)))
-
-    def spread(self, values: torch.Tensor) -> torch.Tensor:
-        """Values per query in the layout of the scores."""
-        if not self.flat:
-            return values[:, None]
-        lengths = self.lengths.to(self.device)
-        return torch.repeat_interleave(values, lengths, output_size=len(self.scores))
-
-    def _check_values(self) -> None:
-        """Finite scores and usable labels, where there is a document."""
-        if self.whole:
-            return
-        bad_scores = ~torch.isfinite(self.scores) & self.kept
-        labels = self.labels
-        bad_labels = ((labels < 0) | torch.isinf(labels)) & self.kept
-        if not can_look(self.device):
-            torch._assert_async(~bad_scores.any(), "a score is NaN or infinite")
-            torch._assert_async(~bad_labels.any(), "a label is negative or infinite")
-            return
-        for bad, values, error in (
-            (bad_scores, self.scores, check.bad_batch_score),
-            (bad_labels, labels, check.bad_batch_label),
-        ):
-            if bad.any():
-                where = torch.nonzero(bad)[0].tolist()
-                raise error(float(values[tuple(where)]), where)
-
-
-def query_weights(weights: Any, batch: Batch, highest: float) -> torch.Tensor:
-    """One weight per query of a batch, from 0 to the `highest`, on its device."""
-    found = numbers_of("weights", weights, batch.scores)
-    check.check_weight_shape(tuple(found.shape), len(batch))
-    bad = ~((found >= 0) & torch.isfinite(found) & (found <= highest))
-    if not can_look(batch.device):
-        torch._assert_async(~bad.any(), "a weight is negative, NaN or too large")
-    elif bad.any():
-        query = int(torch.nonzero(bad)[0])
-        raise check.bad_batch_weight(float(found[query]), query)
-    return found
-
-
-class QueryBatch(NamedTuple):
-    """Some whole queries, as `skrank.torch.QueryDataset` gives them.
-
-    Attributes
-    ----------
-    X : Tensor of shape (n_rows, n_features)
-    labels : Tensor of shape (n_rows,)
-    offsets : int64 Tensor of shape (n_queries + 1,)
-        First row of each query, and the end.
-    weights : Tensor of shape (n_queries,) or None
-    ids : int64 Tensor of shape (n_queries,)
-        Numbers of the queries in their data set.
-    """
-
-    X: torch.Tensor
-    labels: torch.Tensor
-    offsets: torch.Tensor
-    weights: torch.Tensor | None
-    ids: torch.Tensor
-
-    def to(self, device: Any, *, non_blocking: bool = False) -> QueryBatch:
-        """The batch on another device, but for the offsets, which are read on the host."""
-        moved = [
-            one if one is None or name == "offsets" else one.to(device, non_blocking=non_blocking)
-            for name, one in zip(self._fields, self, strict=True)
-        ]
-        return QueryBatch(*moved)
-
     def padded(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Features (n_queries, n_documents, n_features), labels and mask (n_queries, n_documents).
+        """Scores, labels and `kept` as tensors (n_queries, n_documents)."""
+        if self.offsets is None:
+            return self.scores, self.labels, self.kept
+        longest = int(torch.diff(self.offsets).max())
+        offsets = self.offsets.to(self.device, non_blocking=True)[:, None]
+        rows = offsets[:-1] + torch.arange(longest, device=self.device)
+        inside = rows < offsets[1:]
+        rows = rows.clamp(max=len(self.scores) - 1)
+        return self.scores[rows], self.labels[rows], self.kept[rows] & inside
 
-        Padding has features 0 and label NaN.
-        """
-        sizes = torch.diff(self.offsets).to(self.X.device)
-        longest = int(sizes.max()) if len(sizes) else 0
-        mask = torch.arange(longest, device=self.X.device) < sizes[:, None]
-        X = self.X.new_zeros((*mask.shape, self.X.shape[1]))
-        labels = self.labels.new_full(mask.shape, float("nan"))
-        X[mask], labels[mask] = self.X, self.labels
-        return X, labels, mask
+    def unpadded(self, values: torch.Tensor) -> torch.Tensor:
+        """Values (n_queries, n_documents) in the layout of the scores."""
+        if self.offsets is None:
+            return values
+        row_query = self.row_query
+        first = self.offsets.to(self.device, non_blocking=True)[row_query]
+        return values[row_query, torch.arange(len(first), device=self.device) - first]
+
+    def _like_scores(self, values: torch.Tensor) -> torch.Tensor:
+        """Values on the device of the scores and in their dtype, or in double precision."""
+        n_bytes = values.dtype.itemsize  # float32 holds whole numbers of up to 24 bits
+        exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
+        single = exact or self.device.type in _NO_DOUBLES
+        return values.to(self.device, self.scores.dtype if single else torch.float64)
+
+    def _is_clean(self) -> bool:
+        """True if quick checks on the host prove that all documents count and are good."""
+        if not can_look(self.device) or self.labels.numel() == 0:
+            return False
+        low, high = self.labels.aminmax()  # NaN if a label is NaN
+        return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
+
+    def _sizes(self) -> torch.Tensor:
+        """Number of kept documents of each query."""
+        if self.offsets is None:
+            return self.kept.sum(1)
+        offsets = self.offsets.to(self.device, non_blocking=True)
+        if can_look(self.device) and self.kept.all():
+            return torch.diff(offsets)
+        return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
+
+    def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
+        """Offsets in int64, after a check that they cover the rows."""
+        n_rows = len(self.scores)
+        if not isinstance(given, torch.Tensor):
+            array = check.as_new_array("offsets", given)
+            check.check_offsets(array, n_rows)
+            return torch.from_numpy(array.astype(np.int64))
+        offsets = as_tensor("offsets", given)
+        if self.device.type == "cpu":
+            offsets = offsets.cpu()
+        if offsets.is_floating_point() or offsets.dtype == torch.bool or offsets.ndim != 1:
+            raise check.bad_offsets(tuple(offsets.shape), offsets.dtype)
+        if can_look(offsets.device):
+            check.check_offsets(offsets.numpy(), n_rows)
+            return offsets.to(torch.int64)
+        falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
+        self.bad = self.bad | falls.to(self.device)
+        return offsets.to(torch.int64)
+
+    def _kept(self, mask: torch.Tensor | None, *, unjudged: bool) -> torch.Tensor:
+        """True for documents that count."""
+        judged = ~torch.isnan(self.labels)
+        if mask is None:
+            return torch.ones_like(judged) if unjudged and self.offsets is not None else judged
+        if mask.dtype != torch.bool:
+            self.refuse((mask != 0) & (mask != 1), mask, check.bad_mask)
+            mask = mask != 0
+        return mask if unjudged else mask & judged
 
 
-def query_offsets(groups: Any) -> torch.Tensor:
-    """Offsets of the queries of rows, from the query of each row.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        Query of each row; the rows of a query are neighbours.
-
-    Returns
-    -------
-    int64 Tensor of shape (n_queries + 1,)
-
-    Raises
-    ------
-    ValueError
-        If a query begins twice, for then the rows are cut or mixed, or if a row has no query.
-
-    Examples
-    --------
-    >>> from skrank.torch import query_offsets
-    >>> query_offsets(["a", "a", "b"])
-    tensor([0, 2, 3])
-    """
-    return torch.from_numpy(check.check_contiguous(check.as_ids("groups", groups)))
+def can_look(device: torch.device) -> bool:
+    """Whether values can be read without waiting for a device or leaving a compiled graph."""
+    return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _extremes(values: torch.Tensor) -> tuple[float, float]:
-    """Least and highest of some values on the host; NaN if one is."""
-    array = values.numpy(force=True)
-    return array.min(), array.max()
-
-
-def _sizes(offsets: torch.Tensor, n_rows: int) -> torch.Tensor:
-    """Sizes of the queries of flat rows."""
-    if can_look(offsets.device):
-        return torch.from_numpy(check.check_offsets(offsets.numpy(), n_rows))
-    sizes = torch.diff(offsets.to(torch.int64))
-    torch._assert_async(
-        (offsets[0] == 0) & (offsets[-1] == n_rows) & (sizes >= 0).all(),
-        "offsets do not cover the rows",
-    )
-    return sizes
+def as_tensor(name: str, values: torch.Tensor | ArrayLike) -> torch.Tensor:
+    """A dense tensor of real numbers that double precision can hold; scores must be a tensor."""
+    if not isinstance(values, torch.Tensor):
+        if name == "scores":
+            raise check.not_a_tensor(values)
+        what = "True or False" if name == "mask" else "as a tensor"
+        values = torch.from_numpy(np.array(check.as_numbers(name, values, what)))
+    values = values.detach()
+    dense = values.layout == torch.strided and not (values.is_nested or values.is_quantized)
+    if not dense or values.is_complex():
+        raise ValueError(f"{name} must be a dense tensor of real numbers.")
+    if values.dtype.itemsize == 8 and not values.is_floating_point() and can_look(values.device):
+        array = values.numpy()
+        if array.size and max(-int(array.min()), int(array.max())) >= check.EXACT:
+            raise check.inexact_integers(name)
+    return values

@@ -1,21 +1,23 @@
-"""QueryDataset: whole queries from arrays, sparse matrices and files that are read in parts."""
+"""QueryDataset: whole queries from arrays, sparse matrices and parquet files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 from torch.utils.data import Dataset
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.queries import Queries
-from skrank.torch._batch import QueryBatch
+from skrank._typing import Table
 from skrank.torch._parquet import ParquetRows
+from skrank.torch._query_batch import QueryBatch
 
 _DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
 
@@ -23,22 +25,22 @@ _DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
 class Source(Protocol):
     """Rows of a data set."""
 
-    part_of_row: np.ndarray  # number of the part of the file that each row is in
+    part_of_row: np.ndarray  # number of the row group of each row; 0 for arrays
 
     def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of some rows."""
+        """Features as a dense array, and labels, of these rows."""
 
 
 class QueryDataset(Dataset):
     """Queries with their documents, in the layout of `skrank.torch.RankingLoss`.
 
-    Item i is the batch of query i alone; `__getitems__`, which `torch.utils.data.DataLoader` calls
-    with the queries of a batch, gives one `QueryBatch` of them all.
+    Item i is a `QueryBatch` of query i. `torch.utils.data.DataLoader` calls `__getitems__` with the
+    numbers of all queries of a batch, which returns one `QueryBatch`.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_rows, n_features)
-        A sparse matrix stays sparse until its rows are in a batch.
+        Rows of a sparse matrix become dense in a batch.
     relevance : array-like of shape (n_rows,)
         Labels, at least 0; NaN = not judged.
     groups : array-like of shape (n_rows,), optional
@@ -46,8 +48,8 @@ class QueryDataset(Dataset):
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query.
     dtype : torch.dtype, default=torch.float32
-        Of features, labels and weights in batches. Features and fractional labels are rounded to
-        it; choose torch.float64 where the last digits of labels count, as those of ``ap(rel=0.7)``.
+        Dtype of features, labels and weights in batches. Features and fractional labels are
+        rounded. Choose torch.float64 if the last digits of labels matter, as for ``ap(rel=0.7)``.
 
     Attributes
     ----------
@@ -56,7 +58,7 @@ class QueryDataset(Dataset):
     sizes : int64 ndarray of shape (n_queries,)
         Documents of each query.
     parts : int64 ndarray of shape (n_queries,)
-        Part of the file that each query begins in; 0 for arrays.
+        Number of the row group in which each query begins; 0 for arrays.
 
     Raises
     ------
@@ -80,11 +82,11 @@ class QueryDataset(Dataset):
 
     def __init__(
         self,
-        X: Any,
-        relevance: Any,
-        groups: Any = None,
+        X: Table,
+        relevance: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         check.check_same_index(X=X, relevance=relevance, groups=groups, sample_weight=sample_weight)
@@ -105,20 +107,20 @@ class QueryDataset(Dataset):
         dtype: torch.dtype = torch.float32,
         open_parts: int = 8,
     ) -> QueryDataset:
-        """Queries of parquet files, whose row groups are read when they are needed.
+        """Queries of parquet files, whose row groups are read on demand.
 
         Parameters
         ----------
         paths : path, or sequence of paths
-            Files, whose rows are taken one after the other. The rows of a query are neighbours.
+            Files, in the order of their rows. The rows of a query are adjacent.
         relevance, groups : str
             Names of the columns of labels and query ids.
         features : sequence of str, optional
             Names of the columns of features. Default: all others.
         dtype : torch.dtype, default=torch.float32
-            Of features, labels and weights in batches.
+            Dtype of features, labels and weights in batches.
         open_parts : int, default=8
-            Row groups that are kept in memory; those that were not read for longest go first.
+            Row groups in memory; the least recently used row group is dropped first.
 
         Returns
         -------
@@ -129,8 +131,8 @@ class QueryDataset(Dataset):
         ImportError
             If pyarrow is not installed.
         ValueError
-            If a file cannot be read, a column is missing or holds no numbers, a row has no query
-            id, the rows of a query are not neighbours, or `dtype` cannot hold a value.
+            If a file cannot be read, a column is missing or does not hold numbers, a row has no
+            query id, the rows of a query are not adjacent, or `dtype` cannot hold a value.
         """
         real = _numpy_type(_check_dtype(dtype))
         rows = ParquetRows(paths, relevance, groups, features, open_parts, real)
@@ -139,7 +141,9 @@ class QueryDataset(Dataset):
         dataset._set(rows, rows.groups, None, dtype)
         return dataset
 
-    def _set(self, source: Source, ids: np.ndarray, weight: Any, dtype: torch.dtype) -> None:
+    def _set(
+        self, source: Source, ids: np.ndarray, weight: ArrayLike | None, dtype: torch.dtype
+    ) -> None:
         self.source = source
         self.dtype = dtype
         self.queries = Queries.from_groups(ids)
@@ -159,7 +163,7 @@ class QueryDataset(Dataset):
         return self.__getitems__([query])
 
     def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
-        """Some queries as one batch."""
+        """The queries of these numbers as one batch."""
         chosen = check.check_chosen_queries(numbers, len(self))
         sizes = self.sizes[chosen]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
@@ -171,7 +175,7 @@ class QueryDataset(Dataset):
         return QueryBatch(X, labels, torch.from_numpy(offsets), weights, torch.from_numpy(chosen))
 
     def _read(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features and labels of some rows in the type of batches."""
+        """Features and labels of rows, in the dtype of batches."""
         values, graded = self.source.read(rows)
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
@@ -181,14 +185,14 @@ class QueryDataset(Dataset):
         return X, labels
 
     def _narrow(self, values: np.ndarray) -> torch.Tensor:
-        """Numbers in the type of batches."""
-        with np.errstate(over="ignore"):  # what becomes infinite is refused
+        """Values in the dtype of batches."""
+        with np.errstate(over="ignore"):  # infinite values are refused by the caller
             array = np.ascontiguousarray(values, dtype=_numpy_type(self.dtype))
         return torch.from_numpy(array).to(self.dtype)
 
 
 def keep_batch(batch: QueryBatch) -> QueryBatch:
-    """The batch as `QueryDataset` made it: `collate_fn` of a DataLoader.
+    """Return the batch of a `QueryDataset` unchanged: the `collate_fn` of a DataLoader.
 
     Parameters
     ----------
@@ -209,28 +213,28 @@ def keep_batch(batch: QueryBatch) -> QueryBatch:
     return batch
 
 
-def _check_dtype(dtype: Any) -> torch.dtype:
-    """A type of features that networks take."""
+def _check_dtype(dtype: object) -> torch.dtype:
+    """A dtype of features, after a check."""
     if not isinstance(dtype, torch.dtype) or dtype not in _DTYPES:
         known = ", ".join(map(str, _DTYPES))
-        raise ValueError(f"dtype={dtype!r} is not a type of features: choose one of {known}.")
+        raise ValueError(f"dtype={dtype!r} is not a dtype of features: choose one of {known}.")
     return dtype
 
 
 def _numpy_type(dtype: torch.dtype) -> np.dtype:
-    """The type of numpy from which features are converted: single precision for half."""
+    """The dtype of numpy from which batches are converted: float32 for half precision, too."""
     return np.dtype(np.float64 if dtype == torch.float64 else np.float32)
 
 
 class ArrayRows:
     """Rows in memory, dense or sparse."""
 
-    def __init__(self, X: Any, labels: np.ndarray) -> None:
+    def __init__(self, X: Table, labels: np.ndarray) -> None:
         self.X = csr_matrix(X) if issparse(X) else check.as_features(X)
         if self.X.ndim != 2 or self.X.shape[0] != len(labels):
             raise ValueError(
-                f"X has shape {self.X.shape} and relevance {len(labels)} rows: give one line of "
-                "features per row."
+                f"X has shape {self.X.shape} and relevance {len(labels)} rows: X must have one row "
+                "of features per label."
             )
         if self.X.dtype.kind not in "fiub":
             raise ValueError(f"X has type {self.X.dtype}: features must be numbers.")
@@ -238,6 +242,6 @@ class ArrayRows:
         self.part_of_row = np.zeros(len(labels), np.int64)
 
     def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of some rows."""
-        some = self.X[rows]
-        return some.toarray() if issparse(some) else some, self.labels[rows]
+        """Features as a dense array, and labels, of these rows."""
+        X = self.X[rows]
+        return X.toarray() if issparse(X) else X, self.labels[rows]

@@ -1,9 +1,8 @@
-"""Losses from the compiled kernels: no tensor of pairs, whatever the objective."""
+"""Losses from the compiled kernels: any objective, without tensors of pairs of documents."""
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
-from typing import Any
+import math
 
 import numpy as np
 import torch
@@ -11,6 +10,8 @@ import torch
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.objectives import LambdaRank, Objective
+from skrank.objectives._pairs import PairRounds
+from skrank.objectives.base import BoundFunction
 from skrank.torch._batch import Batch
 
 
@@ -25,57 +26,48 @@ def kernel_losses(
     objective : Objective
     batch : Batch
     max_grade : int or None
-        Highest grade of the collection.
+        Highest grade of the collection. None: the highest label of the batch, rounded up.
     round_ : int Tensor of shape ()
-        Number of the round, for what is drawn anew each round.
+        Number of the round, which random draws depend on.
     """
+    sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
+    filled, rows = sizes > 0, slice(None) if kept.all() else kept
     real = np.float64 if batch.scores.dtype == torch.float64 else np.float32
-    some, queries = _queries_of(batch.sizes.numpy(force=True).tobytes())
-    kept = slice(None) if batch.whole else batch.kept.reshape(-1).cpu().numpy()
-    losses: np.ndarray = np.zeros(len(batch), real)
-    gradient: np.ndarray = np.zeros(0, real)
-    if len(queries):
-        judgments = Judgments(_rows(batch.labels, kept), queries)
-        scores = _rows(batch.scores, kept)
-        parts = []
+    losses, gradient = np.zeros(len(sizes), real), np.zeros(len(kept), real)
+    if filled.any():
+        labels = batch.labels.double().numpy(force=True).ravel()[rows]
+        scores = batch.scores.double().numpy(force=True).ravel()[rows]
+        judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
+        slopes: np.ndarray = np.zeros(len(labels), real)
+        top = max_grade or max(1, math.ceil(labels.max()))
         for weight, one in objective.terms:
-            grad: np.ndarray = np.empty(len(scores), real)
-            bound: Any = one.bind(judgments, max_grade=max_grade)
-            bound.round = int(round_)
-            losses[some] += weight * _losses(one, bound, scores, grad)
-            grad *= weight
-            parts.append(grad)
-        gradient = reduce(np.add, parts)
-    if not batch.whole:
-        slopes, gradient = gradient, np.zeros(batch.labels.numel(), real)
-        gradient[kept] = slopes
+            value, slope = _losses(one, judgments, scores, top, int(round_), real)
+            losses[filled] += weight * value
+            slopes += weight * slope
+        gradient[rows] = slopes
     return (
         torch.from_numpy(losses).to(batch.device),
-        torch.from_numpy(gradient).to(batch.device).view(batch.labels.shape),
+        torch.from_numpy(gradient).view(batch.kept.shape).to(batch.device),
     )
 
 
-@lru_cache(maxsize=8)
-def _queries_of(sizes: bytes) -> tuple[Any, Queries]:
-    """Which queries have documents, and these: lists of the next batch are often as long."""
-    every = np.frombuffer(sizes, np.int64)
-    some: Any = every.nonzero()[0]
-    some = slice(None) if len(some) == len(every) else some
-    return some, Queries.from_sizes(every[some])
-
-
-def _rows(values: torch.Tensor, kept: Any) -> np.ndarray:
-    """Values of the documents that are kept, in double precision on the host."""
-    return values.numpy(force=True).reshape(-1)[kept].astype(np.float64)
-
-
-def _losses(objective: Objective, bound: Any, scores: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Loss of each query; fills `grad`."""
-    hess = np.empty_like(grad)
-    if hasattr(bound, "losses"):
-        return bound.losses(scores, grad, hess)
+def _losses(
+    objective: Objective,
+    judgments: Judgments,
+    scores: np.ndarray,
+    max_grade: int,
+    round_: int,
+    real: type[np.floating],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Loss of each query, and gradient of each document, of an objective that is not a mixture."""
+    grad, hess = np.empty(len(scores), real), np.empty(len(scores), real)
+    bound = objective.bind(judgments, max_grade=max_grade)
+    bound.round = round_
+    if isinstance(bound, BoundFunction):
+        return bound.losses(scores, grad, hess), grad
     bound.gradient(scores, grad, hess)
     if isinstance(objective, LambdaRank):
-        pulls = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
-        return pulls / (2.0 * objective.sigmoid)
-    return 0.5 * np.add.reduceat(np.abs(grad, dtype=np.float64), bound.queries.indptr[:-1])
+        assert isinstance(bound, PairRounds)
+        total = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
+        return total / (2.0 * objective.sigmoid), grad
+    return 0.5 * np.add.reduceat(np.abs(grad, dtype=np.float64), judgments.indptr[:-1]), grad

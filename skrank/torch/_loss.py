@@ -1,52 +1,26 @@
-"""RankingLoss: what a network is trained on."""
+"""RankingLoss: any objective of skrank as a loss of torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import distributed, nn
 
 from skrank import _validation as check
 from skrank.metrics import Metric
-from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError, as_objective
-from skrank.torch import _lambdarank, _listwise, _softrank
-from skrank.torch._batch import Batch, query_weights
+from skrank.objectives import Objective, as_objective
+from skrank.torch._batch import Batch, can_look
 from skrank.torch._kernel_path import kernel_losses
-from skrank.torch._lists import BatchInLists
+from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
-from skrank.torch._tables import Place
-from skrank.torch._tensors import can_look, check_is_tensor
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 PATHS = ("auto", "kernels", "native")
 REDUCTIONS = ("mean", "sum", "none")
-
-
-class Native(NamedTuple):
-    """An objective in operations of torch.
-
-    Attributes
-    ----------
-    losses : function of the objective, the documents, tables and the number of the round
-        Loss of each query, and gradient of each document.
-    tables : function of the objective and a Place
-    refuse : function of the objective
-        Why it has no native form; None if it has.
-    """
-
-    losses: Callable[..., tuple[torch.Tensor, torch.Tensor]]
-    tables: Callable[..., Any]
-    refuse: Callable[..., str | None] = lambda _: None
-
-
-_NATIVE: dict[type[Objective], Native] = {
-    LambdaRank: Native(_lambdarank.lambdarank, _lambdarank.tables, _lambdarank.refuse),
-    SoftRank: Native(_softrank.softrank, _softrank.tables, _softrank.refuse),
-    Softmax: Native(_listwise.softmax, _listwise.gains, _listwise.refuse_softmax),
-    SquaredError: Native(_listwise.squared_error, _listwise.targets),
-}
 
 
 class RankingLoss(nn.Module):
@@ -54,7 +28,7 @@ class RankingLoss(nn.Module):
 
     Scores come in either of two layouts: flat, ``(rows,)`` with the offsets of the queries, or
     padded, ``(queries, documents)``, with a mask or with labels NaN where there is no document. A
-    document whose label is NaN is left out: it is padding, or was not judged.
+    document whose label is NaN is left out, as padding or not judged.
 
     Parameters
     ----------
@@ -62,48 +36,50 @@ class RankingLoss(nn.Module):
         A metric, which stands for `skrank.LambdaRank` on it, or LambdaRank, LambdaLoss, SoftRank,
         Softmax, SquaredError, or a mixture of them.
     max_grade : int, optional
-        Highest grade of the collection. Metrics such as ERR need it, for a batch does not tell it;
-        with it, the native path reads no label on the host.
+        Highest grade of the collection. Metrics such as ERR need it, as a batch may lack the
+        highest grade. With it, the native path does not read labels on the host.
     reduction : {"mean", "sum", "none"}
-        Of the losses of the queries: their mean by weight, their sum, or one loss per query.
-        Queries without a document do not count.
+        Weighted mean of the losses of the queries, their weighted sum, or one loss per query.
+        Queries without documents do not count.
     path : {"auto", "kernels", "native"}
-        "kernels": compiled loops on the host, whatever the objective; memory grows with the number
-        of documents, not of pairs. "native": operations of torch on the device of the scores, for
-        SoftRank by moments, LambdaRank on sums over documents and pairs such as GAP, AP and nDCG,
-        Softmax and SquaredError, and labels that are whole numbers; others, such as Q-measure,
-        R-precision and ERR, are refused. "auto": kernels for scores on the host; on a device native
-        where there is such a form, else kernels.
+        "kernels": compiled loops on the host, for all objectives; memory grows with the number of
+        documents, not of pairs. "native": tensor operations on the device of the scores, with
+        tensors of all pairs of documents in blocks of queries; for LambdaRank on sums over
+        documents and pairs such as GAP, AP and nDCG, SoftRank by moments, Softmax and SquaredError,
+        and labels that are whole numbers. Other objectives, such as LambdaRank on Q-measure,
+        R-precision and ERR, are refused. "auto": kernels for scores on the host; for scores on a
+        device, native if the objective has this path, else kernels.
     process_group : torch.distributed process group, optional
-        Where a process group is initialised, the mean is over the queries of all its processes, in
-        training mode: the value of each process is such that `DistributedDataParallel`, which
-        averages over processes, gives the gradient of that mean. Default: the default group. All
-        processes must call the loss equally often; one without a query contributes nothing.
+        In training mode, if torch.distributed is initialised, the mean is over the queries of all
+        processes of the group: each process has a value whose gradients `DistributedDataParallel`
+        averages to the gradient of this mean. Default: the default group. All processes must call
+        the loss equally often; a batch may be empty.
 
     Attributes
     ----------
     objective : Objective
     rounds : int64 Tensor of shape ()
-        Calls in training mode: what is drawn anew each round depends on it.
+        Number of calls in training mode, which random draws such as the order of ties depend on.
 
     Raises
     ------
     ValueError
-        If the objective cannot be trained on batches, or has no such path. In a call: if shapes or
-        offsets do not fit, a score is NaN or infinite, or a label is negative or above the scale.
-        (On a device values are checked by assertions there.)
+        If the objective cannot be trained on batches, or does not have the path. In a call: if
+        shapes or offsets do not fit, a score is NaN or infinite, a label is negative, infinite or
+        above `max_grade`, or a weight is not allowed. For bad values on a device, the loss and its
+        gradients are NaN instead, as reading values there would wait for the device.
 
     Notes
     -----
-    Gradients are those of the objective's kernels. SoftRank, Softmax and SquaredError are
-    functions, and their value is the loss: for SoftRank one less the smooth metric. LambdaRank and
-    LambdaLoss, which hold the weights of pairs fixed, are the gradients of no function: their value
-    is the sum of the sizes of the pulls at pairs over `sigmoid`, ``log2(1 + S) / 2`` in place of
-    ``S / 2`` with `sum_norm`. It falls as pairs come into the right order, and its gradient in
-    torch is LambdaRank's, not the slope of the value.
+    Both paths have the same gradients. SoftRank, Softmax and SquaredError are functions, and the
+    loss is their value: for SoftRank, one minus the smooth metric. LambdaRank and LambdaLoss hold
+    the weights of pairs constant, so that their gradients belong to no function. Their loss is
+    ``S / (2 sigmoid)``, S being the sum of the sizes of all gradients of pairs of a query; with
+    `sum_norm`, ``log2(1 + S)`` replaces S. This value falls as pairs come into the right order. Its
+    gradient in torch is the gradient of LambdaRank, not the derivative of the value.
 
-    Reckoning is in single precision, for double scores in double, and autocast is left aside;
-    gradients have the type of the scores. There are no second derivatives.
+    The loss is computed in single precision, for double scores in double precision, with and
+    without autocast; gradients have the dtype of the scores. There are no second derivatives.
 
     Examples
     --------
@@ -125,7 +101,7 @@ class RankingLoss(nn.Module):
         max_grade: int | None = None,
         reduction: str = "mean",
         path: str = "auto",
-        process_group: Any = None,
+        process_group: ProcessGroup | None = None,
     ) -> None:
         super().__init__()
         self.max_grade = check.check_max_grade(max_grade)
@@ -133,13 +109,13 @@ class RankingLoss(nn.Module):
         self.path = check.check_choice("path", path, PATHS)
         self.process_group = check_group(process_group)
         self.objective = _prepared(as_objective(objective), self.max_grade)
-        self._refusal = _refusal(self.objective)
+        self._refusal = refusal(self.objective)
         if self.path == "native" and self._refusal:
             raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
         self.register_buffer("rounds", torch.zeros((), dtype=torch.int64))
 
     def extra_repr(self) -> str:
-        """What the loss shows of itself."""
+        """Parameters that ``repr`` shows."""
         return f"{self.objective}, reduction={self.reduction!r}, path={self.path!r}"
 
     def forward(
@@ -157,9 +133,9 @@ class RankingLoss(nn.Module):
         ----------
         scores : Tensor of shape (n_rows,) or (n_queries, n_documents)
         labels : Tensor of the same shape
-            At least 0; NaN = padding, or not judged: left out.
+            At least 0; NaN = left out, as padding or not judged.
         offsets : int Tensor of shape (n_queries + 1,), for flat rows
-            First row of each query, and the end. Best kept on the host.
+            First row of each query, and the number of rows. Offsets on the host are fastest.
         mask : bool Tensor of the shape of padded `scores`, optional
             Where there is a document. Default: where there is a label.
         weights : Tensor of shape (n_queries,), optional
@@ -169,97 +145,50 @@ class RankingLoss(nn.Module):
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
-        check_is_tensor(scores)
         if torch.compiler.is_compiling() and _leaves_graph(scores.device):
             return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
-        with torch.no_grad(), _full_precision(scores.device):
+        with torch.no_grad():
             batch = Batch(scores, labels, offsets, mask)
             losses, gradient = self._losses(batch)
             weight = self._weight(batch, weights)
             if self.training:
                 self.rounds.add_(1)
-            gradient *= batch.spread(weight) if isinstance(weight, torch.Tensor) else weight
-            value = losses * weight
+            value, gradient = losses * weight, gradient * batch.spread(weight)
             row_query = None
             if self.reduction != "none":
                 value = value.sum()
-            elif batch.flat:
+            elif batch.offsets is not None:
                 row_query = batch.row_query
         return _WithGradient.apply(scores, value, gradient, row_query)
 
-    def _weight(self, batch: Batch, weights: torch.Tensor | None) -> torch.Tensor | float:
-        """What each query counts for, or all alike, where the others are known to have no rows."""
-        mean, dtype = self.reduction == "mean", batch.scores.dtype
-        if weights is None and batch.whole:
-            return self._shares(1.0, batch.n_filled) if mean else 1.0
-        weight = (batch.sizes > 0).to(dtype)
-        if weights is not None:
-            weight = weight * query_weights(weights, batch, check.HEAVIEST_QUERY)
-        return (self._shares(weight, weight.sum()) if mean else weight).to(dtype)
-
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
-        self._check_scale(batch)
+        if self.max_grade is not None:
+            error = partial(check.label_above_scale, self.max_grade)
+            batch.refuse((batch.labels > self.max_grade) & batch.kept, batch.labels, error)
         if batch.scores.numel() == 0:
             return batch.scores.new_zeros(len(batch)), torch.zeros_like(batch.scores)
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
-        if not native or self._refusal:
-            return kernel_losses(self.objective, batch, self.max_grade, self.rounds)
-        return self._native_losses(batch)
+        losses = native_losses if native and not self._refusal else kernel_losses
+        return losses(self.objective, batch, self.max_grade, self.rounds)
 
-    def _native_losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of each query, and gradient in the layout of the scores."""
-        whole = BatchInLists(batch, self.max_grade)
-        real = batch.scores
-        tables = _tables_of(
-            self.objective, Place(whole.max_grade, whole.longest, real.device, real.dtype)
-        )
-        losses = real.new_zeros(len(batch))
-        gradient = real.new_zeros(real.numel() + 1)  # the last one is that of padding
-        for part in whole:
-            some: Any = 0.0
-            slopes: Any = 0.0
-            for (weight, one), form in zip(self.objective.terms, tables, strict=True):
-                found = _NATIVE[type(one)].losses(one, part.lists, form, self.rounds)
-                some, slopes = some + weight * found[0], slopes + weight * found[1]
-            losses[part.queries] = some
-            part.put(slopes, gradient)
-        return losses, gradient[:-1].view(real.shape)
-
-    def _check_scale(self, batch: Batch) -> None:
-        """Labels at most the highest grade."""
-        if self.max_grade is None or batch.labels.numel() == 0:
-            return
-        if batch.whole and batch.extremes[1] <= self.max_grade:
-            return
-        above = (batch.labels > self.max_grade) & batch.kept
-        if torch.compiler.is_compiling() or batch.device.type != "cpu":
-            torch._assert_async(~above.any(), "a label is above max_grade")
-        elif above.any():
-            raise check.label_above_scale(float(batch.labels[above][0]), self.max_grade)
-
-    def _shares(self, weight: Any, total: torch.Tensor | int) -> Any:
-        """What weights count for in the mean, `total` being their sum in this process."""
-        ranks = n_ranks(self.process_group) if self.training else 1
-        if ranks > 1:  # in one type for all processes
-            total = torch.as_tensor(total, dtype=torch.float64)
-            total = total_over(total, self.process_group)
-        if isinstance(total, torch.Tensor) and not can_look(total.device):
-            return torch.where(total > 0, weight / total * ranks, torch.zeros_like(weight))
-        total = float(total)
-        # divided first: one over the sum of tiny weights is infinite
-        return weight / total * ranks if total > 0 else weight * 0.0
-
-
-def _full_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """Where autocast is left aside."""
-    if torch.is_autocast_enabled(device.type):
-        return torch.autocast(device.type, enabled=False)
-    return nullcontext()
+    def _weight(self, batch: Batch, given: torch.Tensor | None) -> torch.Tensor:
+        """Factor of the loss of each query, (n_queries,); NaN where a value on a device is bad."""
+        weight = (batch.sizes > 0).to(batch.scores.dtype)
+        if given is not None:
+            weight = weight * batch.weights(given, check.HEAVIEST_QUERY)
+        if self.reduction == "mean":
+            total, ranks = weight.sum(), 1
+            if self.training and distributed.is_available() and distributed.is_initialized():
+                total, ranks = total_over(total, self.process_group), n_ranks(self.process_group)
+            # Tiny weights are divided by their sum first: its inverse may be infinite.
+            weight = torch.where(total > 0, weight / total * ranks, 0.0)
+        weight = weight.to(batch.scores.dtype)
+        return weight if can_look(batch.device) else weight.masked_fill(batch.bad, torch.nan)
 
 
 class _WithGradient(torch.autograd.Function):
-    """A value, or values per query, whose gradient is known."""
+    """A value, or one value per query, with a gradient that is computed already."""
 
     @staticmethod
     def forward(
@@ -282,12 +211,12 @@ class _WithGradient(torch.autograd.Function):
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
-    """The objective on its scale, if batches can be trained on."""
+    """The objective on the scale of `max_grade`, after a check that it can train on batches."""
     for _, one in objective.terms:
         if one.takes_positions:
             raise ValueError(
                 f"{type(one).__name__} learns about positions from round to round over one data "
-                "set, and batches change: train on the objective inside it."
+                "set, and batches change: use the objective inside it."
             )
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
@@ -296,30 +225,8 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
 
 
 def _leaves_graph(device: torch.device) -> bool:
-    """Whether a loss is quicker outside of what is compiled: on the host, where it looks at data.
-
-    There it sorts, and meets pairs that count, by what the batch is like, which no graph does.
-    """
+    """Whether the loss stays outside the graph of torch.compile: on the host, to check values."""
     return device.type == "cpu"
 
 
-@torch.compiler.disable
-def _outside_of_graph(loss: RankingLoss, *arguments: Any, **others: Any) -> torch.Tensor:
-    return loss.forward(*arguments, **others)
-
-
-@torch.compiler.disable
-def _tables_of(objective: Objective, place: Place) -> list[Any]:
-    """The tables of each part, which are made on the host once and kept."""
-    return [_NATIVE[type(one)].tables(one, place) for _, one in objective.terms]
-
-
-def _refusal(objective: Objective) -> str | None:
-    """Why there is no native path; else None."""
-    for _, one in objective.terms:
-        if type(one) not in _NATIVE:
-            return f"{type(one).__name__} has kernels only"
-        reason = _NATIVE[type(one)].refuse(one)
-        if reason:
-            return reason
-    return None
+_outside_of_graph = torch.compiler.disable(RankingLoss.forward)

@@ -1,15 +1,21 @@
-"""Rows of parquet files: query ids are kept in memory, all else is read part by part."""
+"""Rows of parquet files: query ids stay in memory, row groups are read on demand."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from os import PathLike
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank import _validation as check
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
 
 
 class ParquetRows:
@@ -23,9 +29,9 @@ class ParquetRows:
     features : sequence of str, optional
         Columns of features. Default: all others.
     open_parts : int
-        Row groups that are kept in memory.
+        Maximum number of row groups in memory.
     real : numpy dtype
-        Precision of features.
+        Dtype of features.
 
     Attributes
     ----------
@@ -36,7 +42,7 @@ class ParquetRows:
 
     def __init__(
         self,
-        paths: Any,
+        paths: str | PathLike[str] | Sequence[str | PathLike[str]],
         relevance: str,
         groups: str,
         features: Sequence[str] | None,
@@ -47,7 +53,7 @@ class ParquetRows:
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
-        self._files: list[Any] | None = None
+        self._files: list[ParquetFile] | None = None
         self._open: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self.features = self._feature_names(relevance, groups, features)
         for number in range(len(self.paths)):
@@ -62,19 +68,19 @@ class ParquetRows:
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self.part_of_row = np.repeat(np.arange(len(sizes)), sizes)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_files": None, "_open": OrderedDict()}  # workers open their own
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_files": None, "_open": OrderedDict()}  # workers reopen the files
 
     def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of some rows."""
+        """Features as a dense array, and labels, of these rows."""
         X = np.empty((len(rows), len(self.features)), self.real)
         labels = np.empty(len(rows))
         parts = self.part_of_row[rows]
         for part in np.unique(parts):
-            here = parts == part
-            some, graded = self._part(int(part))
-            inside = rows[here] - self.first[part]
-            X[here], labels[here] = some[inside], graded[inside]
+            chosen = parts == part
+            part_X, part_labels = self._part(int(part))
+            inside = rows[chosen] - self.first[part]
+            X[chosen], labels[chosen] = part_X[inside], part_labels[inside]
         return X, labels
 
     # columns --------------------------------------------------------------------------------------
@@ -82,12 +88,12 @@ class ParquetRows:
     def _feature_names(
         self, relevance: str, groups: str, features: Sequence[str] | None
     ) -> list[str]:
-        """Columns of features: those asked for, or all that are nothing else."""
+        """Names of the columns of features."""
         check.check_names("relevance", [relevance])
         check.check_names("groups", [groups])
         if relevance == groups:
             raise ValueError(
-                f"relevance and groups are both {groups!r}: labels and query ids are two columns."
+                f"relevance and groups are both {groups!r}: name two different columns."
             )
         if features is None:
             names = self._file(0).schema_arrow.names
@@ -95,13 +101,13 @@ class ParquetRows:
         return check.check_names("features", check.several("features", features, (str,)))
 
     def _check_columns(self, number: int, groups: str) -> None:
-        """All columns are there once, and those that are to be numbers hold numbers."""
+        """Check that a file has each column once, and numbers in labels and features."""
         schema, path = self._file(number).schema_arrow, self.paths[number]
         found = Counter(schema.names)
         for name in (groups, self.relevance, *self.features):
             if found[name] != 1:
                 times = f"{found[name]} columns" if found[name] else "no column"
-                raise ValueError(f"{path}: there is {times} {name!r}. It has {schema.names}.")
+                raise ValueError(f"{path} has {times} {name!r}: its columns are {schema.names}.")
             kind = schema.field(name).type
             if name != groups and not _is_number(kind):
                 what = "labels" if name == self.relevance else "features"
@@ -111,7 +117,7 @@ class ParquetRows:
                 )
 
     def _all_ids(self, groups: str) -> np.ndarray:
-        """The query of each row, in a type that keeps different ids apart."""
+        """Query id of each row, in a dtype in which different ids stay different."""
         found: list[tuple[str, np.ndarray]] = []
         for number, path in enumerate(self.paths):
             with _reading(path):
@@ -127,7 +133,7 @@ class ParquetRows:
             raise ValueError(f"there are no rows in {', '.join(self.paths)}.")
         (first, ids), *others = found
         for path, more in others:
-            if more.dtype.kind != ids.dtype.kind:  # numpy's one type for both may merge ids
+            if more.dtype.kind != ids.dtype.kind:  # a common dtype may merge ids
                 raise ValueError(
                     f"column {groups!r} has type {ids.dtype} in {first} and {more.dtype} in "
                     f"{path}: write query ids as one type."
@@ -137,7 +143,7 @@ class ParquetRows:
     # parts ----------------------------------------------------------------------------------------
 
     def _part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features and labels of a row group."""
+        """Features and labels of a row group, which stay in memory."""
         if part not in self._open:
             found = self._read_part(part)
             while len(self._open) >= self.open_parts:
@@ -154,21 +160,21 @@ class ParquetRows:
         found = []
         for name in names:
             with _reading(f"column {name!r} of {path}"):
-                # refuses labels that double precision would round; features may be rounded
+                # a safe cast refuses labels that double precision would round
                 column = table.column(name).cast("float64", safe=name == self.relevance)
                 found.append(column.to_numpy())
         *columns, labels = found
         X = np.empty((len(labels), len(columns)), self.real)
         rows = self.first[part] + np.arange(len(labels))
         for at, values in enumerate(columns):
-            with np.errstate(over="ignore"):  # what becomes infinite is refused
+            with np.errstate(over="ignore"):  # check_narrowed refuses infinite values
                 X[:, at] = values
             check.check_narrowed(
                 X[:, at, None], values[:, None], self.features[at:], rows, self.real
             )
         return X, check.check_data_labels(labels, int(self.first[part]))
 
-    def _file(self, number: int) -> Any:
+    def _file(self, number: int) -> ParquetFile:
         if self._files is None:
             files = []
             for path in self.paths:
@@ -180,7 +186,7 @@ class ParquetRows:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Say in errors of pyarrow which file, or column, they speak of."""
+    """Name the file or column in errors of pyarrow."""
     try:
         yield
     except FileNotFoundError:
@@ -189,8 +195,8 @@ def _reading(what: str) -> Iterator[None]:
         raise ValueError(f"{what} cannot be read: {error}") from error
 
 
-def _is_number(kind: Any) -> bool:
-    """Whether a column of a type holds numbers, truth values, or nothing at all."""
+def _is_number(kind: pyarrow.DataType) -> bool:
+    """Whether a type of columns is numeric, boolean or null."""
     types = _arrow().types
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -198,9 +204,10 @@ def _is_number(kind: Any) -> bool:
     return any(one(kind) for one in known)
 
 
-def _arrow() -> Any:
+def _arrow() -> ModuleType:
+    """The module pyarrow, with pyarrow.parquet."""
     try:
         import pyarrow.parquet
     except ImportError:
-        raise ImportError("parquet files are read by pyarrow: pip install pyarrow") from None
+        raise ImportError("QueryDataset.from_parquet needs pyarrow: pip install pyarrow") from None
     return pyarrow

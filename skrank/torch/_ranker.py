@@ -1,23 +1,25 @@
-"""NeuralRanker: a network as an estimator of scikit-learn."""
+"""NeuralRanker: a neural network as an estimator of scikit-learn."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._cut_queries import TrainedOn, warn_of_feature, warn_of_split
+from skrank._cut_queries import warn_of_feature
+from skrank._engine.collection import collection_grade
 from skrank._engine.groups import require_groups
-from skrank._engine.whole import collection_grade
+from skrank._typing import RandomState, Table
 from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -31,90 +33,96 @@ from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, is_standardized, layers
 from skrank.torch._training import NeuralTraining, Progress, padded, predict, seeded
 
-_DTYPES = (np.float64, np.float32)  # the first one for all that is neither
-_LARGEST = 1e300  # feature, so that differences of any two are numbers
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Validation: TypeAlias = tuple[Table, ArrayLike, ArrayLike | None]  # X_val, y_val, groups_val
+
+_DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
+_LARGEST = 1e300  # largest feature; differences do not overflow
 _LARGEST_IN_SINGLE = float(np.finfo(np.float32).max)
 
 
 class NeuralRanker(Ranker):
-    """A network trained on a ranking metric, for every tool of scikit-learn.
+    """A neural network trained on a ranking metric, as an estimator of scikit-learn.
 
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        What to train on, as in `RankingLoss`.
+        Objective, as in `RankingLoss`. A metric stands for LambdaRank on it.
     hidden : sequence of int, or int, default=(64, 32)
         Widths of the hidden layers, with ReLU between them; 16 stands for ``(16,)``.
     module : torch.nn.Module, or function of the number of features, optional
-        Another network, or what makes one: from (n_rows, n_features) to (n_rows,) or (n_rows, 1).
-        A module is copied.
+        Another network, or a function that returns one: from (n_rows, n_features) to (n_rows,) or
+        (n_rows, 1). A module is copied.
     epochs : int, default=100
-        Passes over the training queries, at most.
+        Maximum number of passes over the training queries.
     learning_rate : float, default=1e-3
-        Of Adam.
+        Learning rate of Adam.
     weight_decay : float, default=0.0
-        Of Adam.
+        Weight decay of Adam.
     dropout : float, default=0.0
-        Share of the hidden units that are left out at random in training.
+        Probability that a hidden unit is left out in training.
     batch_queries : int, default=16
-        Queries of a batch.
+        Number of queries of a batch.
     standardize : bool, default=True
-        Centre features and divide them by their standard deviation, over the training rows, in
-        double precision. The network itself is in single precision.
+        Subtract the mean of each feature and divide by its standard deviation, both over the
+        training rows, in double precision. The network itself is in single precision.
     eval_metric : str, Metric or a sequence of them, optional
-        What early stopping follows; of several, the first. Default: the metric of `objective`, in a
-        mixture that of the first which has one, else `scoring`.
+        Metric for early stopping; the first of several. Default: the metric of `objective`, in a
+        mixture the first metric of an objective, else `scoring`.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping. Default: none, and no early
         stopping unless `fit` gets `X_val`.
     early_stopping_rounds : int or None, default=10
-        Epochs without improvement after which training stops, where there is validation; the
-        weights of the best epoch are restored. None: train to the end, and restore them then.
+        With validation, training stops after this number of epochs without improvement, and the
+        weights of the best epoch are restored. None: train to the end, then restore them.
     warm_start : bool, default=False
-        Take up the last training where it stopped, also if it was interrupted, for `epochs` more.
-        Where its patience had ended, patience begins anew. Features are standardized as in the
-        first fit; `hidden`, `module`, `dropout`, `standardize` and `random_state` must be those of
-        the first fit, and all other parameters may change.
+        Continue the training of the last fit, also if it was interrupted, for `epochs` more epochs.
+        If early stopping ended the last fit, patience starts again. Features are standardized as in
+        the first fit; `hidden`, `module`, `dropout`, `standardize` and `random_state` must be those
+        of the first fit, and all other parameters may change.
     unjudged : {"raise", "drop", "zero"}, default="raise"
-        What to do with documents that were not judged (label NaN) in `fit`: refuse them, leave them
-        out, or take them for not relevant.
+        Documents that were not judged (label NaN) in `fit` raise an error, are left out, or count
+        as not relevant.
     max_queries : int, optional
-        Train on no more than so many queries, drawn at random; more of them include the fewer.
+        Train on at most this number of queries, drawn at random. A larger number adds queries to
+        those of a smaller number.
     scoring : str or Metric, default="ndcg@10"
-        What `score` measures.
+        Metric of `score`.
     device : str or torch.device, default="cpu"
     progress : bool, default=False
-        Show epochs and values on standard error.
+        Print epochs and values to standard error.
     random_state : int, RandomState instance or None, default=None
-        Seed of the first weights, of the batches, of dropout and of the queries held out.
+        Seed of the initial weights, the batches, dropout and the queries held out.
 
     Attributes
     ----------
     module_ : torch.nn.Module
-        The trained network, that standardizes features itself.
+        The trained network, with the standardization of features as its first layer.
     n_epochs_ : int
-        Epochs that were trained.
+        Number of epochs trained.
     best_epoch_ : int
-        Epoch, from 1 on, whose weights `module_` has: the best one on the validation queries of the
-        last fit, or the last one where it had none.
+        Epoch, from 1 on, whose weights `module_` has: the best epoch on the validation queries of
+        the last fit, or the last epoch without validation.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap@10"]``: values per epoch, where there is validation;
-        NaN for epochs of an earlier fit that did not measure them (`warm_start`).
+        ``evals_result_["validation"]["gap@10"]``: values per epoch, with validation; NaN for epochs
+        of an earlier fit without this metric (`warm_start`).
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        If `X` has names that are all strings.
+        If all column names of `X` are strings.
 
     See Also
     --------
-    RankingLoss : for training loops of your own.
+    RankingLoss : the loss, for other training loops.
 
     Notes
     -----
     The same seed gives the same network on the same machine with the same number of threads of
-    torch. Sparse `X` stays sparse but for the rows of a batch.
+    torch. Rows of a sparse `X` become dense in a batch.
 
     Examples
     --------
@@ -151,9 +159,9 @@ class NeuralRanker(Ranker):
         unjudged: str = "raise",
         max_queries: int | None = None,
         scoring: str | Metric = "ndcg@10",
-        device: Any = "cpu",
+        device: str | torch.device = "cpu",
         progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.objective = objective
         self.hidden = hidden
@@ -177,15 +185,15 @@ class NeuralRanker(Ranker):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        groups: Any = None,
+        X: Table,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        groups_val: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Table | None = None,
+        y_val: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
     ) -> NeuralRanker:
         """Train.
 
@@ -202,7 +210,7 @@ class NeuralRanker(Ranker):
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
-            Rows to validate on, instead of `validation_fraction`.
+            Rows for validation, instead of `validation_fraction`.
 
         Returns
         -------
@@ -214,31 +222,33 @@ class NeuralRanker(Ranker):
         ValueError
             If groups are missing, of the wrong length, or disagree; if a label is negative or NaN;
             if weights vary inside a query; if a feature is not finite; if the objective cannot be
-            trained on; if scores become infinite; if `warm_start` would take up the training of
-            another network. The ranker then stays as it was. (After an interrupt it has the epochs
-            that were trained.)
+            trained on; if scores become infinite; if `warm_start` is set and the network would be
+            another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
+            the epochs that were completed.)
         """
         if groups is not None and qid is not None:
-            raise ValueError("groups and qid are two names for the query of each row: give one.")
+            raise ValueError("groups and qid both give the query of each row: leave one out.")
         if y is None:
             raise ValueError("NeuralRanker requires y to be passed, but the target y is None.")
         asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
         check.check_same_index(X=X, y=y, **asked)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        check_training_options(self, X_val, y_val, groups_val)
+        params = self.get_params(deep=False)
+        check_training_options(params, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
         if again:
-            check.check_unchanged(self._begun_with, fixed_parameters(self))
+            check.check_unchanged(self._begun_with, fixed_parameters(params))
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
-        begun = copy.copy(self)  # takes the place of this one once nothing is refused any more
+        begun = copy.copy(self)  # replaces the state of self after all checks
         table = begun._table(X, reset=not again)
-        warn_of_feature([begun])
+        warn_of_feature(X, begun)
         with check.about("X and y", also=TypeError):
             check_consistent_length(table, y)
-        begun._split_seen = warn_of_split(ids)
         rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
         check_lists(rows)
-        validation = None if X_val is None else (X_val, y_val, groups_val)
+        validation = None
+        if X_val is not None and y_val is not None:
+            validation = X_val, y_val, groups_val
         training = begun._begin(rows, y, validation, again=again)
         before, self.__dict__ = self.__dict__, begun.__dict__
         try:
@@ -250,7 +260,7 @@ class NeuralRanker(Ranker):
             self._note()
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
 
         Parameters
@@ -269,7 +279,7 @@ class NeuralRanker(Ranker):
         rows, device = self._checked(X), usable(self.device)
         return predict(self.module_.to(device), rows, device)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
@@ -278,17 +288,15 @@ class NeuralRanker(Ranker):
     # parts of fit ---------------------------------------------------------------------------------
 
     def _begin(
-        self, rows: Rows, y: Any, validation: tuple[Any, Any, Any] | None, *, again: bool
+        self, rows: Rows, y: ArrayLike, validation: Validation | None, *, again: bool
     ) -> NeuralTraining:
-        """Choose the rows and the network of a training, which begins or is taken up again."""
+        """Choose the rows and the network of a training; `again`: continue the last one."""
         if again:
-            self._state = replace(self._state)  # a copy, as of the network
+            self._state = replace(self._state)  # a copy, so that an error leaves the old state
         else:
             rng = check_random_state(self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
-        self._begun_with = fixed_parameters(self)
-        assert rows.codes is not None
-        self._trained_on = TrainedOn.of(y, rows.ids, np.bincount(rows.codes))
+        self._begun_with = fixed_parameters(self.get_params(deep=False))
         choices = check_random_state(self._state.seed)
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
         train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
@@ -301,7 +309,7 @@ class NeuralRanker(Ranker):
         return self._training(train, valid)
 
     def _note(self) -> None:
-        """Report where the training stands, if one has begun."""
+        """Set the fitted attributes from the state of the training, if there is one."""
         if not hasattr(self, "_state"):
             return
         state = self._state
@@ -310,22 +318,22 @@ class NeuralRanker(Ranker):
         values = {name: padded(found, state.epoch) for name, found in state.values.items()}
         self.evals_result_ = {VALIDATION: values} if values else {}
 
-    def _table(self, X: Any, *, reset: bool) -> Any:
-        """Features as an array or a CSR matrix of numbers that the network takes."""
+    def _table(self, X: Table, *, reset: bool) -> Table:
+        """Features as an array or a CSR matrix, after checks."""
         with check.about("X", also=TypeError):
             try:
                 table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
-            except OverflowError as error:  # of whole numbers of Python
+            except OverflowError as error:  # a Python integer too large for float64
                 raise ValueError(error) from None
-        if issparse(table) and not table.has_canonical_format:  # entries of one place are added
+        if issparse(table) and not table.has_canonical_format:  # duplicate entries add up
             table = table.copy()
             table.sum_duplicates()
         standardizes = self.standardize if reset else is_standardized(self.module_)
         check.check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
         return table
 
-    def _network(self, X: Any) -> nn.Module:
-        """A fresh network for features such as X."""
+    def _network(self, X: Table) -> nn.Module:
+        """A new network for the features of X."""
         n_features = X.shape[1]
         with seeded(self._state.seed, torch.device("cpu")):
             if self.module is None:
@@ -366,11 +374,11 @@ class NeuralRanker(Ranker):
         )
 
     def _metrics(self, objective: Objective) -> dict[str, Metric]:
-        """What is followed, by name; the first decides."""
-        chosen: Any = self.eval_metric
+        """Metrics for early stopping by name, the deciding metric first."""
+        chosen = self.eval_metric
         if chosen is None:
-            metrics = (getattr(one, "metric", None) for _, one in objective.terms)
-            chosen = next((one for one in metrics if one is not None), self.scoring)
+            metrics = [one.metric for _, one in objective.terms if hasattr(one, "metric")]
+            chosen = metrics[0] if metrics else self.scoring
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}

@@ -1,11 +1,11 @@
-"""QueryBatchSampler: which queries go into which batch."""
+"""QueryBatchSampler: the queries of each batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from torch.utils.data import Sampler
 
 from skrank import _validation as check
@@ -14,25 +14,25 @@ from skrank.torch._ranks import n_ranks, this_rank
 
 
 class QueryBatchSampler(Sampler[list[int]]):
-    """Batches of whole queries, filled up to a number of documents.
+    """Batches of whole queries with a maximum number of documents.
 
     Parameters
     ----------
     data : QueryDataset or array-like of shape (n_queries,)
-        The data, or the number of documents of each query. Files that are read in parts are
-        shuffled part by part, and inside each part, so that few parts are open at a time.
+        The data set, or the number of documents of each query. Parquet files are shuffled by row
+        group, and inside each row group, so that few row groups are in memory at a time.
     max_documents : int, default=4096
-        Documents of a batch, at most. A longer query is a batch of its own.
+        Maximum number of documents of a batch. A longer query is a batch of its own.
     max_queries : int, optional
-        Queries of a batch, at most.
+        Maximum number of queries of a batch.
     shuffle : bool, default=True
-        Draw another order in each epoch (see `set_epoch`); otherwise queries come in their order.
+        Draw another order in each epoch (see `set_epoch`). Otherwise, keep the order of `data`.
     random_state : int, default=0
         Seed of the orders.
     rank, world_size : int, optional
-        Which process of how many this is: each gets batches of its own, equally many, if need be
-        empty ones. Give both, or none. Default: as `torch.distributed` says, where it is
-        initialised.
+        Rank of this process and number of processes. All processes get the same number of
+        batches, some of which may be empty, and no query twice. Give both, or neither. Default:
+        those of `torch.distributed` if it is initialised, else one process.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class QueryBatchSampler(Sampler[list[int]]):
 
     def __init__(
         self,
-        data: Any,
+        data: QueryDataset | ArrayLike,
         *,
         max_documents: int = 4096,
         max_queries: int | None = None,
@@ -52,9 +52,11 @@ class QueryBatchSampler(Sampler[list[int]]):
         rank: int | None = None,
         world_size: int | None = None,
     ) -> None:
-        known = isinstance(data, QueryDataset)
-        self.sizes = data.sizes if known else check.check_sizes(data)
-        self.parts = data.parts if known else np.zeros(len(self.sizes), np.int64)
+        if isinstance(data, QueryDataset):
+            self.sizes, self.parts = data.sizes, data.parts
+        else:
+            self.sizes = check.check_sizes(data)
+            self.parts = np.zeros(len(self.sizes), np.int64)
         self.max_documents = check.check_count(
             "max_documents", max_documents, "documents of a batch"
         )
@@ -65,7 +67,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         self.random_state = check.check_seed("random_state", random_state)
         if (rank is None) != (world_size is None):
             raise ValueError(
-                f"rank={rank} and world_size={world_size} belong together: give both, or none."
+                f"rank={rank} and world_size={world_size} belong together: give both, or neither."
             )
         if rank is None:
             rank, world_size = this_rank(), n_ranks()
@@ -73,7 +75,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of an epoch, from 0 on; all processes must choose the same."""
+        """Set the epoch, from 0 on, which the order depends on; the same in all processes."""
         self.epoch = check.check_count("epoch", epoch, "the number of an epoch", least=0)
 
     def __len__(self) -> int:
@@ -95,14 +97,14 @@ class QueryBatchSampler(Sampler[list[int]]):
         return order[np.argsort(turns[self.parts[order]], kind="stable")]
 
     def _batches(self) -> list[list[int]]:
-        """Queries in their order, a new batch where the next one does not fit any more."""
+        """Fill batches in order; a query that does not fit begins a new batch."""
         batches: list[list[int]] = []
-        room, places = -1, 0
+        documents, queries = 0, 0  # that the last batch has space for
         for query in self._order().tolist():
             size = int(self.sizes[query])
-            if size > room or places == 0:
+            if size > documents or queries == 0:
                 batches.append([])
-                room, places = self.max_documents, self.max_queries or len(self.sizes)
+                documents, queries = self.max_documents, self.max_queries or len(self.sizes)
             batches[-1].append(query)
-            room, places = room - size, places - 1
+            documents, queries = documents - size, queries - 1
         return batches

@@ -1,4 +1,4 @@
-"""Training of a network, epoch by epoch, in a state that can be taken up again."""
+"""Training of a network, epoch by epoch, from a state that a later fit can continue."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix
 from torch import nn
 
 from skrank import _validation as check
@@ -22,34 +22,36 @@ from skrank.torch._loss import RankingLoss
 from skrank.torch._network import rows_for, scores_of
 from skrank.torch._sampler import QueryBatchSampler
 
-_ROWS, _CELLS = 2**16, 2**24  # rows, and features in all, that are scored at a time
+StateDict: TypeAlias = dict[str, Any]  # of an optimizer of torch
+
+_ROWS, _CELLS = 2**16, 2**24  # most rows, and most entries of X, that are scored at a time
 
 
 @dataclass
 class Progress:
-    """Where a training stands.
+    """State of a training.
 
     Attributes
     ----------
     seed : int
     epoch : int
-        Epochs that are done.
+        Number of completed epochs.
     last, best : weights after the last and after the best epoch
-        None before the first epoch; `best` also without validation.
+        None before the first epoch; `best` is None without validation, too.
     optimizer : state of the optimizer
-    rounds : batches that the loss has seen
-    best_epoch, best_value : of the metric that is followed
+    rounds : number of batches of the loss
+    best_epoch, best_value : best epoch by the first metric, and its value
     patient_from : int
-        Epoch from which patience counts, where that is later than the best epoch.
+        Epoch from which patience counts, if later than the best epoch.
     values : values per epoch, by metric
-        NaN for epochs in which a metric was not measured.
+        NaN for epochs without a value of the metric.
     """
 
     seed: int
     epoch: int = 0
     last: dict[str, torch.Tensor] | None = None
     best: dict[str, torch.Tensor] | None = None
-    optimizer: dict[str, Any] | None = None
+    optimizer: StateDict | None = None
     rounds: int = 0
     best_epoch: int = 0
     best_value: float | None = None
@@ -59,11 +61,11 @@ class Progress:
 
 @dataclass
 class NeuralTraining:
-    """What one training works with.
+    """Network, loss, data and options of one fit.
 
     Attributes
     ----------
-    network : module that gives each row a score
+    network : module with one score per row as output
     loss : RankingLoss
     data : QueryDataset
     held_out : (features, HeldOut) or None
@@ -77,7 +79,7 @@ class NeuralTraining:
     network: nn.Module
     loss: RankingLoss
     data: QueryDataset
-    held_out: tuple[Any, HeldOut] | None
+    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None
     batch_queries: int
     learning_rate: float
     weight_decay: float
@@ -86,26 +88,26 @@ class NeuralTraining:
     progress: bool
 
     def run(self, epochs: int, state: Progress) -> None:
-        """Train for so many epochs more, or until the patience ends; `state` is kept up to date.
+        """Train for `epochs` more epochs, or until patience ends, and update `state`.
 
-        The network ends with the best weights, or the last ones without validation, also if the
-        training is interrupted.
+        At the end, and after an interrupt, the network has the best weights, or the last weights
+        without validation.
         """
         optimizer = torch.optim.Adam(
             self.network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
         first = copy.deepcopy(self.network.state_dict())
         try:
-            self._take_up(state, optimizer)
+            self._resume(state, optimizer)
             self._train(epochs, state, optimizer)
         finally:
             self.network.load_state_dict(state.best or state.last or first)
 
-    def _take_up(self, state: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """Go on where a training stands, with the rows and the options of this one."""
-        if self.held_out is None:  # the best epoch of an earlier fit is no matter any more
+    def _resume(self, state: Progress, optimizer: torch.optim.Optimizer) -> None:
+        """Restore the weights and the optimizer of `state`, with the options of this fit."""
+        if self.held_out is None:  # the best epoch of an earlier fit does not count
             state.best, state.best_value, state.best_epoch = None, None, 0
-        elif state.best is not None:  # which may have been measured on other rows
+        elif state.best is not None:  # its value may be that of other rows
             self.network.load_state_dict(state.best)
             state.best_value = next(iter(self._measure().values()))
         if self._is_done(state):
@@ -139,7 +141,7 @@ class NeuralTraining:
                 optimizer=copy.deepcopy(optimizer.state_dict()),
             )
             self._validate(done)
-            vars(state).update(vars(done))  # in one step, which no interrupt divides
+            vars(state).update(vars(done))  # one step, so that an interrupt cannot split it
             if self.progress:
                 self._show(state, last)
 
@@ -159,7 +161,7 @@ class NeuralTraining:
         return state.epoch - max(state.best_epoch, state.patient_from) >= self.patience
 
     def _validate(self, state: Progress) -> None:
-        """Measure the held-out queries, and keep the weights if they are the best so far."""
+        """Evaluate the held-out queries; store the weights if they are the best so far."""
         if self.held_out is None:
             return
         means, before = self._measure(), state.best_value
@@ -174,15 +176,15 @@ class NeuralTraining:
             state.best = state.last
 
     def _measure(self) -> dict[str, float]:
-        """Metrics of the network on the held-out queries, by name; the first decides."""
+        """Metrics of the network on the held-out queries, by name."""
         assert self.held_out is not None
         X, held_out = self.held_out
         means = held_out.means(predict(self.network, X, self.device))
         name, value = next(iter(means.items()))
         if math.isnan(value):
             raise ValueError(
-                f"eval_metric {name} is NaN on the validation queries, and cannot decide when to "
-                'stop: choose empty="skip", or another metric.'
+                f"eval_metric {name} is NaN on the validation queries, so that early stopping "
+                'cannot use it: choose empty="skip", or another metric.'
             )
         return means
 
@@ -198,21 +200,22 @@ class NeuralTraining:
 
 
 def padded(values: list[float], n_epochs: int) -> list[float]:
-    """Values per epoch, NaN where there are none."""
+    """Values per epoch, with NaN for the missing epochs at the end."""
     return [*values, *([math.nan] * (n_epochs - len(values)))]
 
 
-def predict(network: nn.Module, X: Any, device: torch.device) -> np.ndarray:
-    """Finite scores of rows, some at a time."""
+def predict(network: nn.Module, X: np.ndarray | csr_matrix, device: torch.device) -> np.ndarray:
+    """Scores of rows, after a check that they are finite; in chunks of rows."""
     network.eval()
     scores = np.empty(X.shape[0])
     step = min(_ROWS, max(1, _CELLS // X.shape[1]))
     with torch.inference_mode():
         for first in range(0, len(scores), step):
-            some = X[first : first + step]
-            some = np.array(some.toarray() if issparse(some) else some, dtype=np.float64)
-            rows = rows_for(network, torch.from_numpy(some))
-            check.check_single_precision(rows.numpy(), some, first)
+            chunk = X[first : first + step]
+            dense = chunk if isinstance(chunk, np.ndarray) else chunk.toarray()
+            values = np.array(dense, dtype=np.float64)
+            rows = rows_for(network, torch.from_numpy(values))
+            check.check_single_precision(rows.numpy(), values, first)
             found = scores_of(network, rows.to(device)).double().cpu().numpy()
             check.check_predicted(found, first)
             scores[first : first + step] = found
@@ -221,7 +224,7 @@ def predict(network: nn.Module, X: Any, device: torch.device) -> np.ndarray:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw from a seed inside the block, and leave the generators of the caller as they were."""
+    """Seed the generators of torch inside the block, and restore them afterwards."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Columns of judgments and runs that stand in memory, in any of the forms that tools have."""
+"""Columns of judgments and runs in memory, whatever object holds them, and tables of them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._line_forms import decimal
+from skrank.trec._lines import decimal
+from skrank.trec._table import Table, Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,89 +21,161 @@ QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
 DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
 LABEL = ("label", "relevance", "rel", "grade", "score")
 SCORE = ("score", "sim", "similarity")
-_PLURAL = {"query": "queries", "document": "documents"}
 RUN = ("run", "run_id", "system", "tag", "name")
+_PLURAL = {"query": "queries", "document": "documents"}
+
+Column: TypeAlias = Any  # a list, or a ChunkedArray of Arrow
 
 
 @dataclass(frozen=True)
-class Form:
-    """What the rows are: judgments or a run."""
+class Kind:
+    """Whether rows are judgments or a run, and how their columns are found.
 
-    kind: str
+    Attributes
+    ----------
+    name : {"qrels", "run"}
+    number : tuple of str
+        Names of the column of labels or scores.
+    places : dict of int to (int, int, int)
+        Where query, document and number are in a row without names, by the length of the row.
+    """
+
+    name: str
     number: tuple[str, ...]
-    lengths: dict[int, tuple[int, int, int]]  # places of query, document, number by length of a row
+    places: dict[int, tuple[int, int, int]]
 
     def example(self) -> str:
         """A row as it may be passed."""
         return f"({QUERY[0]}, {DOCUMENT[0]}, {self.number[0]})"
 
+    def columns_among(self, names: Sequence[str]) -> list[str]:
+        """The names of the columns of queries, documents, numbers, and, if there is one, runs."""
+        by_name = {name.lower(): name for name in names}
+        found = []
+        what = {"queries": QUERY, "documents": DOCUMENT, f"{self.number[0]}s": self.number}
+        for plural, known in what.items():
+            name = next((by_name[one] for one in known if one in by_name), None)
+            if name is None:
+                raise self._no_column(plural, known, names)
+            found.append(name)
+        if self is RUNS:
+            found += [by_name[one] for one in RUN if one in by_name][:1]
+        return found
 
-QRELS = Form("qrels", LABEL, {3: (0, 1, 2), 4: (0, 2, 3)})
-RUNS = Form("run", SCORE, {3: (0, 1, 2), 6: (0, 2, 4)})
+    def _no_column(self, what: str, known: tuple[str, ...], names: Sequence[str]) -> ValueError:
+        swapped = what == "scores" and any(name.lower() in LABEL for name in names)
+        hint = " They look like qrels: qrels come first, then runs." * swapped
+        return ValueError(
+            f"the {self.name} have no column of {what}: name one of the columns "
+            f"({', '.join(names)}) {' or '.join(map(repr, known[:3]))}.{hint}"
+        )
 
 
-@dataclass(frozen=True)
+QRELS = Kind("qrels", LABEL, {3: (0, 1, 2), 4: (0, 2, 3)})
+RUNS = Kind("run", SCORE, {3: (0, 1, 2), 6: (0, 2, 4)})
+
+
+@dataclass(frozen=True, eq=False)
 class Columns:
-    """Query, document and number of each row, and the run that it belongs to, if rows say so."""
+    """Query, document and number of each row, and the run that the row belongs to, if rows say so.
 
-    qid: Sequence[Any]
-    docid: Sequence[Any]
-    number: Sequence[Any]
-    run: Sequence[Any] | None = None
+    Each column is a list, or a column of Arrow.
+    """
 
-    def parts(self) -> dict[str, Columns]:
-        """The rows of each run, by name in order of first row."""
-        if self.run is None:
-            return {}
-        rows: dict[str, list[int]] = {}
-        for row, name in enumerate(self.run):
-            rows.setdefault(str(name), []).append(row)
-        if len(rows) == 1:
-            return dict.fromkeys(rows, self)
-        columns = list(self.qid), list(self.docid), list(self.number)
-        return {
-            name: Columns(*([column[row] for row in chosen] for column in columns))
-            for name, chosen in rows.items()
-        }
+    query: Column
+    document: Column
+    number: Column
+    run: Column | None = None
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[Any]]) -> Columns:
+        """Columns of rows of three or four fields."""
+        return cls(*map(list, zip(*rows, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @classmethod
+    def of_arrow(cls, columns: Iterable[Any]) -> Columns:
+        """Columns of Arrow, without dictionaries."""
+        import pyarrow as pa
+
+        dictionary = pa.types.is_dictionary
+        return cls(*(x.cast(x.type.value_type) if dictionary(x.type) else x for x in columns))
+
+    def part(self, rows: slice) -> Columns:
+        """Some of the rows."""
+        return Columns(self.query[rows], self.document[rows], self.number[rows])
+
+    def last_query(self) -> int:
+        """The first row from which on all rows are of one query."""
+        if isinstance(self.query, list):
+            last = self.query[-1]
+            backwards = reversed(range(len(self)))
+            return next((row for row in backwards if self.query[row] != last), -1) + 1
+        import pyarrow.compute as pc
+
+        others = np.flatnonzero(pc.not_equal(self.query, self.query[-1]).fill_null(True))
+        return int(others.max(initial=-1)) + 1
+
+    def tags(self) -> list[str]:
+        """The names of the runs, in the order of their first rows."""
+        return [] if self.run is None else list(dict.fromkeys(map(str, _as_list(self.run))))
+
+    def of_run(self, tag: str) -> Columns:
+        """The rows of one run."""
+        rows = [row for row, name in enumerate(_as_list(self.run)) if str(name) == tag]
+        columns = [_as_list(column) for column in (self.query, self.document, self.number)]
+        return Columns(*([column[row] for row in rows] for column in columns))
 
 
-def columns_of(thing: Any, form: Form) -> Columns | None:
-    """The columns of an object in memory; None if it is none of the forms.
+def columns_of(thing: Any, kind: Kind) -> Columns | None:
+    """The columns of an object in memory; None if the object is a path, a file or a collection.
 
     Parameters
     ----------
-    thing : dict of dicts, DataFrame of pandas or polars, Arrow table, iterable of records, or \
-what ranx, ir_measures and ir_datasets have for it
-    form : Form
+    thing : dict of dicts, table that narwhals knows, iterable of records, or what ranx, \
+ir_measures and ir_datasets have for it
+    kind : Kind
 
     Raises
     ------
     ValueError
         If a column or a field is missing; the message names what there is.
     """
-    if hasattr(thing, "read"):
+    if hasattr(thing, "read") or isinstance(thing, (str, bytes)):
         return None
-    if is_lazy(thing):
-        thing = thing.collect()
-    if hasattr(thing, "qrels_iter") and form is QRELS:  # a data set of ir_datasets
+    frame = frame_of(thing)
+    if frame is not None:
+        columns = [frame[name] for name in kind.columns_among(frame.columns)]
+        if frame.implementation.is_pyarrow():
+            return Columns.of_arrow(one.to_native() for one in columns)
+        return Columns(*(one.to_list() for one in columns))
+    if hasattr(thing, "qrels_iter") and kind is QRELS:  # a data set of ir_datasets
         thing = list(thing.qrels_iter())
     elif type(thing).__module__.split(".")[0] == "ranx":
         thing = thing.to_dict()
-    if hasattr(thing, "column_names") and hasattr(thing, "column"):  # Arrow
-        return of_table({name: thing.column(name).to_pylist() for name in thing.column_names}, form)
-    if hasattr(thing, "columns") and hasattr(thing, "__getitem__"):
-        return of_table({str(name): thing[name].to_list() for name in thing.columns}, form)
     if isinstance(thing, Mapping):
-        return _of_dicts(thing, form) if is_nested(thing) else None
-    if isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
+        return _of_dicts(thing) if is_nested(thing) else None
+    if isinstance(thing, Iterable):
         rows = list(thing)
-        return _of_records(rows, form) if rows and is_record(rows[0], form) else None
+        return _of_records(rows, kind) if rows and is_record(rows[0], kind) else None
     return None
 
 
-def is_lazy(thing: Any) -> bool:
-    """Whether this is a LazyFrame of polars, whose rows are computed by `collect`."""
-    return type(thing).__module__.split(".")[0] == "polars" and hasattr(thing, "collect")
+def frame_of(thing: Any) -> Any:
+    """A table of pandas, polars, Arrow or others as narwhals has it; None if it is not a table."""
+    arrow = hasattr(thing, "__arrow_c_stream__")
+    if not (arrow or hasattr(type(thing), "columns")):  # of the type: some objects compute theirs
+        return None
+    import narwhals
+
+    found = narwhals.from_native(thing, pass_through=True)
+    if isinstance(found, narwhals.LazyFrame):
+        return found.collect()
+    if isinstance(found, narwhals.DataFrame):
+        return found
+    return narwhals.from_arrow(thing, backend="pyarrow") if arrow else None
 
 
 def is_nested(thing: Mapping[Any, Any]) -> bool:
@@ -112,117 +185,79 @@ def is_nested(thing: Mapping[Any, Any]) -> bool:
     return len(inner) == len(thing) > 0 and not any(isinstance(n, Mapping) for n in numbers)
 
 
-def is_record(row: object, form: Form) -> bool:
+def is_record(row: object, kind: Kind) -> bool:
     """Whether this is one row: a tuple, or fields by name."""
     if isinstance(row, Mapping):
         return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
         return True
-    return isinstance(row, (tuple, list)) and len(row) in form.lengths
+    return isinstance(row, (tuple, list)) and len(row) in kind.places
 
 
-def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]], form: Form) -> Columns:
+def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]]) -> Columns:
     rows = list(thing.values())
-    qid = [query for query, documents in thing.items() for _ in documents]
-    docid, number = list(chain(*rows)), list(chain(*(documents.values() for documents in rows)))
-    return checked(Columns(qid, docid, number), form)
+    query = [one for one, documents in thing.items() for _ in documents]
+    return Columns(query, list(chain(*rows)), list(chain(*(inner.values() for inner in rows))))
 
 
-def of_table(table: Mapping[str, list[Any]], form: Form) -> Columns:
-    """Columns found by name."""
-    names = list(table)
-    run = run_column(names)
-    found = Columns(
-        table[column_name(names, QUERY, form, "queries")],
-        table[column_name(names, DOCUMENT, form, "documents")],
-        table[column_name(names, form.number, form, f"{form.number[0]}s")],
-        table[run] if form is RUNS and run is not None else None,
-    )
-    return checked(found, form)
-
-
-def run_column(columns: list[str]) -> str | None:
-    """The column that says which run a row belongs to, if there is one."""
-    by_name = {name.lower(): name for name in columns}
-    return next((by_name[name] for name in RUN if name in by_name), None)
-
-
-def column_name(columns: list[str], known: tuple[str, ...], form: Form, what: str) -> str:
-    """The column that has the first of the known names that there is."""
-    by_name = {name.lower(): name for name in columns}
-    for name in known:
-        if name in by_name:
-            return by_name[name]
-    swapped = what == "scores" and any(name in by_name for name in LABEL)
-    hint = " They look like qrels: qrels come first, then runs." * swapped
-    raise ValueError(
-        f"the {form.kind} have no column of {what}: name one of the columns "
-        f"({', '.join(columns)}) {' or '.join(map(repr, known[:3]))}.{hint}"
-    )
-
-
-def _of_records(rows: list[Any], form: Form) -> Columns:
+def _of_records(rows: list[Any], kind: Kind) -> Columns:
     first = rows[0]
     if isinstance(first, Mapping):
-        fields = [name for name in first if all(name in row for row in rows)]
-        return of_table({name: [row[name] for row in rows] for name in fields}, form)
+        shared = [name for name in first if all(name in row for row in rows)]
+        names = kind.columns_among(shared)
+        return Columns.of_rows([row[name] for name in names] for row in rows)
     if hasattr(first, "query_id") and hasattr(first, "doc_id"):
-        number = next((name for name in form.number if hasattr(first, name)), None)
+        number = next((name for name in kind.number if hasattr(first, name)), None)
         if number is None:
-            raise ValueError(f"records of {form.kind} have no {' or '.join(form.number[:2])}.")
-        return checked(
-            Columns(
-                [row.query_id for row in rows],
-                [row.doc_id for row in rows],
-                [getattr(row, number) for row in rows],
-            ),
-            form,
-        )
-    places = form.lengths[len(first)]
+            raise ValueError(f"records of {kind.name} have no {' or '.join(kind.number[:2])}.")
+        return Columns.of_rows((row.query_id, row.doc_id, getattr(row, number)) for row in rows)
     for place, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != len(first):
             raise ValueError(
-                f"record {place} of the {form.kind} is {row!r}, and the first has "
-                f"{len(first)} fields: a record is {form.example()}."
+                f"record {place} of the {kind.name} is {row!r}, and the first has "
+                f"{len(first)} fields: a record is {kind.example()}."
             )
-    return checked(Columns(*([row[place] for row in rows] for place in places)), form)
+    places = kind.places[len(first)]
+    return Columns.of_rows([row[place] for place in places] for row in rows)
 
 
-def checked(columns: Columns, form: Form, before: int = 0) -> Columns:
-    """Columns with rows, whose ids are texts or whole numbers, all of one kind.
+def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
+    """The table of columns, which may come in blocks of rows.
 
-    Messages count the rows `before` these, too.
+    Parameters
+    ----------
+    blocks : sequence of Columns
+    kind : Kind
+    before : int
+        Number of rows above these, which messages count, too.
+
+    Raises
+    ------
+    ValueError
+        If there is no row, ids are missing or neither texts nor whole numbers, or a number is not a
+        label or a score.
     """
-    if not len(columns.qid):
-        raise ValueError(f"the {form.kind} hold no document.")
-    for what, ids in (("query", columns.qid), ("document", columns.docid)):
-        kinds = {type(one) for one in ids}
-        wrong = {kind for kind in kinds if not issubclass(kind, (str, bytes)) and not _whole(kind)}
-        if wrong:
-            row, one = next((r, o) for r, o in enumerate(ids) if type(o) in wrong)
-            raise ValueError(
-                f"the id of the {what} of row {before + row} of the {form.kind} is {one!r}: ids "
-                "are texts or whole numbers."
-            )
-        if len({issubclass(kind, (str, bytes)) for kind in kinds}) > 1:
-            raise ValueError(
-                f"ids of {_PLURAL[what]} of the {form.kind} are texts and numbers: make them "
-                "all texts."
-            )
-    return columns
+    if not sum(map(len, blocks)):
+        raise ValueError(f"the {kind.name} hold{'s' * (kind is RUNS)} no document.")
+    query, document, number = (
+        _joined([getattr(block, name) for block in blocks])
+        for name in ("query", "document", "number")
+    )
+    queries = _texts_of(query, "query", kind, before)
+    documents = _texts_of(document, "document", kind, before)
+    numbers = numbers_of(number, kind, before)
+    check_labels_or_scores(numbers, kind, queries, documents, before)
+    return Table.of_texts(queries, documents, numbers)
 
 
-def numbers_of(name: str, values: Any, before: int = 0) -> np.ndarray:
-    """Numbers in double precision; texts among them must spell them as lines of TREC do.
-
-    Digits of other scripts than ASCII, and underscores, are numbers to Python only. Messages count
-    the rows `before` these, too.
-    """
+def numbers_of(values: Any, kind: Kind, before: int = 0) -> np.ndarray:
+    """Numbers in double precision; texts must spell them as the lines of TREC files do."""
+    name = kind.number[0]
     rows = values
     if not isinstance(values, (list, tuple)):
         array = np.asarray(values)
         rows = array.ravel().tolist() if array.dtype.kind in "OSTU" else []
-    if any(issubclass(kind, (str, bytes)) for kind in set(map(type, rows))):
+    if any(issubclass(one, (str, bytes)) for one in set(map(type, rows))):
         for row, one in enumerate(rows):
             if isinstance(one, (str, bytes)) and decimal(one) is None:
                 raise ValueError(
@@ -231,15 +266,79 @@ def numbers_of(name: str, values: Any, before: int = 0) -> np.ndarray:
     return check.as_vector(name, values)
 
 
+def check_labels_or_scores(
+    numbers: np.ndarray, kind: Kind, queries: Texts, documents: Texts, before: int = 0
+) -> None:
+    """Raise ValueError if a number is neither a label nor a score."""
+    if kind is QRELS:
+        wrong = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
+        if len(wrong):
+            raise check.bad_label(float(numbers[wrong[0]]), before + int(wrong[0]))
+    elif not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise ValueError(
+            f"score of document {documents.name(row)!r} of query {queries.name(row)!r} is "
+            f"{numbers[row]}: it must be a finite number."
+        )
+
+
+def _as_list(column: Column) -> list[Any]:
+    return column if isinstance(column, list) else column.to_pylist()
+
+
+def _joined(columns: list[Column]) -> Column:
+    """Columns, one under the other."""
+    if isinstance(columns[0], list):
+        return columns[0] if len(columns) == 1 else list(chain(*columns))
+    import pyarrow as pa
+
+    return pa.concat_arrays([chunk for column in columns for chunk in column.chunks])
+
+
+def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
+    """Ids that are texts or whole numbers, all of one sort."""
+    if not isinstance(ids, list):
+        return _of_arrow(ids, what, kind, before)
+    types: set[type] = set(map(type, ids))
+    texts = {one for one in types if issubclass(one, (str, bytes))}
+    wrong = {one for one in types - texts if one is bool or not issubclass(one, Integral)}
+    if wrong:
+        row = next(row for row, one in enumerate(ids) if type(one) in wrong)
+        raise ValueError(
+            f"the id of the {what} of row {before + row} of the {kind.name} is {ids[row]!r}: ids "
+            "are texts or whole numbers."
+        )
+    if texts and texts != types:
+        raise ValueError(
+            f"ids of {_PLURAL[what]} of the {kind.name} are texts and numbers: make them all texts."
+        )
+    return Texts.of(ids, what)
+
+
+def _of_arrow(ids: Any, what: str, kind: Kind, before: int) -> Texts:
+    """Ids of an array of Arrow, without a Python object each."""
+    import pyarrow as pa
+
+    texts = ("string", "large_string", "string_view", "binary", "large_binary")
+    if str(ids.type) not in texts and not pa.types.is_integer(ids.type):
+        raise ValueError(
+            f"the column of {what} ids of the {kind.name} is of type {ids.type}: ids are texts or "
+            "whole numbers."
+        )
+    if ids.null_count:
+        row = int(np.argmax(ids.is_null()))
+        raise ValueError(f"the id of the {what} of row {before + row} is missing.")
+    array = ids.cast(pa.large_string())
+    _, places, data = array.buffers()
+    edges = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
+    return Texts(memoryview(data)[edges[0] : edges[-1]] if data else b"", edges - edges[0])
+
+
 def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
-    """An index of texts; of plain objects, if bytes that are not UTF-8 stand in one of them."""
+    """An index of texts; of objects if one of them has bytes that are not UTF-8."""
     import pandas as pd
 
     try:
         return pd.Index(texts, name=name)
     except UnicodeEncodeError:
         return pd.Index(texts, name=name, dtype=object)
-
-
-def _whole(kind: type) -> bool:
-    return issubclass(kind, Integral) and not issubclass(kind, bool)

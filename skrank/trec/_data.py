@@ -1,4 +1,4 @@
-"""Judgments and runs, from TREC files or from memory; public through `skrank.trec`."""
+"""Judgments and runs, from files or from memory; public through `skrank.trec`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from skrank import _validation as check
 from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.queries import Queries, slices
 from skrank._engine.threads import run_chunks
-from skrank.trec import _columns
-from skrank.trec._columns import Columns, columns_of, numbers_of, text_index
-from skrank.trec._files import Documents, Slots, Source, Table, read_table, source_name
-from skrank.trec._formats import opened
-from skrank.trec._line_forms import QRELS, RUN
+from skrank.trec._columns import (
+    QRELS,
+    RUNS,
+    Columns,
+    Kind,
+    check_labels_or_scores,
+    columns_of,
+    numbers_of,
+    table_of,
+    text_index,
+)
+from skrank.trec._files import read
+from skrank.trec._open import Source
+from skrank.trec._table import Documents, Slots, Table, Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +58,7 @@ class Qrels:
         Parameters
         ----------
         qid, docid : array-like of shape (n_rows,)
-            Made into strings.
+            Converted to strings.
         label : array-like of shape (n_rows,)
             Negative or NaN = in the pool but not judged.
 
@@ -64,21 +73,18 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        numbers = numbers_of("label", label)
-        bad = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
-        if len(bad):
-            raise check.bad_label(float(numbers[bad[0]]), int(bad[0]))
-        return cls._of(Table.of_arrays(qid, docid, numbers))
+        return cls.of_table(_table_of_arrays(qid, docid, label, QRELS))
 
     @classmethod
-    def _of(cls, table: Table) -> Qrels:
-        table.slots()  # raises if a document is twice in a query
+    def of_table(cls, table: Table) -> Qrels:
+        """The judgments of a table of labels."""
+        table.slots()  # raises ValueError if a query has a document twice
         check.warn_labels_below(table.numbers)
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
 
     def with_pool_judged(self) -> Qrels:
-        """The same with the documents of the pool that have no judgment judged not relevant.
+        """The same judgments, where pooled documents without a label are judged not relevant.
 
         Some tracks give labels below 0 to documents that assessors saw, such as spam.
 
@@ -111,7 +117,7 @@ class Qrels:
             If a label is not a whole number.
         """
         if np.any(self.labels != np.trunc(self.labels), where=~np.isnan(self.labels)):
-            raise ValueError("some labels are not whole numbers, which these tools need.")
+            raise ValueError("some labels are not whole numbers, which the other tools need.")
         return _nested(self, np.nan_to_num(self.labels, nan=-1.0).astype(int).tolist())
 
     def __repr__(self) -> str:
@@ -158,7 +164,7 @@ class Run:
         Parameters
         ----------
         qid, docid : array-like of shape (n_rows,)
-            Made into strings.
+            Converted to strings.
         score : array-like of shape (n_rows,)
             Higher ranks first; finite.
         name, precision
@@ -175,11 +181,11 @@ class Run:
         Run 'bm25': 1 queries, 2 documents
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
-        numbers = numbers_of("score", score)
-        return cls._of(Table.of_arrays(qid, docid, numbers), name, precision)
+        return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), name, precision)
 
     @classmethod
-    def _of(cls, table: Table, name: str, precision: str) -> Run:
+    def of_table(cls, table: Table, name: str, precision: str) -> Run:
+        """The run of a table of scores."""
         ranked = table.take(_trec_order(table, precision))
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
 
@@ -189,7 +195,7 @@ class Run:
         Parameters
         ----------
         depth : int
-            How many.
+            Number of documents of each query.
 
         Returns
         -------
@@ -223,6 +229,14 @@ class Run:
         return f"Run {self.name!r}: {size}"
 
 
+def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: Kind) -> Table:
+    vector = numbers_of(numbers, kind)
+    queries = Texts.of(check.as_ids("qid", qid, len(vector), "query"), "query")
+    documents = Texts.of(check.as_ids("docid", docid, len(vector), "document"), "document")
+    check_labels_or_scores(vector, kind, queries, documents)
+    return Table.of_texts(queries, documents, vector)
+
+
 def _nested(table: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
     """Numbers by document by query."""
     indptr = table.queries.indptr.tolist()
@@ -242,7 +256,7 @@ def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.D
 
 
 def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
-    """Rows by query and rank; all of them if they stand so, as in most files."""
+    """The rows by query and rank; a slice of all rows if they are in this order already."""
     from skrank._kernels import trec
 
     scores, queries = table.numbers, table.queries
@@ -269,22 +283,21 @@ def read_qrels(source: Source) -> Qrels:
     Parameters
     ----------
     source : path or file object
-        Lines of TREC, with or without the iteration (blank lines and comments are passed over: a
-        comment begins with #, and cannot be a row, as its columns are too few or many, or no number
-        stands where the label must be); JSON of queries, documents and labels; JSON Lines, CSV, TSV
-        or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever
-        its name.
+        Lines of TREC, with or without the iteration; JSON of queries, documents and labels; JSON
+        Lines, CSV, TSV or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or
+        Zstandard, whatever its name. Blank lines and comments are ignored. A comment begins with #
+        and cannot be a row: it has too few or too many columns, or its label is not a number.
 
     Returns
     -------
     Qrels
         A negative label means that the document was in the pool but not judged, as for trec_eval;
-        it becomes NaN. A document that is not in the file was not even in the pool.
+        such a label becomes NaN. A document that is not in the file was not in the pool.
 
     Raises
     ------
     ValueError
-        With the number of the line, if it has not four columns, a label is not a number, or a
+        With the number of the line, if the line has not four columns, a label is not a number, or a
         document occurs twice in a query; if the file is empty or damaged.
 
     Examples
@@ -294,22 +307,18 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    content = opened(source, _columns.QRELS)
-    if isinstance(content, Columns):
-        with check.about(source_name(source)):
-            return Qrels.from_arrays(content.qid, content.docid, content.number)
-    return Qrels._of(read_table(content, QRELS)[0])
+    return Qrels.of_table(read(source, QRELS).table()[0])
 
 
 def as_qrels(qrels: Any) -> Qrels:
-    """Judgments that are in memory or in a file; a run in their place is an error."""
+    """Judgments in memory or in a file; raises ValueError if they are a run."""
     if isinstance(qrels, Run):
         raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
     if isinstance(qrels, Qrels):
         return qrels
-    columns = columns_of(qrels, _columns.QRELS)
+    columns = columns_of(qrels, QRELS)
     if columns is not None:
-        return Qrels.from_arrays(columns.qid, columns.docid, columns.number)
+        return Qrels.of_table(table_of([columns], QRELS))
     if isinstance(qrels, (list, tuple, dict)):
         raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
     return read_qrels(qrels)
@@ -321,27 +330,27 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     Parameters
     ----------
     source : path or file object
-        Lines of TREC (blank lines, columns behind the tag, and comments are passed over: a comment
-        begins with #, and cannot be a row, as its columns are too few, or no number stands where
-        the score must be); JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet
-        with named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name.
+        Lines of TREC; JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with
+        named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name. Blank
+        lines, columns after the tag, and comments are ignored. A comment begins with # and cannot
+        be a row: it has too few columns, or its score is not a number.
     name : str, optional
         Default: the tag of the first line.
     precision : {"single", "double"}
-        Precision in which scores are compared. Those that differ by less are tied. Up to version 9,
-        trec_eval has single precision, and so have pytrec_eval and ir_measures; version 10 has
-        double.
+        Precision in which scores are compared. Scores that are equal in this precision are tied.
+        trec_eval has single precision up to version 9, and so have pytrec_eval and ir_measures;
+        version 10 has double precision.
 
     Returns
     -------
     Run
         In the order of trec_eval: by score and then by document, both descending. The rank in the
-        file counts for nothing.
+        file is ignored.
 
     Raises
     ------
     ValueError
-        With the number of the line, if it has fewer than six columns, a score is not a finite
+        With the number of the line, if the line has fewer than six columns, a score is not a finite
         number, or a document occurs twice in a query; if the file is empty or damaged.
 
     Examples
@@ -354,39 +363,15 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
-    content = opened(source, _columns.RUNS)
-    if isinstance(content, Columns):
-        parts = content.parts()
-        if len(parts) > 1:
-            raise ValueError(
-                f"{source_name(source)} holds {len(parts)} runs ({', '.join(list(parts)[:3])}, "
-                "...): select the rows of one."
-            )
-        tag = next(iter(parts), "run")
-        with check.about(source_name(source)):
-            return run_of_columns(content, tag if name is None else name, precision)
-    table, tag = read_table(content, RUN)
-    return Run._of(table, tag if name is None else name, precision)
+    table, tag = read(source, RUNS).table()
+    return Run.of_table(table, tag if name is None else name, precision)
 
 
-def as_run(run: Any, name: str = "run", precision: str = "single") -> Run:
-    """A run that is in memory or in a file."""
+def as_run(run: Any, precision: str = "single") -> Run:
+    """A run in memory or in a file; a run in memory is called "run" unless it has a name."""
     if isinstance(run, Run):
         return run
-    columns = run if isinstance(run, Columns) else columns_of(run, _columns.RUNS)
+    columns = run if isinstance(run, Columns) else columns_of(run, RUNS)
     if columns is None:
         return read_run(run, precision=precision)
-    return run_of_columns(columns, name, precision)
-
-
-def run_of_columns(columns: Columns, name: str, precision: str, before: int = 0) -> Run:
-    """A run of columns in memory; messages count the rows `before` these, too."""
-    scores = numbers_of("score", columns.number, before)
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        row = int(wrong[0])
-        raise ValueError(
-            f"score of document {columns.docid[row]!r} of query {columns.qid[row]!r} is "
-            f"{scores[row]}: it must be a finite number."
-        )
-    return Run.from_arrays(columns.qid, columns.docid, scores, name=name, precision=precision)
+    return Run.of_table(table_of([columns], RUNS), "run", precision)

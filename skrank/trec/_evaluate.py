@@ -1,4 +1,4 @@
-"""Evaluate runs in TREC's formats, as trec_eval orders and counts them."""
+"""Evaluation of runs in TREC's formats, in the order and by the conventions of trec_eval."""
 
 from __future__ import annotations
 
@@ -15,48 +15,40 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_
 from skrank.metrics import Metric
 from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
-from skrank.trec._files import expect
 from skrank.trec._join import CodedQrels
-from skrank.trec._measure import (
-    MISSING_CHOICES,
-    AnyRuns,
-    Measured,
-    Runs,
-    measure_all,
-    together,
-    warn_missing,
-)
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._table import announce
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._compare import Comparison
+    from skrank.evaluation._comparison import Comparison
 
 
 class TrecReport:
-    """What `evaluate` found.
+    """The result of `evaluate`.
 
     Attributes
     ----------
     names : list of str
-        Of the runs.
+        Names of the runs.
     queries : ndarray of shape (n_queries,)
         Ids of the queries of the qrels.
     metrics : list of str
-        What the columns are called.
+        Names of the columns.
     metric_of : dict of str to Metric
         The metric of each column.
     found : Measured
-        Values in arrays, of which the tables are made when they are first asked for.
+        Values in arrays. The tables below are made from these when they are first accessed.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
         Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
         run lacks under ``missing="skip"``.
     mean : DataFrame of shape (n_runs, n_metrics), indexed by run
         Mean over queries of each metric, as its `empty` and `average` say.
     runs : DataFrame of shape (n_runs, 5), indexed by run
-        "queries" of the qrels that the run has, those it is "missing", queries "ignored" because
-        the qrels do not have them, "documents" retrieved for the queries, and the "judged" share
-        of these documents.
+        Number of "queries" of the qrels that the run has, and of queries that are "missing" in it;
+        number of its queries that are "ignored", as the qrels do not have them; number of
+        "documents" that it retrieved for queries of the qrels; and the "judged" share of these.
     empty : Series of shape (n_metrics,)
         Number of queries of the qrels without a relevant document, by metric.
     weights : DataFrame of the shape and index of `per_query`
@@ -94,7 +86,7 @@ class TrecReport:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """What each run holds."""
+        """Numbers of queries and documents of each run."""
         import pandas as pd
 
         return pd.DataFrame(self.found.facts, index=self._runs())
@@ -126,7 +118,7 @@ class TrecReport:
         return TrecReport(self.names, self.queries, metric_of, self.found.only(places))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per run: the means, and what `runs` says.
+        """One row per run: the columns of `mean` and of `runs`.
 
         Returns
         -------
@@ -135,7 +127,7 @@ class TrecReport:
         return self.mean.join(self.runs)
 
     def intervals(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
-        """How sure the means are: one row per run and metric.
+        """The means with confidence intervals: one row per run and metric.
 
         Parameters
         ----------
@@ -165,7 +157,7 @@ class TrecReport:
         return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
-        """Test the differences between runs, with Holm's correction over all of them.
+        """Test the differences between runs, corrected for the number of metrics and runs.
 
         Parameters
         ----------
@@ -230,52 +222,54 @@ def evaluate(
 ) -> TrecReport:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
 
-    A document that was judged but not retrieved counts as not retrieved, a retrieved one that was
-    not judged as not judged (not relevant, unless a metric says otherwise). Documents of equal
-    score are ordered by name, descending: no ties remain. The qrels say which queries there are.
+    A retrieved document without a judgment counts as not judged: not relevant, unless a metric says
+    otherwise. Judged documents that were not retrieved count, for example, in recall. Documents of
+    equal score are ordered by name, descending, so that no ties remain. The queries are those of
+    the qrels.
 
     Parameters
     ----------
     qrels : Qrels, path, file object, or judgments in memory
         In memory: a dict from queries to dicts from documents to labels (as pytrec_eval and ranx
-        have it), a DataFrame of pandas or polars or an Arrow table with named columns (those of
-        PyTerrier, ir_measures and TREC are known), an iterable of records, or the Qrels of ranx or
-        a data set of ir_datasets. Files are those of `read_qrels`.
+        have it), a table of pandas, polars, Arrow or another library that narwhals knows, with
+        named columns (those of PyTerrier, ir_measures and TREC are known), an iterable of records,
+        or the Qrels of ranx or a data set of ir_datasets. Files are those of `read_qrels`.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
         A table may hold several runs, named by its column "run". Files are those of `read_run`.
-        Files are read one after the other and not kept: memory does not grow with their number.
-        Runs are called by the name in the dict, else by their tag; those that share a tag by
-        their path.
+        Files are read one after the other and then released: memory does not grow with their
+        number. A run is called by its name in the dict, else by its tag, or by its path if several
+        runs have the same tag.
     metrics : names or Metrics
     missing : {"zero", "skip", "raise"}
-        What becomes of queries of the qrels that a run lacks. "zero": nothing was retrieved, which
-        all metrics but the error rate value at 0, with a warning (``trec_eval -c``). "skip": they
-        are left out of the run's means (trec_eval without -c), so that means of runs with
-        different queries do not compare.
+        How queries of the qrels count that a run lacks. "zero": as queries for which nothing was
+        retrieved, with a warning (``trec_eval -c``); all metrics but the error rate are 0 then.
+        "skip": not at all (trec_eval without -c), so that means of runs with different queries
+        cannot be compared.
     empty : {"skip", 0, 1, "nan", "raise"}, optional
         Value of a query without a relevant document, for all metrics. trec_eval has 0. Default: as
-        each metric says, which is "skip" unless it was changed.
+        each metric says, which is "skip" unless the metric was given another value.
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
     rel : float, optional
-        Lowest label of a relevant document, for all metrics that tell relevant documents from
-        others (``trec_eval -l``). Default: as each metric says.
+        Lowest label of a relevant document, for all metrics of binary relevance
+        (``trec_eval -l``). Default: as each metric says.
     depth : int, optional
-        Only so many documents of each query are evaluated (``trec_eval -M``).
+        Number of documents of each query to evaluate (``trec_eval -M``). Default: all.
     judged_only : bool
         Remove documents that were not judged, for all metrics (``trec_eval -J``).
     pool_judged : bool
         Documents of the pool without a judgment (labels below 0) count as judged not relevant, as
         for the web tracks.
     precision : {"single", "double"}
-        In which scores are compared, see `read_run`.
+        Precision in which scores are compared, see `read_run`.
     chunksize : int, optional
-        Read files of runs about so many rows at a time, for runs larger than memory: lines of TREC,
-        CSV, TSV, JSON Lines, packed or not, and Parquet. The rows of a query must be neighbours.
-        Values are the same bits; the judgments are in memory. Default: read each run as a whole.
+        Read files of runs about `chunksize` rows at a time, for runs larger than memory: lines of
+        TREC, CSV, TSV, JSON Lines, packed or not, and Parquet. The rows of each query must be
+        contiguous. The values have the same bits. The judgments are in memory. Default: read each
+        run as a whole.
     progress : bool, optional
-        Show a bar on standard error, by tqdm. Default: for work that lasts, if that is a terminal
-        and tqdm is installed.
+        Show a bar on standard error, by tqdm. Default: for long work, if standard error is a
+        terminal and tqdm is installed.
 
     Returns
     -------
@@ -285,8 +279,8 @@ def evaluate(
     ------
     ValueError
         If a file cannot be read (with the number of the line), a run has no query of the qrels,
-        two runs have one name, or ``missing="raise"`` and a query is missing; with `chunksize`, if
-        the rows of a query are no neighbours (with the number of the line).
+        two runs have the same name, or a query is missing and ``missing="raise"``; with
+        `chunksize`, if the rows of a query are not contiguous (with the number of the line).
 
     Examples
     --------
@@ -308,27 +302,26 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
-    expect(qrels, runs)
+    if chunksize is not None:
+        chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
+    announce(qrels, runs)
     judgments = as_qrels(qrels)
     pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
-    sources = Runs.of(runs, depth, precision)
-    if chunksize is None:
-        with _progress.progress(progress, len(sources.sources), "runs") as bar:
-            parts = sources.parts(pool, missing, bar)
-            found = measure_all(pool, parts, chosen.values(), missing, top)
-    else:
-        from skrank.trec._large import Job
-
-        rows = check.check_count("chunksize", chunksize, "the rows that are read at once")
-        with _progress.progress(progress, None, "rows") as bar:
-            job = Job(pool, list(chosen.values()), missing, top, rows, bar)
-            found = together(job.measure(sources))
-    warn_missing(found.lacks)
-    return TrecReport(sources.names(found.tags), pool.qrels.queries.ids, dict(chosen), found)
+    sources = Runs.of(runs)
+    n_runs = len(sources.sources)
+    n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
+    with _progress.progress(progress, n_steps, step) as bar:
+        joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
+        found = measure(pool, joined, n_runs, chosen.values(), missing, top)
+    joined.warn()
+    found = dataclasses.replace(found, facts=joined.facts)
+    return TrecReport(sources.names(joined.tags), pool.qrels.queries.ids, dict(chosen), found)
 
 
 def _changed(one: Metric, given: dict[str, Any]) -> Metric:
-    """The metric with those of the parameters that it has; its column keeps the name asked for."""
+    """The metric with those of the given parameters that it has."""
+    if not given:
+        return one
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
         known.discard("rel")

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 def ir_measure(name: str | Metric) -> Any:
     """A measure of ir_measures that is a metric of skrank.
 
-    It goes wherever those of ir_measures go: into ``ir_measures.calc_aggregate``, and into the
+    It can be used as the measures of ir_measures: in ``ir_measures.calc_aggregate``, and in the
     ``eval_metrics`` of ``pyterrier.Experiment``. Queries without a relevant document count as 0, as
-    for all measures there, unless the metric says 1.
+    for all measures of ir_measures, unless the metric says 1.
 
     Parameters
     ----------
     name : str or Metric
-        Metrics whose values depend on the scale of grades, such as ERR, need ``max_grade``: queries
-        are measured one at a time, and know nothing of each other. The mean must be arithmetic.
+        Metrics whose values depend on the highest grade, such as ERR, need ``max_grade``, as each
+        query is measured alone. The mean must be arithmetic.
 
     Returns
     -------
     ir_measures.measures.Measure
-        Called by the full name of the metric.
+        Its name is the full name of the metric.
 
     Raises
     ------
     ValueError
-        If the scale of grades is missing, or the metric has another mean.
+        If the highest grade is missing, or the metric has another mean.
     ImportError
         If ir_measures is not installed.
 
@@ -66,7 +66,7 @@ def ir_measure(name: str | Metric) -> Any:
     def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
         for query, ranked in run.groupby("query_id"):
             judged = qrels[qrels["query_id"] == query]
-            if len(judged):  # what nobody has judged does not count
+            if len(judged):  # a query without judgments does not count
                 yield query, float(evaluate(judged, ranked, counted).per_query.iloc[0, 0])
 
     return ir_measures.define(values, name=str(one), support_cutoff=False)

@@ -1,4 +1,4 @@
-"""Runs joined with judgments: what the metrics see of them."""
+"""Runs joined with judgments: the labels of retrieved documents, in the order of their ranks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
 from skrank._engine.order import RankedCodes
 from skrank._engine.queries import Queries, slices
@@ -16,7 +17,18 @@ from skrank.trec._data import Qrels, Run
 
 @dataclass(frozen=True, eq=False)
 class CodedQrels:
-    """Judgments as codes of labels, made once for all runs."""
+    """Judgments with a small integer code for each label, made once for all runs.
+
+    Attributes
+    ----------
+    qrels : Qrels
+    codes : int ndarray of shape (n_rows,)
+    labels : float64 ndarray
+        The label of each code.
+    unjudged : int
+        The code of pooled documents without a label; the next code is for documents outside of the
+        pool.
+    """
 
     qrels: Qrels
     codes: np.ndarray
@@ -25,125 +37,117 @@ class CodedQrels:
 
     @classmethod
     def of(cls, qrels: Qrels) -> CodedQrels:
-        """The codes of judgments, one for pooled documents without a label, one for others."""
+        """The codes of judgments."""
         judged = Judgments(qrels.labels, qrels.queries)
         labels = np.append(judged.labels[: judged.n_labels], [0.0, 0.0])
         return cls(qrels, judged.codes, labels, judged.n_labels)
 
-    def only(self, queries: np.ndarray) -> CodedQrels:
-        """The judgments of some queries, with the codes of all."""
-        some = self.qrels.queries
-        indptr, rows = slices(some.indptr[queries], some.sizes[queries])
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Number of each query by its id."""
+        return {query: place for place, query in enumerate(self.qrels.queries.ids)}
+
+    def only(self, places: np.ndarray) -> CodedQrels:
+        """The judgments of some queries, in ascending order, with the codes of all."""
+        all_queries = self.qrels.queries
+        if len(places) == len(all_queries):
+            return self
+        indptr, rows = slices(all_queries.indptr[places], all_queries.sizes[places])
         qrels = Qrels(
-            Queries(some.ids[queries], indptr),
+            Queries(all_queries.ids[places], indptr),
             self.qrels.documents.take(rows),
             self.qrels.labels[rows],
         )
         return replace(self, qrels=qrels, codes=self.codes[rows])
 
     def numbered(self) -> CodedQrels:
-        """Numbers of rows for codes: runs joined with them can be given codes of any reduction."""
+        """The number of its row as the code of each document.
+
+        Runs that are joined with numbers can be given the codes of any reduction afterwards.
+        """
         n_rows = len(self.codes)
         return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
 
     def reduced(self, kept: np.ndarray) -> CodedQrels:
-        """The judgments of some rows (a mask); the other documents stay in the pool, not judged."""
+        """The judgments of some rows (a mask); the other documents are in the pool, not judged."""
         unjudged = self.codes.dtype.type(self.unjudged)
         return replace(self, codes=np.where(kept, self.codes, unjudged))
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """The judged queries as a run answers them.
+    """Some judged queries, as a run answers them.
 
     Attributes
     ----------
-    name : str
-    ids : ndarray of shape (n_queries,)
-        The judged queries.
-    codes : ndarray of shape (n_rows,)
-        Of the retrieved documents, best first, and of those that were not, query by query.
+    run : int
+        Number of the run.
+    places : int64 ndarray of shape (n_queries,)
+        Numbers of the queries in the judgments, ascending.
+    codes : int ndarray of shape (n_rows,)
+        Query by query, of retrieved documents, best first, and then of pooled documents that were
+        not retrieved.
     sizes, retrieved : int64 ndarrays of shape (n_queries,)
-        Rows of each query, and how many of them were retrieved.
-    present : bool ndarray of shape (n_queries,)
-        Whether the run has the query.
-    n_ignored, n_judged : int
-        Queries of the run that are not judged, and judged documents among those retrieved.
+        Number of rows of each query, and of retrieved documents among them; 0 retrieved documents
+        if the run lacks the query.
+    n_judged : int
+        Number of judged documents among the retrieved ones.
     """
 
-    name: str
-    ids: np.ndarray
+    run: int
+    places: np.ndarray
     codes: np.ndarray
     sizes: np.ndarray
     retrieved: np.ndarray
-    present: np.ndarray
-    n_ignored: int
     n_judged: int
 
+    @classmethod
+    def of(cls, pool: CodedQrels, run: Run, number: int) -> Joined:
+        """The judged queries that a run has."""
+        from skrank._kernels import trec
+
+        place_of = np.array([pool.places.get(query, -1) for query in run.queries.ids])
+        query_of = np.flatnonzero(place_of >= 0)
+        query_of = query_of[np.argsort(place_of[query_of])]
+        places = place_of[query_of]
+        judged = pool.only(places)
+        retrieved = run.queries.sizes[query_of]
+        codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
+        indptr = np.empty(len(places) + 1, np.int64)
+        n_judged = trec.join.form(len(codes))(
+            run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
+            judged.qrels.queries.indptr, judged.qrels.documents.arrays, judged.codes,
+            judged.unjudged, codes, indptr,
+        )  # fmt: skip
+        return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
+
+    @classmethod
+    def of_nothing(cls, pool: CodedQrels, places: np.ndarray, number: int) -> Joined:
+        """Judged queries for which a run retrieved nothing."""
+        judged = pool.only(places)
+        sizes = judged.qrels.queries.sizes
+        return cls(number, places, judged.codes, sizes, np.zeros_like(sizes), 0)
+
     def coded(self, pool: CodedQrels) -> Joined:
-        """With the codes of `pool`, if it was joined with the numbers of its rows."""
+        """With the codes of `pool`, if the run was joined with the numbers of its rows."""
         outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
         return replace(self, codes=np.append(pool.codes, outside)[self.codes])
 
 
-def join(pool: CodedQrels, run: Run) -> Joined:
-    """Find the codes of a run's documents, and append the documents that it did not retrieve."""
-    from skrank._kernels import trec
-
-    judged = pool.qrels.queries
-    place = {qid: q for q, qid in enumerate(run.queries.ids)}
-    query_of = np.array([place.get(qid, -1) for qid in judged.ids])
-    present = query_of >= 0
-    retrieved = np.where(present, run.queries.sizes[query_of], 0)
-    codes = np.empty(retrieved.sum() + len(pool.codes), pool.codes.dtype)
-    indptr = np.empty(len(judged) + 1, np.int64)
-    n_matched = trec.join.form(len(codes))(
-        run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
-        judged.indptr, pool.qrels.documents.arrays, pool.codes, pool.unjudged, codes, indptr,
-    )  # fmt: skip
-    n_ignored = len(run.queries) - int(present.sum())
-    return Joined(
-        run.name, judged.ids, codes[: indptr[-1]], np.diff(indptr), retrieved, present, n_ignored,
-        n_matched,
-    )  # fmt: skip
-
-
-def facts_of(
-    present: np.ndarray, n_ignored: int, n_retrieved: int, n_judged: int
-) -> dict[str, float]:
-    """A row of ``TrecReport.runs``."""
-    n_present = int(present.sum())
-    return {
-        "queries": n_present,
-        "missing": len(present) - n_present,
-        "ignored": n_ignored,
-        "documents": n_retrieved,
-        "judged": n_judged / n_retrieved,
-    }
-
-
-def no_query_of(qrels: Qrels, name: str, first: str) -> ValueError:
-    """The error for a run without a query of the judgments."""
-    return ValueError(
-        f"run {name!r} has no query of the qrels: its first is {first}, and that of the qrels "
-        f"{qrels.queries.name(0)}."
-    )
-
-
 class JoinedJudgments(Judgments):
-    """Judgments of some runs: each query of each run is a query."""
+    """Judgments of some runs, in which each query of each run is a query of its own."""
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
         sizes = np.concatenate([one.sizes for one in joined])
-        ids = np.concatenate([one.ids for one in joined])
+        places = np.concatenate([one.places for one in joined])
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
-        self.queries = Queries(ids, self.indptr)
+        self.queries = Queries(pool.qrels.queries.ids[places], self.indptr)
         self.codes = np.concatenate([one.codes for one in joined])
         self.labels, self.unjudged = pool.labels, pool.unjudged
         self._pool = pool
 
     def place(self, code: int) -> str:
-        """The first document of a code, by its name."""
+        """The first document with a code, for messages."""
         row = int(np.flatnonzero(self._pool.codes == code)[0])
         qrels = self._pool.qrels
         query = int(np.searchsorted(qrels.queries.indptr, row, side="right")) - 1
@@ -152,7 +156,7 @@ class JoinedJudgments(Judgments):
 
 
 class JoinedRanking(Ranking):
-    """Their documents, which stand in the order of their ranks, without ties."""
+    """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
 
     def __init__(self, judgments: JoinedJudgments, joined: Sequence[Joined]) -> None:
         self.judgments = judgments
@@ -161,7 +165,7 @@ class JoinedRanking(Ranking):
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
     def head(self, ties: str, depth: int) -> None:
-        """None: all are in order already."""
+        """Do nothing: documents are sorted already."""
 
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments

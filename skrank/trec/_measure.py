@@ -1,4 +1,4 @@
-"""Measure runs of TREC: files in, values of every run, query and metric out."""
+"""Runs read, joined with judgments and measured, in parts of bounded size."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,40 +19,41 @@ from skrank._engine.plan import average
 from skrank._engine.threads import limit_threads, thread_count
 from skrank._progress import Bar
 from skrank.metrics import Metric
-from skrank.trec._columns import RUNS, columns_of, is_lazy, is_nested, is_record
+from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import source_name
-from skrank.trec._join import (
-    CodedQrels,
-    Joined,
-    JoinedJudgments,
-    JoinedRanking,
-    facts_of,
-    join,
-    no_query_of,
-)
+from skrank.trec._files import Piece, pieces_of
+from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._open import name_of
 
 MISSING_CHOICES = ("zero", "skip", "raise")
-_ROWS_AT_ONCE = 1_000_000  # runs are measured together, up to this many documents
+_ROWS_AT_ONCE = 1_000_000  # documents that are measured together
 
-AnyRun = Any  # a Run, or what `evaluate` takes for one
-AnyRuns = Any
+AnyRun: TypeAlias = Any  # a Run, or what `evaluate` accepts as one
+AnyRuns: TypeAlias = Any
+# number of the run, where it comes from, the run or a piece of it, and its judged queries
+_Reading: TypeAlias = tuple[int, AnyRun | Piece, Run, Joined]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Where runs come from, and their names if they are given."""
+    """Where runs come from.
+
+    Attributes
+    ----------
+    sources : list
+        What `evaluate` accepts as runs.
+    given : list of str or None
+        Their names, if the caller names them.
+    """
 
     sources: list[AnyRun]
     given: list[str] | None
-    depth: int | None = None
-    precision: str = "single"
 
     @classmethod
-    def of(cls, runs: AnyRuns, depth: int | None = None, precision: str = "single") -> Runs:
-        """Of what a caller passes; of each query so many documents."""
+    def of(cls, runs: AnyRuns) -> Runs:
+        """The runs that a caller passes."""
         given: list[str] | None = None
         if isinstance(runs, Mapping) and not is_nested(runs):
             given, sources = list(runs), list(runs.values())
@@ -62,52 +65,23 @@ class Runs:
                 sources = [sources]
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
             columns = columns_of(sources[0], RUNS)
-            parts = {} if columns is None else columns.parts()
-            sources = [columns] if columns is not None else sources
-            if parts:
-                given, sources = list(parts), list(parts.values())
+            if columns is not None:
+                tags = columns.tags()
+                given = tags or None
+                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
         if any(isinstance(source, Qrels) for source in sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
-        return cls(sources, given, depth, precision)
-
-    def parts(
-        self, pool: CodedQrels, missing: str, bar: Bar | None = None
-    ) -> Iterator[list[Joined]]:
-        """The joined runs in order, in lists of bounded size; they are read and let go."""
-        part: list[Joined] = []
-        for one in ahead(lambda source: self._joined(pool, source), self.sources):
-            if missing == "raise" and not one.present.all():
-                raise missing_error(one.name, one.ids[~one.present])
-            part.append(one)
-            if bar is not None:
-                bar.update(1)
-            if sum(len(other.codes) for other in part) >= _ROWS_AT_ONCE:
-                yield part
-                part = []
-        if part:
-            yield part
-
-    def _joined(self, pool: CodedQrels, source: AnyRun) -> Joined:
-        run = self.cut(as_run(source, precision=self.precision))
-        warn_swapped(pool.qrels, run)
-        joined = join(pool, run)
-        if not joined.present.any():
-            raise no_query_of(pool.qrels, run.name, run.queries.name(0))
-        return joined
-
-    def cut(self, run: Run) -> Run:
-        """The documents of a run that count."""
-        return run if self.depth is None else run.top(self.depth)
+        return cls(sources, given)
 
     def names(self, tags: list[str]) -> list[str]:
-        """A name per run: the given one, its tag, or its path where runs share a tag."""
+        """A name for each run: the given one, its tag, or its path where runs share a tag."""
         if self.given is not None:
             return self.given
         count = Counter(tags)
         names = [
-            tag if count[tag] == 1 or not is_file(source) else source_name(source)
+            tag if count[tag] == 1 or not _is_file(source) else name_of(source)
             for tag, source in zip(tags, self.sources, strict=True)
         ]
         name, times = Counter(names).most_common(1)[0]
@@ -116,24 +90,162 @@ class Runs:
         return names
 
 
-def is_file(source: object) -> bool:
-    """Whether a run is to be read from a file."""
+def _is_file(source: object) -> bool:
     return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
 def _is_one(runs: object) -> bool:
-    """Whether this is a run or the path of one, and not a collection of them or of records."""
+    """Whether this is one run, and not a collection of runs or of records."""
     return (
-        isinstance(runs, (Run, Qrels, str, os.PathLike, Mapping))
-        or hasattr(runs, "read")
-        or is_lazy(runs)
-        or hasattr(runs, "columns")
+        isinstance(runs, (Run, Qrels, Mapping))
+        or _is_file(runs)
         or hasattr(runs, "to_dict")
+        or frame_of(runs) is not None
     )
 
 
-def ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
-    """``work(item)`` of each item in order, some items ahead in threads."""
+@dataclass(eq=False)
+class JoinedRuns:
+    """Runs that are read and joined with judgments when they are iterated.
+
+    Iteration yields lists of `Joined` of bounded size, which cover each judged query of each run
+    once, in the order of the runs, and are not stored. `tags`, `facts` and `lacks` are complete
+    when the iteration ends.
+
+    Parameters
+    ----------
+    pool : CodedQrels
+    runs : Runs
+    missing : str
+        Of `evaluate`.
+    bar : Bar
+        Counts runs, or the rows of runs that are read in pieces.
+    depth, precision, chunksize
+        Of `evaluate`.
+
+    Attributes
+    ----------
+    tags : list of str
+        The tag of each run.
+    facts : list of dict
+        A row of ``TrecReport.runs`` for each run.
+    lacks : list of str
+        Which queries runs lack, in sentences.
+    """
+
+    pool: CodedQrels
+    runs: Runs
+    missing: str
+    bar: Bar | None = None
+    depth: int | None = None
+    precision: str = "single"
+    chunksize: int | None = None
+    tags: list[str] = field(default_factory=list)
+    facts: list[dict[str, float]] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[list[Joined]]:
+        part: list[Joined] = []
+        n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
+        for number, readings in groupby(_ahead(self._read, self._items()), key=itemgetter(0)):
+            for joined in self._joined(number, readings):
+                part.append(joined)
+                n_rows += len(joined.codes)
+                if n_rows >= most:
+                    yield part
+                    part, n_rows = [], 0
+        if part:
+            yield part
+
+    def _items(self) -> Iterable[tuple[int, AnyRun | Piece]]:
+        """Number and source of what can be read independently: runs, or pieces of runs."""
+        if self.chunksize is None:
+            return list(enumerate(self.runs.sources))
+        return (
+            (number, piece)
+            for number, source in enumerate(self.runs.sources)
+            for piece in (pieces_of(source, RUNS, self.chunksize) if _is_file(source) else [source])
+        )
+
+    def _read(self, item: tuple[int, AnyRun | Piece]) -> _Reading:
+        number, source = item
+        if isinstance(source, Piece):
+            table, tag = source.table()
+            source.check_order(table)
+            run = Run.of_table(table, tag, self.precision)
+        else:
+            run = as_run(source, self.precision)
+        if self.depth is not None:
+            run = run.top(self.depth)
+        return number, source, run, Joined.of(self.pool, run, number)
+
+    def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
+        """The judged queries of one run; those that the run lacks come last."""
+        seen: set[str] = set()
+        present = np.zeros(len(self.pool.places), bool)
+        n_documents = n_judged = 0
+        for _, source, run, joined in readings:
+            if not seen:
+                first = run
+                _warn_swapped(self.pool.qrels, run)
+            if not seen.isdisjoint(run.queries.ids):
+                table, _ = source.table()  # once more, for the place of the row in the file
+                again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
+                raise source.comes_again(table, int(table.queries.indptr[again]))
+            seen.update(run.queries.ids)
+            present[joined.places] = True
+            n_documents += int(joined.retrieved.sum())
+            n_judged += joined.n_judged
+            if len(joined.places):
+                yield joined
+            if self.bar is not None and self.chunksize is not None:
+                self.bar.update(len(run.scores))
+        absent = np.flatnonzero(~present)
+        n_present = len(present) - len(absent)
+        ids = self.pool.qrels.queries.ids
+        if not n_present:
+            raise ValueError(
+                f"run {first.name!r} has no query of the qrels: its first is "
+                f"{first.queries.name(0)}, and that of the qrels {self.pool.qrels.queries.name(0)}."
+            )
+        if len(absent):
+            self._note_missing(first.name, ids[absent])
+            yield Joined.of_nothing(self.pool, absent, number)
+        if self.bar is not None and self.chunksize is None:
+            self.bar.update(1)
+        self.tags.append(first.name)
+        self.facts.append(
+            {
+                "queries": n_present,
+                "missing": len(absent),
+                "ignored": len(seen) - n_present,
+                "documents": n_documents,
+                "judged": n_judged / n_documents,
+            }
+        )
+
+    def _note_missing(self, tag: str, queries: np.ndarray) -> None:
+        some = ", ".join(queries[:3]) + ", ..." * (len(queries) > 3)
+        lacks = f"run {tag!r} has no documents for {len(queries)} queries of the qrels ({some})"
+        if self.missing == "raise":
+            raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
+        if self.missing == "zero":
+            self.lacks.append(lacks)
+
+    def warn(self) -> None:
+        """Warn, in the name of the caller's caller, of queries that runs lack."""
+        if self.lacks:
+            more = f"; and so on, {len(self.lacks)} runs in all" * (len(self.lacks) > 3)
+            warnings.warn(
+                f"{'; '.join(self.lacks[:3])}{more}: they count as queries for which nothing was "
+                "retrieved. missing='skip' leaves them out.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+    """``work(item)`` of each item in order; threads work on the next items."""
     single = isinstance(items, Sequence) and len(items) == 1
     n_threads = 1 if single else thread_count()
     if n_threads == 1:
@@ -154,43 +266,29 @@ def ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
             yield waiting.popleft().result()
 
 
-def missing_error(name: str, queries: np.ndarray) -> ValueError:
-    """The error for a run without some queries of the judgments."""
-    return ValueError(f"{lacks_of(name, queries)}: choose missing='zero' or 'skip'.")
-
-
-def lacks_of(name: str, queries: np.ndarray) -> str:
-    """What a run lacks, as a sentence."""
-    some = ", ".join(queries[:3]) + ", ..." * (len(queries) > 3)
-    return f"run {name!r} has no documents for {len(queries)} queries of the qrels ({some})"
-
-
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured of some runs.
+    """The values of metrics.
 
     Attributes
     ----------
-    tags : list of str
-    values, weights : ndarray of shape (n_runs, n_queries, n_metrics)
-        Values, and what they weigh in the means.
-    mean : ndarray of shape (n_runs, n_metrics)
-    empty : int ndarray of shape (n_metrics,)
+    values, weights : float64 ndarrays of shape (n_runs, n_queries, n_metrics)
+        Values, and their weights in the means.
+    mean : float64 ndarray of shape (n_runs, n_metrics)
+    empty : int64 ndarray of shape (n_metrics,)
+        Number of queries without a relevant document.
     facts : list of dict
-    lacks : list of str
-        What to warn of.
+        A row of ``TrecReport.runs`` for each run.
     """
 
-    tags: list[str]
     values: np.ndarray
     weights: np.ndarray
     mean: np.ndarray
     empty: np.ndarray
-    facts: list[dict[str, float]]
-    lacks: list[str]
+    facts: list[dict[str, float]] = field(default_factory=list)
 
     def only(self, metrics: list[int]) -> Measured:
-        """Some of the metrics, by their places."""
+        """Some of the metrics, by their numbers."""
         return replace(
             self,
             values=self.values[..., metrics],
@@ -200,103 +298,44 @@ class Measured:
         )
 
 
-def values_of(
-    pool: CodedQrels,
-    part: list[Joined],
-    metrics: Iterable[Metric],
-    missing: str,
-    max_grade: int | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All metrics of runs with the same queries: `values`, `weights`, `empty` of `Measured`."""
-    judgments = JoinedJudgments(pool, part)
-    ranking = JoinedRanking(judgments, part)
-    present = np.stack([one.present for one in part])
-    n_queries = present.shape[1]
-    counted = present if missing == "skip" else np.ones_like(present)
-    values, weights, empty = [], [], []
-    for one in metrics:
-        plan = one.bind(judgments, max_grade=max_grade)
-        found = plan.values(ranking).reshape(present.shape)
-        values.append(np.where(counted, found, np.nan))
-        weights.append(plan.mass(ranking).reshape(present.shape) * counted)
-        empty.append(plan.empty[:n_queries].sum())
-    return np.stack(values, axis=-1), np.stack(weights, axis=-1), np.array(empty)
-
-
-def _measured(
-    pool: CodedQrels,
-    part: list[Joined],
-    metrics: list[Metric],
-    missing: str,
-    max_grade: int | None,
-) -> Measured:
-    """All metrics of some runs."""
-    values, weights, empty = values_of(pool, part, metrics, missing, max_grade)
-    means = np.empty((len(part), len(metrics)))
-    for i, one in enumerate(metrics):
-        for run in range(len(part)):
-            means[run, i] = average(one, values[run, :, i], weights[run, :, i], stacklevel=5)
-    return Measured(
-        [one.name for one in part],
-        values,
-        weights,
-        means,
-        empty,
-        [
-            facts_of(one.present, one.n_ignored, int(one.retrieved.sum()), one.n_judged)
-            for one in part
-        ],
-        [
-            lacks_of(one.name, one.ids[~one.present])
-            for one in part
-            if not one.present.all() and missing == "zero"
-        ],
-    )
-
-
-def measure_all(
+def measure(
     pool: CodedQrels,
     parts: Iterable[list[Joined]],
+    n_runs: int,
     metrics: Iterable[Metric],
     missing: str,
     max_grade: int | None,
 ) -> Measured:
-    """All metrics of all runs."""
+    """All metrics of all runs, which come in parts as those of `JoinedRuns`."""
     chosen = list(metrics)
-    return together([_measured(pool, part, chosen, missing, max_grade) for part in parts])
+    shape = n_runs, len(pool.qrels.queries), len(chosen)
+    values, weights = np.full(shape, np.nan), np.zeros(shape)
+    empty = np.zeros(len(chosen), np.int64)
+    for part in parts:
+        judgments = JoinedJudgments(pool, part)
+        ranking = JoinedRanking(judgments, part)
+        run = np.repeat([one.run for one in part], [len(one.places) for one in part])
+        query = np.concatenate([one.places for one in part])
+        counted = (ranking.retrieved > 0) | (missing != "skip")
+        for i, one in enumerate(chosen):
+            plan = one.bind(judgments, max_grade=max_grade)
+            values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
+            weights[run, query, i] = plan.mass(ranking) * counted
+            empty[i] += plan.empty[run == 0].sum()
+    mean = np.empty((n_runs, len(chosen)))
+    for i, one in enumerate(chosen):
+        for number in range(n_runs):
+            of_run = values[number, :, i], weights[number, :, i]
+            mean[number, i] = average(one, *of_run, stacklevel=4)
+    return Measured(values, weights, mean, empty)
 
 
-def together(found: Sequence[Measured]) -> Measured:
-    """What was measured of some runs and of others."""
-    return Measured(
-        [tag for one in found for tag in one.tags],
-        np.concatenate([one.values for one in found]),
-        np.concatenate([one.weights for one in found]),
-        np.concatenate([one.mean for one in found]),
-        found[0].empty,
-        [facts for one in found for facts in one.facts],
-        [text for one in found for text in one.lacks],
-    )
-
-
-def warn_swapped(qrels: Qrels, run: Run) -> None:
+def _warn_swapped(qrels: Qrels, run: Run) -> None:
     """Warn where judgments and a run seem to have been passed in the wrong order."""
     if check.look_swapped(qrels.labels, run.scores):
         warnings.warn(
-            f"the qrels have many labels that are no whole numbers, and run {run.name!r} has few "
+            f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
             "small whole scores, as if they were swapped: qrels come first, then runs.",
             UserWarning,
             stacklevel=2,
-        )
-
-
-def warn_missing(lacks: list[str]) -> None:
-    """Warn, in the name of the caller's caller, of queries that runs do not have."""
-    if lacks:
-        more = f"; and so on, {len(lacks)} runs in all" * (len(lacks) > 3)
-        warnings.warn(
-            f"{'; '.join(lacks[:3])}{more}: they count as queries for which nothing was retrieved. "
-            "missing='skip' leaves them out.",
-            UserWarning,
-            stacklevel=3,
         )

@@ -12,19 +12,20 @@ from skrank.trec._evaluate import TrecReport
 
 
 def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
-    """What trec_eval prints: name, query or "all", and value of each measure, for each run.
+    """The lines that trec_eval prints: name, query or "all", and value of each measure.
 
     Parameters
     ----------
     report : TrecReport
     per_query : bool
-        Whether the values of each query stand before those of all queries, as with ``-q``.
+        Whether to print the values of each query before those of all queries, as with ``-q``.
 
     Returns
     -------
     str
-        Lines in the order of trec_eval's measures; those that it does not have follow. The name of
-        the run stands first where there are several, or beside the number of queries.
+        Lines in the order of trec_eval's measures, then those of metrics that trec_eval does not
+        have. A line with the name of the run comes first if there are several runs, or if the
+        number of queries is printed.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def _printed(name: str) -> str:
 
 
 def _place(name: str) -> tuple[int, float]:
-    """Where trec_eval prints a measure: in its own order, by parameter."""
+    """The place of a measure in the order of trec_eval, and its parameter."""
     parts = split_trec(split_prefix(name)[1])
     if parts is None:
         return len(TREC_EVAL), 0.0

@@ -1,4 +1,4 @@
-"""Confidence sequences: they hold whenever one looks, and for every metric."""
+"""Confidence sequences: they hold at all times of looking, and for every metric."""
 
 import numpy as np
 import pytest
@@ -8,29 +8,29 @@ from skrank._engine.judgments import Judgments
 from skrank.active import ActiveComparator
 from skrank.active._anytime import (
     certainty_so_far,
-    repeated_game,
+    log_capital,
     sequence,
-    single_game,
-    wealth,
+    with_repeats,
+    without_repeats,
 )
 from skrank.active._bounds import difference_bounds, value_bounds
-from skrank.active._moments import evaluate, prepare
-from skrank.active._weighing import Known
+from skrank.active._means import Known
+from skrank.active._moments import prepare
 from skrank.metrics import registered
 from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator
 
 N = 60
-RANDOM = np.random.default_rng(0)
-WORLDS = {
-    "equal chances": (np.full(N, 1 / N), 1.0),
-    "unequal chances": (RANDOM.dirichlet(np.full(N, 0.8)) * 0.9 + 0.1 / N, 1.0),
-    "a third counts": (RANDOM.dirichlet(np.full(N, 2.0)) * 0.9 + 0.1 / N, 0.35),
-}
+POOLS = ("equal chances", "unequal chances", "a third counts")
 
 
-def world(name):
-    q, share = WORLDS[name]
+def pool_named(name):
+    """Chances, values, bounds of values, and whether some queries do not count."""
     random = np.random.default_rng(1)
+    q, share = np.full(N, 1 / N), 1.0
+    if name == "unequal chances":
+        q = random.dirichlet(np.full(N, 0.8)) * 0.9 + 0.1 / N
+    elif name == "a third counts":
+        q, share = random.dirichlet(np.full(N, 2.0)) * 0.9 + 0.1 / N, 0.35
     bounds = random.random(N) * 0.5, 0.5 + random.random(N) * 0.5
     values = np.where(random.random(N) < 0.3, *bounds)  # at the bounds: hard to bet on
     if share < 1:
@@ -42,33 +42,33 @@ def order_without_replacement(q, random, n):
     return np.argsort(random.exponential(size=len(q)) / q)[:n]
 
 
-@pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("make", [repeated_game, single_game])
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("make", [with_repeats, without_repeats])
 def test_sequences_hold_under_optional_stopping(name, make):
-    """Over 2,000 campaigns, whoever stops at the worst moment is misled in at most 5 %."""
-    q, values, bounds, may_not_count = world(name)
+    """Stopped at the worst moment, at most 5 % of 2,000 campaigns exclude the truth."""
+    q, values, bounds, may_not_count = pool_named(name)
     p, truth = np.full(N, 1 / N), np.nanmean(values)
     random = np.random.default_rng(2)
     misled = 0
     for _ in range(2000):
         draws = (
             random.choice(N, size=80, p=q)
-            if make is repeated_game
+            if make is with_repeats
             else order_without_replacement(q, random, 50)
         )
         game = make(values, draws, p, q, bounds, may_not_count, Known())
-        rich = np.log(2 / 0.05)
+        limit = np.log(2 / 0.05)
         misled += (
-            wealth(game, np.array([truth]))[0] >= rich
-            or wealth(game.mirrored(), np.array([-truth]))[0] >= rich
+            log_capital(game, np.array([truth]))[0] >= limit
+            or log_capital(game.mirrored(), np.array([-truth]))[0] >= limit
         )
     assert misled / 2000 <= 0.05
 
 
-@pytest.mark.parametrize("make", [repeated_game, single_game])
+@pytest.mark.parametrize("make", [with_repeats, without_repeats])
 def test_the_mean_payment_is_zero_at_the_truth(make):
-    """Which is why nobody gets rich: checked as a sum over all first and second draws."""
-    q, values, bounds, _ = world("a third counts")
+    """Checked as a sum over all first and second draws."""
+    q, values, bounds, _ = pool_named("a third counts")
     p, known = np.full(N, 1 / N), Known()
     truth = np.nanmean(values)
     mean = np.zeros(2)
@@ -78,19 +78,19 @@ def test_the_mean_payment_is_zero_at_the_truth(make):
             game = make(values, draws, p, q, bounds, True, known)
             pays = game.weight * np.nan_to_num(game.value - truth) + game.total - truth * game.mass
             chance = q[second]
-            if make is single_game:
+            if make is without_repeats:
                 chance = 0.0 if second == first else q[second] / (1 - q[first])
             mean += chance * np.array([pays[1], game.weight[1] - game.left[1]])
     np.testing.assert_allclose(mean, 0, atol=1e-12)
 
 
 def test_sequences_shrink_and_never_grow():
-    q, values, bounds, _ = world("unequal chances")
+    q, values, bounds, _ = pool_named("unequal chances")
     p = np.full(N, 1 / N)
     draws = np.random.default_rng(3).choice(N, size=3000, p=q)
     before = (-np.inf, np.inf)
     for n in (1, 10, 100, 1000, 3000):
-        found = sequence(repeated_game(values, draws[:n], p, q, bounds, False, Known()), 0.95)
+        found = sequence(with_repeats(values, draws[:n], p, q, bounds, False, Known()), 0.95)
         assert before[0] <= found[0] + 1e-4
         assert found[1] <= before[1] + 1e-4
         assert found[0] <= np.nanmean(values) <= found[1]
@@ -99,10 +99,10 @@ def test_sequences_shrink_and_never_grow():
 
 
 def test_certainty_so_far_is_that_of_the_interval():
-    q, values, bounds, _ = world("equal chances")
+    q, values, bounds, _ = pool_named("equal chances")
     bounds = bounds[0] - 0.8, bounds[1] - 0.8
     draws = np.random.default_rng(4).choice(N, size=60, p=q)
-    game = repeated_game(values - 0.8, draws, np.full(N, 1 / N), q, bounds, False, Known())
+    game = with_repeats(values - 0.8, draws, np.full(N, 1 / N), q, bounds, False, Known())
     sure = certainty_so_far(game)
     assert 0.5 < sure < 1
     for confidence, decided in ((sure - 1e-3, True), (sure + (1 - sure) / 2, False)):
@@ -114,9 +114,9 @@ def test_certainty_so_far_is_that_of_the_interval():
 
 
 def lists(name):
-    """Form and pool of three rankers, with ties and documents that are not retrieved."""
+    """Metric and pool of three rankers, with ties and documents that are not retrieved."""
     random = np.random.default_rng(5)
-    ties = name.partition("@")[0] not in ("iap", "infap", "iprec")  # which refuse them
+    ties = name.partition("@")[0] not in ("iap", "infap", "iprec")  # these metrics refuse ties
     scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
     scores.append(scores[1].copy())
     scores[2][random.random(60) < 0.2] = -np.inf
@@ -135,27 +135,27 @@ def is_inside(value, bounds):
 def test_values_and_differences_lie_within_their_bounds(name):
     for text in (name, f"{name}@3"):
         try:
-            form, pool = lists(text)
+            graded, pool = lists(text)
         except ValueError:
-            continue  # no mean over queries, or with no cut-off
-        if "inf" in form.metric.value_range and not form.local:
-            with pytest.raises(ValueError, match="nothing bounds the values"):
-                value_bounds(form, pool)
+            continue  # not a mean over queries, or without a cut-off
+        if "inf" in graded.metric.value_range and not graded.is_local:
+            with pytest.raises(ValueError, match="have no bounds before"):
+                value_bounds(graded, pool)
             continue
-        single = value_bounds(form, pool)
-        double = {pair: difference_bounds(form, pool, *pair) for pair in [(0, 1), (1, 2), (2, 0)]}
+        single = value_bounds(graded, pool)
+        double = {pair: difference_bounds(graded, pool, *pair) for pair in [(0, 1), (1, 2), (2, 0)]}
         for labels in np.random.default_rng(6).integers(0, 4, (40, pool.queries.n_rows)):
-            values = evaluate(form, Judgments(labels.astype(float), pool.queries), pool.scores)
+            values = graded.values(Judgments(labels.astype(float), pool.queries), pool.scores)
             assert is_inside(values, single)
             for (a, b), bounds in double.items():
                 assert is_inside(values[a] - values[b], bounds)
 
 
-def test_equal_lists_differ_by_nothing():
-    form, pool, _ = prepare(
+def test_equal_lists_have_bounds_of_0():
+    graded, pool, _ = prepare(
         "ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, "uniform", None, range(5), 0, who="it"
     )
-    low, high = difference_bounds(form, pool, 0, 1)
+    low, high = difference_bounds(graded, pool, 0, 1)
     assert not low.any()
     assert not high.any()
 
@@ -179,7 +179,7 @@ def test_a_campaign_can_be_watched(estimator):
     assert decision.better == "good"
     assert decision.difference.anytime
     assert decision.difference.interval[0] > 0
-    assert not decision.difference.complete  # it stopped before
+    assert not decision.difference.complete  # the campaign stopped before the pool was labelled
 
 
 def test_intervals_at_any_time_have_bounds_from_the_first_label_on():

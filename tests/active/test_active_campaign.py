@@ -1,4 +1,4 @@
-"""The protocol: ask, tell, budget, saving, and what happens when it is used wrongly."""
+"""The protocol: ask, tell, budget, saving, and errors of use."""
 
 import dataclasses
 import warnings
@@ -37,7 +37,7 @@ def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     assert [r.query for r in campaign.ask(2)] == [three[0].query, three[2].query]
 
 
-def test_steps_do_not_change_what_is_drawn():
+def test_draws_do_not_depend_on_the_steps_of_asking():
     together = evaluator(budget=150)
     everything = [request.query for request in together.ask(10_000)]
     alone = evaluator(budget=150)
@@ -101,7 +101,7 @@ def test_only_documents_that_can_matter_are_asked_for():
     missing = ActiveEvaluator([1.0, -np.inf], np.zeros(2), metric="dcg", grades=[0, 1])
     assert missing.next_query().rows.tolist() == [0]
     whole = ActiveEvaluator([1.0, -np.inf], np.zeros(2), metric="ap@1", grades=[0, 1])
-    assert whole.next_query().rows.tolist() == [0, 1]  # it counts among the relevant
+    assert whole.next_query().rows.tolist() == [0, 1]  # AP counts all relevant documents
 
 
 def test_truncated_campaigns_find_the_truncated_metric():
@@ -154,8 +154,8 @@ def test_labels_out_of_order_wait_for_the_draws_before_them():
     assert campaign.estimate().value == straight.estimate().value
 
 
-def test_saved_labels_are_an_honest_forecast():
-    """The forecast of the passive cost is near the budget at which passive runs are as accurate."""
+def test_the_passive_cost_is_that_of_passive_campaigns():
+    """The passive cost is near the budget at which passive campaigns are as accurate."""
     from skrank.active import simulate
 
     big = make_ranking(800, n_docs=(3, 30), random_state=1)
@@ -195,7 +195,7 @@ def test_decision_names_the_better_ranker():
     assert pair.decision().confidence == 1
 
 
-def test_identical_rankers_cannot_be_told_apart():
+def test_no_decision_between_identical_rankers():
     campaign = comparator(scores={"a": SCORES["old"], "b": SCORES["old"]}, budget=100)
     run(campaign)
     assert campaign.decision().better is None
@@ -217,7 +217,7 @@ def test_a_contestant_as_label_model_causes_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         comparator(label_model=own, grades=None, center=0)  # guarded
-        comparator(label_model=np.eye(5)[data.relevance])  # neither of both
+        comparator(label_model=np.eye(5)[data.relevance])  # orders documents as neither ranker does
         removed = np.where(np.arange(len(near)) % 9 == 4, -np.inf, SCORES["new"])
         comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
 
@@ -241,7 +241,7 @@ def test_method_and_predictions_are_visible():
     assert "interval" in str(run(evaluator(budget=100)))
 
 
-# what is wrong
+# errors
 
 
 def test_wrong_labels_raise_and_lose_nothing():
@@ -272,7 +272,7 @@ def test_wrong_labels_raise_and_lose_nothing():
     unasked = next(q for q in range(60) if q not in {first.query, second.query, third.query})
     with pytest.raises(ValueError, match=f"query {unasked} was not asked"):
         campaign.tell(unasked, np.zeros(int(COSTS[unasked])))
-    campaign.tell(first.query, data.relevance[first.rows])  # the same again is no harm
+    campaign.tell(first.query, data.relevance[first.rows])  # the same labels again are accepted
     assert campaign.estimate() == before
     campaign.tell(second, named)
     assert campaign.waiting == []

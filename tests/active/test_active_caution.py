@@ -1,14 +1,14 @@
-"""When an estimate says that it cannot tell what its interval covers."""
+"""When an estimate has a caution."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from skrank.active import ActiveEvaluator, estimate, simulate
-from skrank.active._weighing import ESTIMATORS
 from skrank.cli import main
 
 N = 80
+ESTIMATORS = ("assisted", "importance", "lure")
 RELEVANCE = np.random.default_rng(0).integers(0, 3, size=2 * N)
 QUERIES = np.repeat(np.arange(N), 2)
 
@@ -26,7 +26,7 @@ def campaign_of(n, costs, seed):
 
 
 def one_dear(n, *, met):
-    """Query 0 costs 500, and was met or not; the others cost 1, all of them 7.24 on average."""
+    """Query 0 costs 500, and was drawn or not; the others cost 1, all of them 7.24 on average."""
     costs = np.where(np.arange(N) == 0, 500.0, 1.0)
     for seed in range(100):
         campaign = campaign_of(n, costs, seed)
@@ -36,7 +36,7 @@ def one_dear(n, *, met):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_many_cheap_queries_are_few(estimator):
+def test_many_cheap_queries_have_a_caution(estimator):
     campaign = one_dear(35, met=False)
     found = campaign.estimate(estimator=estimator)
     assert (found.n_queries, found.n_distinct) == (35, 35)
@@ -45,7 +45,7 @@ def test_many_cheap_queries_are_few(estimator):
     assert campaign.estimate(estimator=estimator, anytime=True).caution is None
 
 
-def test_a_dear_query_makes_up_for_a_number_but_not_for_few_queries():
+def test_an_expensive_query_counts_as_several_but_twenty_must_be_distinct():
     assert one_dear(25, met=True).estimate().caution is None
     found = one_dear(12, met=True).estimate()
     assert found.n_typical > 30
@@ -53,7 +53,7 @@ def test_a_dear_query_makes_up_for_a_number_but_not_for_few_queries():
 
 
 @pytest.mark.parametrize("cost", [0.1, 1.0, 1e6])
-def test_of_equal_costs_the_number_counts(cost):
+def test_with_equal_costs_the_number_of_queries_counts(cost):
     found = campaign_of(30, np.full(N, cost), 1).estimate()
     assert (found.n_typical, found.caution) == (30, None)
     found = campaign_of(29, np.full(N, cost), 1).estimate()
@@ -61,7 +61,7 @@ def test_of_equal_costs_the_number_counts(cost):
 
 
 def test_draws_that_do_not_count_have_a_share_in_the_cost():
-    """Each that counts stands for the average cost of all that were drawn."""
+    """A query that counts is taken to cost the average of all drawn queries."""
     sampling = pd.DataFrame({"probability": 0.01, "cost": [2.0] * 50 + [8.0] * 50})
     losses = pd.Series(np.where(np.arange(100) % 2, np.nan, np.arange(100.0)))
     drawn = pd.Series(1.0, index=[*range(40, 60), 40])
@@ -74,7 +74,7 @@ def test_draws_that_do_not_count_have_a_share_in_the_cost():
 
 def test_a_batch_has_the_caution_of_its_campaign():
     campaign = one_dear(35, met=False)
-    found = campaign.estimate()
+    found = campaign.estimate(estimator="importance")
     weights = campaign.draws(found.n_draws)
     options = {"metric": "dcg(empty=0)", "scores": np.tile([2.0, 1.0], N), "groups": QUERIES}
     batch = estimate(RELEVANCE, weights, sampling=campaign.sampling, **options)
@@ -86,7 +86,7 @@ def test_a_batch_has_the_caution_of_its_campaign():
     assert (unknown.n_typical, unknown.caution, unknown.cost) == (35, None, None)
 
 
-def test_the_command_line_says_it_too(tmp_path, capsys):
+def test_the_command_line_prints_the_caution(tmp_path, capsys):
     one_dear(35, met=False).save(tmp_path / "c.npz")
     assert main(["active", "estimate", str(tmp_path / "c.npz")]) == 0
     assert "for the cost of 4 average ones" in capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_the_command_line_says_it_too(tmp_path, capsys):
         (["a", "b"], {"probability": [1, -1], "cost": [1, 1]}, r"sampling.probability\[1\]=-1"),
     ],
 )
-def test_costs_that_are_none_are_refused(drawn, sampling, message):
+def test_bad_costs_are_refused(drawn, sampling, message):
     losses = pd.Series([0.1, 0.2, 0.3], index=["a", "b", "c"])
     weights = np.ones(3) if drawn is None else pd.Series(1.0, index=drawn)
     table = pd.DataFrame({"id": ["a", "b"]} | sampling).set_index("id")
@@ -121,7 +121,7 @@ def test_costs_that_are_none_are_refused(drawn, sampling, message):
 
 @pytest.fixture(scope="module")
 def rising():
-    """Queries that are the better the dearer they are, and a preference for cheap ones."""
+    """Queries whose value rises with their cost, and a q that prefers cheap queries."""
     random = np.random.default_rng(8)
     costs = np.exp(random.standard_normal(600))
     values = np.log(costs) + 0.5 * random.standard_normal(600)
@@ -129,8 +129,8 @@ def rising():
     return values, q / q.sum(), costs
 
 
-def test_campaigns_that_met_cheap_queries_state_a_caution(rising):
-    """With a budget of 20 average draws, those that got thirty queries cover .43."""
+def test_campaigns_that_drew_cheap_queries_have_a_caution(rising):
+    """With a budget of 20 average draws, campaigns of thirty queries cover .43."""
     values, q, costs = rising
     budgets = np.array([20, 34]) * (q @ costs)
     runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)
@@ -144,7 +144,7 @@ def test_campaigns_that_met_cheap_queries_state_a_caution(rising):
     assert 0.93 < holds[told[:, 1], 1].mean() < 0.97
 
 
-def test_simulated_campaigns_of_alike_values_have_no_bounds():
+def test_simulated_campaigns_of_equal_values_have_infinite_intervals():
     values = np.r_[np.full(95, 0.5), np.linspace(0, 1, 5)]
     runs = simulate(values, np.ones(100), [3, 100], n_campaigns=60)
     alike = (runs.standard_errors[:, 0] == 0) & (runs.values[:, 0] == 0.5)

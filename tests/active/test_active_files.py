@@ -1,4 +1,4 @@
-"""Files of campaigns: whatever is wrong with one is a ValueError that names it."""
+"""Files of campaigns: every fault is a ValueError that names the file."""
 
 import json
 import os
@@ -97,7 +97,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_file_that_was_tampered_with_is_refused(saved, fault):
-    """With a checksum that fits: nothing is believed for it."""
+    """The checksum is right, so the other checks must find the fault."""
     arrays = contents(saved)
     _files.write(saved, arrays | FAULTS[fault](arrays))
     assert refusal(saved)
@@ -123,7 +123,7 @@ def test_the_checksum_finds_what_was_changed(saved):
 
 
 def test_damaged_bytes_are_refused(saved):
-    """Whatever zlib, zipfile and numpy raise for it."""
+    """Whichever error zlib, zipfile or numpy raise."""
     whole = saved.read_bytes()
     random = np.random.default_rng(0)
     good = ActiveEvaluator.load(saved).estimate()
@@ -133,7 +133,7 @@ def test_damaged_bytes_are_refused(saved):
             broken[place] ^= int(random.integers(1, 256))
         saved.write_bytes(bytes(broken))
         try:
-            assert ActiveEvaluator.load(saved).estimate() == good  # in a part that says nothing
+            assert ActiveEvaluator.load(saved).estimate() == good  # the byte has no meaning
         except ValueError as error:
             assert str(saved) in str(error)  # noqa: PT017
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
@@ -242,7 +242,7 @@ def test_devices_are_refused():
         ActiveEvaluator.load("/dev/zero")
 
 
-def test_missing_files_are_no_value_errors(tmp_path):
+def test_missing_files_raise_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         ActiveEvaluator.load(tmp_path / "nowhere.npz")
 
@@ -278,11 +278,11 @@ _files.write(sys.argv[1], {"a": np.arange(3)})
 """
 
 
-def test_what_a_killed_save_left_goes_with_the_next(saved):
+def test_the_next_save_removes_the_file_of_a_killed_save(saved):
     ours = os.environ | {"PYTHONPATH": str(Path(skrank.__file__).parents[1])}
     killed = subprocess.run([sys.executable, "-c", KILLED, str(saved)], env=ours, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert len(list(saved.parent.iterdir())) == 2  # nobody could clean up
+    assert len(list(saved.parent.iterdir())) == 2  # the killed process did not remove its file
     ours = saved.with_name(f"{_files._own(saved.name)}{os.getpid()}-00000000.part")
     ours.touch()  # of a thread that still writes
     evaluator(budget=50).save(saved)
@@ -313,8 +313,8 @@ def test_threads_may_save_to_one_file(saved):
     assert list(saved.parent.iterdir()) == [saved]
 
 
-def test_an_item_that_stands_twice_in_a_query_is_refused():
-    """The label of one would overwrite that of the other."""
+def test_an_item_that_occurs_twice_in_a_query_is_refused():
+    """The label of one document would overwrite the label of the other."""
     items = np.array([f"d{row}" for row in range(len(data.qid))])
     first, second = np.flatnonzero(data.qid == data.qid[0])[:2]
     items[second] = items[first]

@@ -29,7 +29,7 @@ def test_models_are_scikit_learn_classifiers(estimator, check):
 @pytest.mark.parametrize(
     "model", [OrderedLogit(), GradeClassifier(LogisticRegression(max_iter=1000)), GradeClassifier()]
 )
-def test_probabilities_are_distributions_and_tell_grades_apart(model):
+def test_probabilities_are_distributions_and_separate_grades(model):
     model = make_pipeline(StandardScaler(), model).fit(data.X, data.relevance)
     probabilities = model.predict_proba(data.X)
     assert probabilities.shape == (len(data.X), 5)

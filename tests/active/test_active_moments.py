@@ -7,8 +7,8 @@ import pytest
 
 import skrank
 from skrank.active import label_moments
-from skrank.active._forms import form_of, settle_empty
-from skrank.active._moments import graded_precision_moments, prepare
+from skrank.active._graded_metric import graded_metric, with_empty_policy
+from skrank.active._moments import joint_gap_moments, prepare
 from skrank.metrics import registered
 
 EXACT = [
@@ -54,7 +54,7 @@ def cases(random, n=5):
 
 
 def fixed(name):
-    """The metric with the scale of the pool, which single label vectors do not show."""
+    """The metric with the highest grade of the pool, which a single label vector may lack."""
     metric = skrank.metric(name)
     if getattr(metric, "max_grade", 0) is None and "thresholds" not in name:
         metric = skrank.metric(metric, max_grade=2)
@@ -63,7 +63,7 @@ def fixed(name):
 
 def largest_error(name, n_rankers):
     random = np.random.default_rng(0)
-    metric = settle_empty(fixed(name))
+    metric = with_empty_policy(fixed(name))
     worst = 0.0
     for scores, probabilities in cases(random):
         second = scores[1] if n_rankers == 2 else None
@@ -89,16 +89,16 @@ def test_comparison_moments_equal_enumeration(name):
 
 @pytest.mark.parametrize("name", sorted(registered()))
 def test_every_metric_that_claims_exact_moments_has_them(name):
-    """A new metric that looks like a sum over ranks, and is none, must not slip through."""
+    """A new metric that resembles a sum over ranks, and is not one, must fail here."""
     for text in (name, f"{name}@2"):
         try:
             metric = skrank.metric(text)
-            form = form_of(metric, np.array(GRADES), 5)
+            graded = graded_metric(metric, np.array(GRADES), 5)
         except ValueError:
             continue
-        if form.method("auto", 1) == "exact":
+        if graded.method("auto", 1) == "exact":
             assert largest_error(text, 1) < 1e-12
-        if form.method("auto", 2) == "exact":
+        if graded.method("auto", 2) == "exact":
             assert largest_error(text, 2) < 1e-12
 
 
@@ -131,10 +131,10 @@ def test_joint_moments_of_gap_equal_enumeration(depth):
     metric = skrank.metric("gap", thresholds=g, k=depth)
     probabilities = random.dirichlet([0.5] * 4, n)
     scores = random.random(n)
-    form, pool, proba = prepare(
+    graded, pool, proba = prepare(
         metric, [scores], np.zeros(n), probabilities, None, None, 0, who="test"
     )
-    found = graded_precision_moments(form, pool, proba)[0]
+    found = joint_gap_moments(graded, pool, proba)[0]
     ranked = probabilities[np.argsort(-scores)]
     expected = np.zeros(5)
     for labels in itertools.product(range(4), repeat=n):
@@ -166,7 +166,7 @@ def test_delta_method_for_gap_is_near_a_simulation_on_real_lengths():
 def test_monte_carlo_converges_to_enumeration(name, n_rankers):
     random = np.random.default_rng(4)
     scores, probabilities = next(cases(random))
-    metric = settle_empty(fixed(name))
+    metric = with_empty_policy(fixed(name))
     second = scores[1] if n_rankers == 2 else None
     found = label_moments(
         fixed(name), scores[0], np.zeros(5), other=second, label_model=probabilities,
@@ -237,7 +237,7 @@ def test_row_order_and_threads_do_not_matter():
         ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),
         ({"grades": [0, 1], "method": "guess"}, "is not a choice"),
         ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty='skip' or 0"),
-        ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "no mean over queries"),
+        ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "not a mean over queries"),
         ({"grades": [0, 1], "metric": "ndcg", "n_draws": 0}, "n_draws=0 must be at least 1"),
         ({"grades": [0, 1], "other": [1.0, 2.0]}, "the rankers score 4 and 2 rows"),
     ],

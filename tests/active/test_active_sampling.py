@@ -13,11 +13,10 @@ from skrank.active import (
     sampling_distribution,
     simulate,
 )
-from skrank.active._decision import decide
-from skrank.active._draws import Draws, running_cost
-from skrank.active._intervals import bootstrap_interval, certainty
-from skrank.active._sampling import budget_ratio
-from skrank.active._weighing import repeated_mean
+from skrank.active._evaluators import decide
+from skrank.active._intervals import certainty
+from skrank.active._means import IndependentGuesses, Known, weighted_mean
+from skrank.active._sampling import Draws, budget_ratio, running_cost
 from skrank.datasets import make_ranking
 
 
@@ -46,7 +45,7 @@ def world():
 
 
 def predicted_variance(q, moments, costs, p):
-    """What the optimal distribution minimises, up to a factor."""
+    """The variance per cost that the optimal distribution minimises, up to a factor."""
     a = p**2 * moments.squared_error(moments.center(p))
     return (a / q).sum() * (costs @ q)
 
@@ -177,7 +176,7 @@ def test_labels_of_a_batch_give_the_estimate_of_a_campaign():
     )  # fmt: skip
     for request in campaign.ask(1000):
         campaign.tell(request, data.relevance[request.rows])
-    one_by_one = campaign.estimate()
+    one_by_one = campaign.estimate(estimator="importance")
     assert batch.value == pytest.approx(one_by_one.value, rel=1e-12)
     assert batch.standard_error == pytest.approx(one_by_one.standard_error, rel=1e-12)
     assert batch.n_draws == one_by_one.n_draws
@@ -203,7 +202,8 @@ def test_labels_need_scores_to_be_estimated_from():
 
 def concluded(losses, confidence):
     """The decision from values of draws of equal weight, the first ranker's less the second's."""
-    mean = repeated_mean(np.asarray(losses, float), np.ones(len(losses)))
+    draws = IndependentGuesses(np.ones(len(losses)))
+    mean = weighted_mean(np.asarray(losses, float), draws, Known())
     values = [mean.value, 0.0]
     pair = estimate(losses, confidence=confidence), certainty(mean)
     return decide(("old", "new"), values, lambda *_: pair, confidence)
@@ -212,6 +212,7 @@ def concluded(losses, confidence):
 def test_decision_is_a_two_sided_test():
     """So that 0.95 decides at most 5 % of ties."""
     loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
+    loss = np.concatenate([loss, 0.8 * loss, 0.9 * loss])
     loss = np.concatenate([loss, 2 * loss.mean() - loss])
     found = concluded(loss, 0.95)
     pvalue = 1 - found.confidence
@@ -223,6 +224,14 @@ def test_decision_is_a_two_sided_test():
     for confidence in (1 - pvalue * 0.99, 1 - pvalue * 1.01):
         found = concluded(loss, confidence)
         assert (found.better is not None) == (found.difference.interval[0] > 0)
+
+
+def test_no_decision_under_a_caution():
+    few = concluded(np.r_[0.9, np.full(27, 1.0), 1.1], 0.95)
+    assert few.confidence > 0.999
+    assert "only 29 queries" in few.difference.caution
+    assert (few.better, few.leader, few.candidates) == (None, "old", ("old", "new"))
+    assert concluded(np.r_[0.9, np.full(28, 1.0), 1.1], 0.95).better == "old"
 
 
 def test_no_decision_from_an_unknown_error():
@@ -271,15 +280,17 @@ def test_intervals_cover_the_truth(world, which):
     n, n_campaigns = 300, 10_000
     draws = Draws(q, 1).first(n * n_campaigns).reshape(n_campaigns, n)
     weights = 1 / len(loss) / q
-    found = [bootstrap_interval(repeated_mean(loss[d], weights[d]), 0.95) for d in draws]
-    low, high = np.transpose(found)
+    low, high = np.transpose([estimate(loss[d], weights[d]).interval for d in draws])
     assert 0.94 < np.mean((low <= loss.mean()) & (loss.mean() <= high)) < 0.96
 
 
 @pytest.mark.parametrize("which", ["values", "differences"])
 def test_intervals_of_campaigns_with_a_budget_cover_the_truth(world, which):
     loss, q = design(world, which)
-    runs = simulate(loss, q, world["costs"].mean() * 150, costs=world["costs"], n_campaigns=6000)
+    runs = simulate(
+        loss, q, world["costs"].mean() * 150, costs=world["costs"], estimator="importance",
+        n_campaigns=6000,
+    )  # fmt: skip
     assert 0.94 < runs.covered()[0] < 0.96
 
 
@@ -304,8 +315,11 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
     costs = np.bincount(data.qid).astype(float)
     budgets = [30.0, 150.0, 1e6]
     options = {"metric": "dcg", "grades": range(5)}
-    q = ActiveEvaluator(scores, data.qid, random_state=0, **options).sampling.probability
-    runs = simulate(loss, q, budgets, costs=costs, n_campaigns=5, random_state=4)
+    start = ActiveEvaluator(scores, data.qid, random_state=0, **options)
+    runs = simulate(
+        loss, start.sampling.probability, budgets, costs=costs, moments=start.moments,
+        n_campaigns=5, random_state=4,
+    )  # fmt: skip
     seeds = np.random.SeedSequence(4).generate_state(5)
     for number, seed in enumerate(seeds.tolist()):
         for place, budget in enumerate(budgets):
@@ -331,19 +345,19 @@ def test_wrong_signs_are_counted():
 
 
 @pytest.mark.parametrize("value", [1e200, -1e308, np.inf])
-def test_simulation_refuses_values_whose_squares_are_no_numbers(value):
+def test_simulation_refuses_values_whose_squares_overflow(value):
     with pytest.raises(ValueError, match=r"values\[1\]=.*Scale the values down"):
         simulate([0.5, value], [0.5, 0.5], 1)
 
 
-def test_simulation_refuses_what_it_cannot_draw():
+def test_simulation_refuses_bad_input():
     with pytest.raises(ValueError, match="q is 0 for query 1"):
         simulate([1.0, 2.0], [1.0, 0.0], 5)
     with pytest.raises(ValueError, match="one entry per query"):
         simulate([1.0, 2.0], [1.0], 5)
 
 
-# what would be silently wrong
+# input that would give wrong results silently
 
 
 @pytest.fixture
@@ -373,7 +387,7 @@ def test_counts_as_frequencies_are_made_shares(moments):
         ({"center": np.inf}, "center=inf"),
     ],
 )
-def test_costs_frequencies_and_centres_that_are_none_are_refused(moments, options, message):
+def test_bad_costs_frequencies_and_centres_are_refused(moments, options, message):
     with pytest.raises(ValueError, match=message):
         sampling_distribution(moments, **options)
     if "center" not in options:
@@ -381,7 +395,7 @@ def test_costs_frequencies_and_centres_that_are_none_are_refused(moments, option
             simulate([1.0, 2.0], [0.5, 0.5], 5, **options)
 
 
-def test_simulations_take_counts_and_refuse_what_is_no_budget():
+def test_simulations_take_counts_and_refuse_bad_budgets():
     counts = simulate([0.0, 1.0, 0.5], [30, 30, 30], 2, frequencies=[2, 1, 1], n_campaigns=20)
     shares = simulate(
         [0.0, 1.0, 0.5], np.full(3, 1 / 3), 2, frequencies=[0.5, 0.25, 0.25], n_campaigns=20

@@ -47,7 +47,7 @@ def test_the_study_reports_savings(study, source, tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(sys, "argv", arguments)
     study.main()
     printed = capsys.readouterr().out
-    assert printed.count("passive, no repeats") == 12 + 8  # errors, and whom comparisons select
+    assert printed.count("active, importance") == 12 + 8  # errors, and selection errors
     assert printed.count("selection error") == 8
     assert "the label model predicted to save" in printed
     assert (tmp_path / "plot.png").stat().st_size > 0

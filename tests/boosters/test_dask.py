@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank import _validation as check
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -68,7 +67,7 @@ def train_dask(client, parts, evals, rounds=8, *, metrics=("gap@10", "err"), cal
             parts,
             rounds,
             evals=evals,
-            custom_metric=skrank.xgboost.eval_metric(*metrics),
+            custom_metric=skrank.xgboost.eval_metric(*metrics, max_grade=4),
             callbacks=list(callbacks),
             verbose_eval=False,
             **own,
@@ -85,7 +84,7 @@ def train_alone(train, valid, rounds=8, *, metrics=("gap@10", "err"), callbacks=
         rounds,
         evals=[(matrices[0], "train"), (matrices[1], "valid")],
         obj=skrank.xgboost.objective("gap", tie_order="stable"),
-        custom_metric=skrank.xgboost.eval_metric(*metrics),
+        custom_metric=skrank.xgboost.eval_metric(*metrics, max_grade=4),
         callbacks=list(callbacks),
         evals_result=log,
         verbose_eval=False,
@@ -185,13 +184,6 @@ def local(model):
     return lgb.Booster(model_str=model.booster_.model_to_string())
 
 
-def evaluated(valid_parts):
-    return {
-        "eval_set": [(valid_parts.X, valid_parts.y)],
-        "eval_group": [valid_parts.group],
-    }
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
     weight = train.weight if weighted else None
@@ -206,81 +198,11 @@ def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
     assert found.std() > 0.1
 
 
-@pytest.mark.parametrize(
-    ("params", "options", "message"),
-    [
-        ({}, {"eval_metric": ("gap", "err")}, "an eval metric in distributed LightGBM"),
-        ({"metric": "ndcg"}, {"callbacks": True}, "early stopping in distributed LightGBM"),
-        ({"metric": "ndcg", "early_stopping_round": 5}, {}, "early stopping in distributed"),
-    ],
-)
-@pytest.mark.parametrize("n_partitions", [1, 2])  # a machine without validation data, and none
-@pytest.mark.filterwarnings("ignore:Worker .* was not allocated eval_set data:UserWarning")
-def test_lightgbm_must_not_judge_by_machine(
-    client, train, valid, params, options, message, n_partitions
-):
-    parts = partition_queries(train.X, train.y, train.qid)
-    held_out = partition_queries(valid.X, valid.y, valid.qid, n_partitions=n_partitions)
-    options = evaluated(held_out) | options
-    if "callbacks" in options:
-        options["callbacks"] = [lgb.early_stopping(3, verbose=False)]
-    if "eval_metric" in options:
-        options["eval_metric"] = skrank.lightgbm.eval_metric(*options["eval_metric"])
-    with pytest.raises(ValueError, match=message):
-        fit_dask(client, parts, params=params, **options)
-    # no worker is left waiting for one that failed
-    wait_until(lambda: not any(client.processing().values()))
-
-
 def wait_until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
-
-
-def test_lightgbms_own_objective_with_an_eval_metric(client, train, valid):
-    parts, held_out = (partition_queries(one.X, one.y, one.qid) for one in (train, valid))
-    with pytest.raises(ValueError, match="an eval metric in distributed LightGBM"):
-        fit_dask(
-            client,
-            parts,
-            "lambdarank",
-            eval_metric=skrank.lightgbm.eval_metric("gap"),
-            **evaluated(held_out),
-        )
-
-
-def test_the_scale_of_grades_must_be_fixed(client, train):
-    parts = partition_queries(train.X, train.y, train.qid)
-    with pytest.raises(ValueError, match=r"err in distributed LightGBM.*max_grade=4"):
-        fit_dask(client, parts, skrank.lightgbm.objective("err"))
-    for metric in ("ndcg", "gap(thresholds=[0.4,0.3,0.2,0.1])", "err(max_grade=4)"):
-        fit_dask(client, parts, skrank.lightgbm.objective(metric), {"n_estimators": 2})
-
-
-def test_one_machine_on_dask_may_do_all(client, train, valid):
-    parts, held_out = (
-        partition_queries(one.X, one.y, one.qid, n_partitions=1) for one in (train, valid)
-    )
-    model = fit_dask(
-        client,
-        parts,
-        skrank.lightgbm.objective("err"),
-        {"n_estimators": 50},
-        eval_metric=skrank.lightgbm.eval_metric("err"),
-        callbacks=[lgb.early_stopping(3, verbose=False)],
-        **evaluated(held_out),
-    )
-    scores = local(model).predict(valid.X, num_iteration=model.best_iteration_)
-    assert model.best_score_["valid_0"]["err"] == pytest.approx(valid.score("err", scores))
-
-
-@pytest.mark.parametrize(
-    ("params", "machines"), [({}, 1), ({"num_machines": 3}, 3), ({"num_machine": "2"}, 2)]
-)
-def test_number_of_machines(params, machines):
-    assert check.n_machines(params) == machines
 
 
 # A worker dies ----------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def train_xgboost(train, valid, log, rounds=4):
         rounds,
         evals=[(matrices[0], "train"), (matrices[1], "valid")],
         obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric(*METRICS, per_query=log),
+        custom_metric=skrank.xgboost.eval_metric(*METRICS, per_query=log, max_grade=4),
         verbose_eval=False,
     )
 

@@ -1,5 +1,7 @@
 """Eval metrics of boosters take the scale of grades of the training set."""
 
+from contextlib import nullcontext
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -46,16 +48,21 @@ def test_lightgbm_train():
     assert found == pytest.approx(expected(booster.predict(MADE.X[VALID])))
 
 
-def test_lgbm_ranker():
-    """LightGBM hands its metric the labels of the validation part only."""
+@pytest.mark.parametrize("max_grade", [4, None])
+def test_lgbm_ranker(max_grade):
+    """LightGBM passes the labels of the validation part only."""
+    metric = skrank.lightgbm.eval_metric(*METRICS, max_grade=max_grade)
     ranker = lgb.LGBMRanker(
         objective=skrank.lightgbm.objective("gap"), n_estimators=5, verbosity=-1, metric="None"
     )
-    ranker.fit(
-        MADE.X[TRAIN], RELEVANCE[TRAIN], group=SIZES[True],
-        eval_X=(MADE.X[VALID],), eval_y=(RELEVANCE[VALID],), eval_group=[SIZES[False]],
-        eval_metric=skrank.lightgbm.eval_metric(*METRICS),
-    )  # fmt: skip
+    with nullcontext() if max_grade else pytest.raises(ValueError, match="err depends on the"):
+        ranker.fit(
+            MADE.X[TRAIN], RELEVANCE[TRAIN], group=SIZES[True],
+            eval_X=(MADE.X[VALID],), eval_y=(RELEVANCE[VALID],), eval_group=[SIZES[False]],
+            eval_metric=metric,
+        )  # fmt: skip
+    if max_grade is None:
+        return
     found = [ranker.evals_result_["valid_0"][name][-1] for name in METRICS]
     assert found == pytest.approx(expected(ranker.predict(MADE.X[VALID])))
 
@@ -65,34 +72,21 @@ def matrix(rows):
 
 
 def test_xgboost_train():
-    log = {}
-    booster = xgb.train(
-        SILENT, matrix(TRAIN), 5, evals=[(matrix(VALID), "valid")], evals_result=log,
-        obj=skrank.xgboost.objective("gap"), custom_metric=skrank.xgboost.eval_metric(*METRICS),
-        verbose_eval=False,
-    )  # fmt: skip
+    """XGBoost passes the data of the validation part only."""
+
+    def train(metric):
+        log = {}
+        booster = xgb.train(
+            SILENT, matrix(TRAIN), 5, evals=[(matrix(VALID), "valid")], evals_result=log,
+            obj=skrank.xgboost.objective("gap"), custom_metric=metric, verbose_eval=False,
+        )  # fmt: skip
+        return log, booster
+
+    log, booster = train(skrank.xgboost.eval_metric(*METRICS, max_grade=4))
     found = [log["valid"][name][-1] for name in METRICS]
     assert found == pytest.approx(expected(booster.predict(matrix(VALID))), abs=1e-6)
-
-
-def test_xgboost_cv_takes_the_scale_of_all_folds():
-    """A fold without the highest grade is measured on the scale of the others."""
-    whole = np.where(MADE.qid == 0, MADE.relevance, np.minimum(MADE.relevance, 2))
-    whole[0] = 4
-    data = xgb.DMatrix(MADE.X, whole, qid=MADE.qid)
-    frames = [
-        xgb.cv(
-            SILENT,
-            data,
-            3,
-            nfold=3,
-            obj=skrank.xgboost.objective("gap"),
-            seed=0,
-            custom_metric=skrank.xgboost.eval_metric(metric),
-        )
-        for metric in ("err", skrank.metric("err", max_grade=4))
-    ]
-    np.testing.assert_array_equal(*(frame.to_numpy() for frame in frames))
+    with pytest.raises(ValueError, match="err depends on the highest grade"):
+        train(skrank.xgboost.eval_metric(*METRICS))
 
 
 def test_outside_of_a_training_a_metric_that_depends_on_the_scale_raises():
@@ -106,11 +100,13 @@ def test_outside_of_a_training_a_metric_that_depends_on_the_scale_raises():
         skrank.lightgbm.eval_metric(metric)(RELEVANCE[VALID], scores, None, SIZES[False])
 
 
-def test_labels_above_those_of_the_training_are_refused():
-    given = xgb.DMatrix(MADE.X[VALID], MADE.relevance[VALID], qid=MADE.qid[VALID])
-    low = xgb.DMatrix(MADE.X[TRAIN], np.minimum(MADE.relevance[TRAIN], 2), qid=MADE.qid[TRAIN])
+def test_labels_above_the_given_grade_are_refused():
+    scores, labels = np.zeros(VALID.sum()), MADE.relevance[VALID]
+    data = xgb.DMatrix(MADE.X[VALID], labels, qid=MADE.qid[VALID])
     with pytest.raises(ValueError, match=r"above max_grade=2 of err: give the highest grade"):
-        xgb.train(
-            SILENT, low, 2, evals=[(given, "valid")], verbose_eval=False,
-            custom_metric=skrank.xgboost.eval_metric("err"),
-        )  # fmt: skip
+        skrank.xgboost.eval_metric("err", max_grade=2)(scores, data)
+    with pytest.raises(ValueError, match=r"above max_grade=2 of err: give the highest grade"):
+        skrank.lightgbm.eval_metric("err", max_grade=2)(labels, scores, None, SIZES[False])
+    for adapter in (skrank.lightgbm, skrank.xgboost):
+        with pytest.raises(ValueError, match="max_grade=0"):
+            adapter.eval_metric("err", max_grade=0)

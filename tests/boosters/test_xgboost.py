@@ -85,7 +85,7 @@ def test_eval_equals_the_metric(train, valid, weight, kind):
         3,
         evals=[(dtrain, "train"), (valid.matrix(weight, kind, **fields), "valid")],
         obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric(*METRICS),
+        custom_metric=skrank.xgboost.eval_metric(*METRICS, max_grade=4),
         evals_result=log,
         verbose_eval=False,
     )
@@ -156,7 +156,7 @@ def test_cv_of_xgboost(train):
         30,
         nfold=3,
         obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric("gap@10", "err"),
+        custom_metric=skrank.xgboost.eval_metric("gap@10", "err", max_grade=4),
         callbacks=[skrank.xgboost.early_stopping("gap@10", 5, data_name="test")],
     )
     found = result["test-gap@10-mean"].to_numpy()

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import skrank
 from skrank import stats
 from skrank.datasets import make_ranking
-from skrank.evaluation._compare import Comparison, compare
+from skrank.evaluation import Comparison, compare
 
 METRICS = ["gap", "ndcg@10"]
 COLUMNS = [
@@ -45,7 +45,7 @@ def test_values_are_those_of_evaluate(data):
 
 
 def test_statistics_are_those_of_stats(data):
-    found = compared(data)
+    found = compared(data, test="t")
     table = found.to_frame()
     assert list(table.columns) == COLUMNS
     assert list(table["metric"]) == ["gap"] * 3 + ["ndcg@10"] * 3
@@ -79,7 +79,7 @@ def test_queries_without_relevant_documents_do_not_count(data):
 
 
 def test_baseline(data):
-    found = compared(data, baseline="fair")
+    found = compared(data, baseline="fair", test="t")
     table, everything = found.to_frame(), compared(data).to_frame()
     assert found.baseline == "fair"
     assert list(table["system"]) == ["good", "bad"] * 2
@@ -96,7 +96,7 @@ def test_choice_of_the_test(data):
 
 
 def test_alpha(data):
-    strict, loose = (compared(data, alpha=alpha).to_frame() for alpha in (0.001, 0.2))
+    strict, loose = (compared(data, alpha=alpha, test="t").to_frame() for alpha in (0.001, 0.2))
     assert ((strict["high"] - strict["low"]) > (loose["high"] - loose["low"])).all()
     assert strict["significant"].sum() <= loose["significant"].sum()
     assert_array_equal(strict["p_holm"], loose["p_holm"])
@@ -142,11 +142,14 @@ def test_the_table_is_a_copy(data):
 
 
 def test_repr(data):
-    found = compared(data)
+    found = compared(data, test="t", sample_weight=1 + data.qid % 2, random_state=7)
     text, html = repr(found), found._repr_html_()
     n_significant = found.to_frame()["significant"].sum()
+    n_counted = 40 - skrank.evaluate(data.relevance, data.X[:, 0], groups=data.qid).empty["gap"]
+    assert n_counted < 40
     for part in (
-        "3 systems, 40 queries: 6 comparison(s) by paired t-test",
+        f"3 systems on {n_counted} of 40 queries, weighted: 6 comparison(s) by paired t-test",
+        "random_state=7",
         f"{n_significant} significant at 0.05, corrected by Holm's method; intervals hold together",
         "p_holm",
         "ndcg@10",
@@ -198,3 +201,70 @@ def test_wins_follow_the_direction_of_the_metric():
     assert table["wins"].tolist() == [4, 4]
     assert table["losses"].tolist() == [0, 0]
     assert np.sign(table["difference"]).tolist() == [1, -1]
+
+
+def test_numbers_of_queries_that_differ_are_shown_as_a_range(data):
+    report = repr(compared(data, metrics=["gap", "gap(empty=0)"]))
+    n_counted = 40 - skrank.evaluate(data.relevance, data.X[:, 0], groups=data.qid).empty["gap"]
+    assert f"3 systems on {n_counted} to 40 of 40 queries: 6 comparison(s)" in report
+    assert "weighted" not in report
+
+
+def test_the_default_is_the_test_by_resampling(data):
+    found = compared(data)
+    assert (found.test, found.correction) == ("resampled-t", "max-t")
+    expected = stats.max_t(found.per_query["gap"], n_resamples=500)
+    alone = compared(data, metrics="gap").to_frame()
+    assert_array_equal(alone["p_max_t"], expected.p_value)
+    assert_array_equal(alone["low"], expected.low)
+    assert compared(data, test="t").correction == "holm"
+
+
+@pytest.mark.parametrize("correction", ["holm", "none"])
+def test_resampling_without_max_t(data, correction):
+    found = compared(data, metrics="gap", correction=correction)
+    table, alpha = found.to_frame(), 0.05 / 3 if correction == "holm" else 0.05
+    expected = stats.max_t(found.per_query, adjust=False, alpha=alpha, n_resamples=500)
+    assert_array_equal(table["p_resampled_t"], expected.p_value)
+    assert_array_equal(table["low"], expected.low)
+    assert_array_equal(table["high"], expected.high)
+    if correction == "holm":
+        assert_array_equal(table["p_holm"], stats.holm(expected.p_value))
+
+
+class TestAnytime:
+    def test_covers_at_every_look(self):
+        """20 pairs without a difference, looked at after each tenth query."""
+        random, wrong = np.random.default_rng(0), 0
+        relevance = (random.random((60, 8)) < 0.4).astype(float)
+        relevance[:, 0] = 1
+        qid = np.repeat(np.arange(60), 8)
+        for _ in range(20):
+            systems = dict(zip("ab", random.normal(size=(2, 60, 8)), strict=True))
+            looks = [
+                compare(
+                    {name: scores[:n].ravel() for name, scores in systems.items()},
+                    relevance[:n].ravel(), groups=qid[: 8 * n], metrics="ap", test="anytime",
+                    n_resamples=10,
+                ).to_frame().iloc[0]
+                for n in range(10, 61, 10)
+            ]  # fmt: skip
+            wrong += any(look["p_anytime"] < 0.05 for look in looks)
+            widths = [look["high"] - look["low"] for look in looks]
+            assert (np.diff(widths) <= 1e-9).all()
+        assert wrong <= 2
+
+    def test_finds_a_clear_difference(self, data):
+        found = compared(data, test="anytime", metrics="ndcg@10")
+        table = found.to_frame().set_index(["system", "other"])
+        row = table.loc[("good", "bad")]
+        assert row["p_anytime"] < 0.05
+        assert row["significant"]
+        assert row["low"] > 0
+        assert found.correction == "holm"
+
+    def test_errors(self, data):
+        with pytest.raises(ValueError, match="needs values between 0 and 1, and those of dcg"):
+            compared(data, metrics="dcg", test="anytime")
+        with pytest.raises(ValueError, match="takes no sample_weight"):
+            compared(data, test="anytime", sample_weight=1 + data.qid % 2)

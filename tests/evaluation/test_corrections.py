@@ -30,7 +30,7 @@ def excludes_zero(table):
 
 
 def test_intervals_of_holm_are_simultaneous(data):
-    table = compared(data).to_frame()
+    table = compared(data, test="t").to_frame()
     values = compared(data).per_query["gap"]
     effects = stats.paired_effects(values, confidence=1 - 0.05 / len(table))
     assert len(table) == 20

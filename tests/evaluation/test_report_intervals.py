@@ -39,6 +39,16 @@ def test_plain_mean():
     )
 
 
+def test_high_confidence_takes_more_resamples():
+    found = report()
+    values = found.per_query["gap"]
+    expected = stats.bootstrap_interval(
+        values, confidence=0.999, method="bootstrap-t", n_resamples=10_000
+    )
+    row = found.to_frame(confidence=0.999).loc["gap"]
+    assert_allclose([row["low"], row["high"]], [expected.low, expected.high])
+
+
 def test_weighted_mean():
     found = report(sample_weight=WEIGHTS[data.qid])
     values = found.per_query["gap(empty=0)"]

@@ -55,7 +55,7 @@ class Way:
     note : str
         What the table says beyond "yes", or why there is no recipe.
     warns : bool
-        The recipe warns that it cuts queries.
+        The recipe cuts queries, and warns where `y` has the groups.
     since : str
         Version of scikit-learn that the recipe needs; older ones raise `error` at `refused_models`.
     refused : str

@@ -47,8 +47,8 @@ TOOLS = (
             'Halve over `resource="max_queries"` of `GroupedRanker`, in a pipeline '
             '`"groupedranker__max_queries"`; wrap plain regressors in it. More queries include the '
             'fewer ones, and the test parts stay whole. The default resource, `"n_samples"`, draws '
-            "rows, of the test parts too: lists get shorter and scores rise. It warns with "
-            "`skrank.CutQueryWarning`."
+            "rows, of the test parts too: lists get shorter and scores rise. With groups on `y` it "
+            "warns with `skrank.CutQueryWarning`."
         ),
     ),
     Tool(
@@ -99,15 +99,15 @@ TOOLS = (
                 model, DATA, train_sizes=[0.5, 1.0], cv=cv, scoring=scoringPARAMS
             )
             """,
-            note="but it cuts one query per size, and warns",
+            note="but it cuts one query per size",
             warns=True,
         ),
         result="scores",
         oracle="row_curve",
         remark=(
             "It counts rows: the last query of a training part is cut, and all are with "
-            "`shuffle=True`. The test parts are whole. validation_curve over `max_queries` cuts "
-            "nothing."
+            "`shuffle=True`. With groups on `y` it warns. The test parts are whole. "
+            "validation_curve over `max_queries` cuts nothing."
         ),
     ),
     Tool(

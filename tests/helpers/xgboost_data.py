@@ -48,7 +48,7 @@ def train_until(train, valid, stop, *metrics, **kwargs):
         150,
         evals=[(valid.matrix(), "valid"), (train.matrix(), "train")],
         obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric(*metrics),
+        custom_metric=skrank.xgboost.eval_metric(*metrics, max_grade=4),
         callbacks=[stop],
         evals_result=log,
         verbose_eval=False,

@@ -266,6 +266,37 @@ def test_selection_among_candidates_by_the_mean_of_the_curves():
     assert choice.thresholds == tuple(candidates[int(np.argmin(criterion))])
 
 
+def test_cross_validated_error_literally():
+    qrels, runs, *_ = made(n_queries=8)
+    choice = select_thresholds(qrels, runs, n_steps=4)
+    criterion = choice.study.errors.mean(axis=2)
+    queries = choice.study.lists["qid"].to_numpy()
+    held_out = np.empty(len(queries))
+    for query in np.unique(queries):
+        out = queries == query
+        chosen = criterion[~out].mean(axis=0).argmin()
+        held_out[out] = criterion[out, chosen]
+    assert choice.cross_validated == pytest.approx(held_out.mean())
+    assert choice.cross_validated >= choice.table["criterion"].min() - 1e-12
+    assert choice.balanced == (0.5, 0.5)
+    assert f"cross-validated over queries {choice.cross_validated:.4f}" in repr(choice)
+
+
+def test_a_choice_is_compared_with_balanced_thresholds():
+    qrels, runs, *_ = made(n_queries=20, unjudged=0)
+    balanced = select_thresholds(qrels, runs, [(0.5, 0.5)])
+    assert not balanced.better_than_balanced
+    assert "not better than balanced thresholds (0.5, 0.5)" in repr(balanced)
+    qrels, runs, *_ = made(n_queries=60, unjudged=0)
+    top = select_thresholds(qrels, runs, rel=[2], n_steps=4)
+    assert top.better_than_balanced
+    assert ": better than balanced thresholds (0.5, 0.5)" in repr(top)
+    assert top.cross_validated < top.table["criterion"][(0.5, 0.5)]
+    one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
+    assert np.isnan(one_query.cross_validated)
+    assert not one_query.better_than_balanced
+
+
 def test_bad_input_of_the_selection():
     qrels, runs, _, qid = made()
     with pytest.raises(ValueError, match=r"thresholds sum to 1\.5"):

@@ -215,7 +215,7 @@ def test_ids_of_any_type(data):
 
 
 def test_what_cannot_be_split_raises(data):
-    with pytest.raises(ValueError, match="more than the 62 queries"):
+    with pytest.raises(ValueError, match="at least 63 queries, and there are 62"):
         list(QueryKFold(63).split(data.X, groups=data.qid))
     with pytest.raises(ValueError, match="at least 2 folds"):
         QueryKFold(1)

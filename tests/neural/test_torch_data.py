@@ -65,7 +65,7 @@ def test_weights_and_groups_on_the_index():
         QueryDataset(X.astype(object), Y, QID)
 
 
-def test_queries_are_counted_from_the_end_too():
+def test_negative_numbers_count_queries_from_the_end():
     data = QueryDataset(X, Y, QID)
     assert rows_of(data[-1]) == rows_of(data[4])
     assert data.__getitems__([-2, 0]).ids.tolist() == [3, 0]
@@ -90,9 +90,9 @@ def test_queries_are_counted_from_the_end_too():
         ({"sample_weight": np.where(QID == "d", np.nan, 1)}, "weight of query 'd' is nan"),
         ({"sample_weight": np.where(QID == "d", 1e-50, 1)}, "'d' is 1e-50, which is 0 in torch.f"),
         ({"sample_weight": np.where(QID == "d", 1e50, 1)}, "'d' is 1e[+]50, which is inf in"),
-        ({"dtype": torch.int64}, "dtype=torch.int64 is not a type of features"),
-        ({"dtype": "float32"}, "dtype='float32' is not a type of features"),
-        ({"dtype": np.float32}, "dtype=<class 'numpy.float32'> is not a type of features"),
+        ({"dtype": torch.int64}, "dtype=torch.int64 is not a dtype of features"),
+        ({"dtype": "float32"}, "dtype='float32' is not a dtype of features"),
+        ({"dtype": np.float32}, "dtype=<class 'numpy.float32'> is not a dtype of features"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
@@ -107,7 +107,7 @@ def test_rows_are_not_matched_by_index():
         QueryDataset(pandas.DataFrame(X), late, QID)
 
 
-def test_values_that_a_type_cannot_hold_are_refused():
+def test_values_out_of_range_of_the_dtype_are_refused():
     wide = X.copy()
     wide[4, 1] = 1e39
     assert QueryDataset(wide, Y, QID, dtype=torch.float64)[2].X.max() == 1e39
@@ -125,7 +125,7 @@ def test_values_that_a_type_cannot_hold_are_refused():
 
 
 @pytest.mark.parametrize("kind", [">f8", "g", "u8", ">i2"])
-def test_features_of_any_type_of_numbers(kind):
+def test_features_of_any_numeric_dtype(kind):
     expected = QueryDataset(X, Y, QID)[2].X
     assert torch.equal(QueryDataset(X.astype(kind), Y, QID)[2].X, expected)
 
@@ -185,7 +185,7 @@ def test_bad_arguments_of_a_sampler_are_named(arguments, message):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_loaders_take_both(workers):
+def test_data_loaders_take_data_set_and_sampler(workers):
     data = QueryDataset(X, Y, QID)
     sampler = QueryBatchSampler(data, max_documents=6)
     loader = DataLoader(data, batch_sampler=sampler, collate_fn=keep_batch, num_workers=workers)
@@ -195,7 +195,7 @@ def test_loaders_take_both(workers):
 
 @pytest.fixture
 def files(tmp_path):
-    """The rows in two files, whose row groups cut queries."""
+    """Two files with the rows; row groups end inside queries."""
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     import pyarrow.parquet
 
@@ -209,7 +209,7 @@ def files(tmp_path):
     return paths
 
 
-def test_files_are_read_in_parts(files):
+def test_row_groups_are_read_on_demand(files):
     data = QueryDataset.from_parquet(files, open_parts=1)
     memory = QueryDataset(X, Y, QID)
     assert data.ids.tolist() == memory.ids.tolist()
@@ -226,7 +226,7 @@ def test_files_are_read_in_parts(files):
     assert torch.equal(some[2].X, memory[2].X[:, 1:])
 
 
-def test_files_are_shuffled_part_by_part(files):
+def test_files_are_shuffled_by_row_group(files):
     data = QueryDataset.from_parquet(files)
     orders = set()
     for epoch in range(8):
@@ -234,7 +234,7 @@ def test_files_are_shuffled_part_by_part(files):
         sampler.set_epoch(epoch)
         order = list(chain(*sampler))
         parts = data.parts[order]
-        assert np.count_nonzero(np.diff(parts)) == 3  # each part once
+        assert np.count_nonzero(np.diff(parts)) == 3  # each row group once
         orders.add(tuple(order))
     assert len(orders) > 3
 
@@ -247,7 +247,7 @@ def test_one_file_may_be_given_as_a_path(files):
 
 @pytest.fixture
 def write(tmp_path):
-    """A function that writes columns to a file."""
+    """A function that writes columns to a parquet file."""
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     import pyarrow.parquet
 
@@ -265,7 +265,7 @@ ROW = {"relevance": [1, 0], "a": [0.5, 0.25]}
 @pytest.mark.parametrize("ids", [[2**53, None], ["a", None]], ids=["numbers", "strings"])
 @pytest.mark.parametrize("encoded", [False, True])
 def test_rows_without_a_query_are_refused(write, ids, encoded):
-    """Whole numbers with a null would be floats, and codes of a null those of another id."""
+    """A null would convert whole numbers to floats, and has the code of another id."""
     arrow = pytest.importorskip("pyarrow")
     column = arrow.array(ids)
     path = write(qid=column.dictionary_encode() if encoded else column, **ROW)
@@ -273,8 +273,8 @@ def test_rows_without_a_query_are_refused(write, ids, encoded):
         QueryDataset.from_parquet(path)
 
 
-def test_ids_of_two_files_stay_apart(write):
-    """Signed and unsigned whole numbers would be floats."""
+def test_ids_of_files_with_different_types_are_refused(write):
+    """A common dtype of signed and unsigned whole numbers would be float."""
     arrow = pytest.importorskip("pyarrow")
     first = write("one", qid=arrow.array([2**53] * 2), **ROW)
     narrow = write("two", qid=arrow.array([1, 2], "int32"), **ROW)
@@ -311,13 +311,13 @@ def test_bad_columns_are_named(write, tmp_path):
         ({"groups": "relevance"}, "relevance and groups are both 'relevance'"),
         ({"groups": None}, "groups=.None. must name columns"),
         ({"open_parts": 0, "features": "a"}, "open_parts=0 must be at least 1"),
-        ({"dtype": torch.int32}, "dtype=torch.int32 is not a type of features"),
+        ({"dtype": torch.int32}, "dtype=torch.int32 is not a dtype of features"),
     ):
         with pytest.raises(ValueError, match=message):
             QueryDataset.from_parquet(path, **arguments)
     twice = arrow.Table.from_arrays([arrow.array([1])] * 4, ["qid", "relevance", "a", "a"])
     arrow.parquet.write_table(twice, tmp_path / "twice.parquet")
-    with pytest.raises(ValueError, match="there is 2 columns 'a'"):
+    with pytest.raises(ValueError, match="has 2 columns 'a'"):
         QueryDataset.from_parquet(tmp_path / "twice.parquet")
 
 
@@ -348,7 +348,7 @@ def test_bad_files_are_refused(files, tmp_path, write):
         QueryDataset.from_parquet(tmp_path / "none.parquet")
     with pytest.raises(ValueError, match=r"there are no rows in .*rows.parquet"):
         QueryDataset.from_parquet(write(qid=[], relevance=[], a=[]))
-    with pytest.raises(ValueError, match="there is no column 'label'"):
+    with pytest.raises(ValueError, match="has no column 'label'"):
         QueryDataset.from_parquet(files, relevance="label")
     with pytest.raises(ValueError, match="query 'c' begins again in row 15"):
         QueryDataset.from_parquet([*files, files[0]])

@@ -1,4 +1,4 @@
-"""The example that trains on texts, and the code on the page about torch, run."""
+"""The example that trains on texts, and the code of the page about torch, run."""
 
 import re
 import runpy

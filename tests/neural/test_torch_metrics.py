@@ -1,4 +1,4 @@
-"""Metrics over batches are those of all queries together."""
+"""MetricAccumulator: metrics of batches are those of all queries together."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_a_query_that_comes_twice_is_refused():
     found = MetricAccumulator("gap")
     batch = torch.tensor([1.0, 0.0]), torch.tensor([1, 0]), torch.tensor([0, 2])
     found.update(*batch, ids=torch.tensor([7]))
-    with pytest.raises(ValueError, match="query 7 came before"):
+    with pytest.raises(ValueError, match="query 7 comes twice"):
         found.update(*batch, ids=torch.tensor([7]))
     found.reset()
     found.update(*batch, ids=torch.tensor([7]))
@@ -72,7 +72,7 @@ def test_a_batch_that_is_refused_changes_nothing():
     refused = [
         ((good[0] * nan, *good[1:]), {"ids": ids}, "score of row 0 is nan"),
         ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9 .* is above max_grade=2"),
-        (good, {"ids": torch.tensor([7, 7])}, "query 7 came before"),
+        (good, {"ids": torch.tensor([7, 7])}, "query 7 comes twice"),
         (good, {"ids": torch.tensor([7])}, "give one whole number per query"),
         (good, {"ids": torch.tensor([7.0, 8.0])}, "give one whole number per query"),
         (good, {"ids": ids, "weights": torch.tensor([1.0, -1])}, "weight of query 1 .* is -1"),
@@ -98,18 +98,18 @@ def test_bad_weights_are_refused(weight):
 
 
 def test_labels_and_scores_keep_their_precision():
-    """As in skrank.evaluate, whatever the precision of the other one."""
+    """As in skrank.evaluate, whatever the precision of labels and scores."""
     labels = torch.tensor([0.7, 0.0], dtype=torch.float64)
     found = MetricAccumulator("ap(rel=0.7)")
     found.update(torch.tensor([2.0, 1.0]), labels, [0, 2])
     assert found.compute() == {"ap(rel=0.7)": 1.0}
-    large = MetricAccumulator("ap")  # scores that single precision makes equal
+    large = MetricAccumulator("ap")  # equal in single precision
     large.update(torch.tensor([2**24 + 1, 2**24]), torch.tensor([1.0, 0.0]), [0, 2])
     assert large.compute() == {"ap": 1.0}
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="process_group=3 is no process group"):
+    with pytest.raises(ValueError, match="process_group=3 is not a process group"):
         MetricAccumulator("gap", process_group=3)
     with pytest.raises(ValueError, match="err depends on the highest grade"):
         MetricAccumulator("err")

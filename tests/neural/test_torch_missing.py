@@ -14,7 +14,7 @@ def run(code):
     ).stdout.strip()  # fmt: skip
 
 
-def test_skrank_does_without_torch_and_says_how_to_get_it():
+def test_skrank_works_without_torch_and_names_the_extra():
     code = """
 import sys
 sys.modules["torch"] = None

@@ -1,5 +1,6 @@
-"""NeuralRanker in the tools of scikit-learn."""
+"""NeuralRanker: training, early stopping, warm starts, and the tools of scikit-learn."""
 
+import io
 import pickle
 
 import numpy as np
@@ -29,10 +30,39 @@ def one_thread():
 
 
 def ranker(**more):
+    """A small network that trains on GAP."""
     return NeuralRanker("gap", **(SMALL | more))
 
 
-def test_it_learns_and_repeats_itself():
+class Failing(torch.nn.Linear):
+    """A linear network that raises an error in training after some batches."""
+
+    error = None
+    batches = 0
+
+    def __init__(self, n_features):
+        super().__init__(n_features, 1)
+
+    def forward(self, X):
+        if self.training and Failing.error is not None:
+            if Failing.batches == 0:
+                raise Failing.error
+            Failing.batches -= 1
+        return super().forward(X)
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """A function that makes trainings of `Failing` fail with an error after some batches."""
+
+    def fail(error, batches=0):
+        monkeypatch.setattr(Failing, "error", error)
+        monkeypatch.setattr(Failing, "batches", batches)
+
+    return fail
+
+
+def test_training_learns_and_is_reproducible():
     first = ranker(epochs=15).fit(DATA.X, Y)
     assert first.score(DATA.X, Y) > 0.7
     again = clone(first).fit(DATA.X, Y)
@@ -46,7 +76,7 @@ def test_it_learns_and_repeats_itself():
     assert first.max_grade_ == 4
 
 
-def test_training_leaves_the_generator_of_the_caller_alone():
+def test_training_does_not_change_the_generator_of_torch():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -59,7 +89,7 @@ def test_rows_may_come_in_any_order_and_sparse():
     plain = ranker(epochs=3).fit(DATA.X, Y).predict(DATA.X)
     for X in (DATA.X[order], csr_matrix(DATA.X[order])):
         mixed = ranker(epochs=3).fit(X, Y.iloc[order])
-        # sums in another order differ in the last digits, which Adam makes much of
+        # sums in another order differ in the last digits; Adam amplifies the differences
         assert np.corrcoef(mixed.predict(DATA.X), plain)[0, 1] > 0.999
 
 
@@ -87,7 +117,7 @@ def test_early_stopping_follows_metrics_that_are_better_when_lower():
     assert found.best_epoch_ == int(np.argmin(values)) + 1
 
 
-def test_training_is_taken_up_where_it_stopped():
+def test_warm_start_continues_the_training():
     more = {"dropout": 0.3, "validation_fraction": 0.3, "early_stopping_rounds": None}
     whole = ranker(**more).fit(DATA.X, Y)
     half = ranker(**more, warm_start=True).set_params(epochs=2).fit(DATA.X, Y)
@@ -97,30 +127,30 @@ def test_training_is_taken_up_where_it_stopped():
     np.testing.assert_array_equal(half.predict(DATA.X), whole.predict(DATA.X))
 
 
-def test_an_interrupted_training_can_be_taken_up(monkeypatch):
-    import skrank.torch._training as training
+def test_warm_start_continues_an_interrupted_training(monkeypatch):
+    """Ctrl-C between two epochs."""
+    whole, found = ranker().fit(DATA.X, Y), ranker(warm_start=True, progress=True)
 
-    whole = ranker().fit(DATA.X, Y)
-    found, show = ranker(warm_start=True, progress=True), training.NeuralTraining._show
+    class Terminal(io.StringIO):
+        def write(self, text):
+            if "epoch 4/" in text:
+                raise KeyboardInterrupt
+            return len(text)
 
-    def interrupt(self, state, last):
-        if state.epoch == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(training.NeuralTraining, "_show", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        found.fit(DATA.X, Y)
-    monkeypatch.setattr(training.NeuralTraining, "_show", show)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", Terminal())
+        with pytest.raises(KeyboardInterrupt):
+            found.fit(DATA.X, Y)
     found.set_params(epochs=2).fit(DATA.X, Y)
     np.testing.assert_array_equal(found.predict(DATA.X), whole.predict(DATA.X))
 
 
-# trainings that are taken up by other fits
+# warm starts with other data or parameters
 # ------------------------------------------------------------------------------------------------
 
 PART = DATA.qid < 20
 VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
-WORSE = VALID | {"y_val": 4 - Y[~PART]}  # labels which the training unlearns: it stops early
+WORSE = VALID | {"y_val": 4 - Y[~PART]}  # reversed labels, so that training stops early
 FAST = {"epochs": 6, "learning_rate": 0.3}
 
 
@@ -138,8 +168,8 @@ def test_without_validation_the_last_weights_stay():
     assert found.best_epoch_ > 12
 
 
-def test_the_best_epoch_is_that_of_the_rows_of_this_fit():
-    """The best weights of the first fit are measured on the rows of the second, by its metric."""
+def test_the_best_epoch_depends_on_the_validation_rows_of_the_last_fit():
+    """The best weights of the first fit are evaluated on the validation rows of the second."""
     first = ranker(**FAST, warm_start=True).fit(DATA.X[PART], Y[PART], **VALID)
     half = DATA.qid < 25
     other = {"X_val": DATA.X[half & ~PART], "y_val": Y[half & ~PART]}
@@ -156,7 +186,7 @@ def test_the_best_epoch_is_that_of_the_rows_of_this_fit():
     assert served == pytest.approx(max(measured.values()))
 
 
-def test_patience_that_has_ended_begins_anew():
+def test_patience_starts_again_after_early_stopping():
     more = {"epochs": 40, "early_stopping_rounds": 3}
     found = ranker(**more, warm_start=True).fit(DATA.X[PART], Y[PART], **WORSE)
     stopped = found.n_epochs_
@@ -164,7 +194,7 @@ def test_patience_that_has_ended_begins_anew():
     found.fit(DATA.X[PART], Y[PART], **WORSE)
     assert found.n_epochs_ >= stopped + 3
     assert len(found.evals_result_["validation"]["gap"]) == found.n_epochs_
-    # one epoch at a time is the same, for then patience goes on
+    # fits of one epoch do not restart patience
     slow = ranker(**more, warm_start=True).set_params(epochs=stopped)
     slow.fit(DATA.X[PART], Y[PART], **WORSE).set_params(epochs=1)
     for _ in range(found.n_epochs_ - stopped):
@@ -179,17 +209,17 @@ def test_patience_that_has_ended_begins_anew():
     [
         (
             {"hidden": (8,)},
-            r"hidden=\(8,\) was \(6,\) when the training began that warm_start=True",
+            r"hidden=\(8,\) was \(6,\) in the first fit, which warm_start=True",
         ),
         ({"hidden": 7}, r"hidden=\(7,\) was \(6,\)"),
-        ({"dropout": 0.5}, "dropout=0.5 was 0.0 when the training began"),
-        ({"standardize": False}, "standardize=False was True when the training began"),
-        ({"random_state": 1}, "random_state=1 was 0 when the training began"),
-        ({"random_state": None}, "random_state=None was 0 when the training began"),
-        ({"module": torch.nn.Linear(6, 1)}, "module=Linear.* was None when the training began"),
+        ({"dropout": 0.5}, "dropout=0.5 was 0.0 in the first fit"),
+        ({"standardize": False}, "standardize=False was True in the first fit"),
+        ({"random_state": 1}, "random_state=1 was 0 in the first fit"),
+        ({"random_state": None}, "random_state=None was 0 in the first fit"),
+        ({"module": torch.nn.Linear(6, 1)}, "module=Linear.* was None in the first fit"),
     ],
 )
-def test_another_network_cannot_be_taken_up(changed, message):
+def test_warm_start_refuses_another_network(changed, message):
     found = ranker(epochs=1, warm_start=True).fit(DATA.X, Y)
     before = found.predict(DATA.X)
     with pytest.raises(ValueError, match=message):
@@ -203,23 +233,28 @@ def test_another_network_cannot_be_taken_up(changed, message):
     )
 
 
-def test_other_parameters_may_change_when_a_training_is_taken_up():
+def test_other_parameters_may_change_in_a_warm_start():
     found = ranker(epochs=1, warm_start=True).fit(DATA.X, Y)
     found.set_params(
         objective=skrank.Softmax(), learning_rate=0.1, weight_decay=0.1, batch_queries=3,
         epochs=2, hidden=[6], validation_fraction=0.3, device=torch.device("cpu"),
     ).fit(DATA.X, Y)  # fmt: skip
     assert found.n_epochs_ == 3
-    state = found._state.optimizer["param_groups"][0]
-    assert (state["lr"], state["weight_decay"]) == (0.1, 0.1)
+
+
+def test_learning_rate_and_weight_decay_of_the_last_fit_count():
+    before = ranker(epochs=2, warm_start=True).fit(DATA.X, Y)
+    slow, decayed, plain = (pickle.loads(pickle.dumps(before)) for _ in range(3))
+    slow.set_params(learning_rate=1e-30).fit(DATA.X, Y)
+    np.testing.assert_array_equal(slow.predict(DATA.X), before.predict(DATA.X))
+    decayed.set_params(weight_decay=100.0).fit(DATA.X, Y)
+    assert np.ptp(decayed.predict(DATA.X)) < np.ptp(plain.fit(DATA.X, Y).predict(DATA.X))
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_fit_that_is_refused_changes_nothing(warm, monkeypatch):
-    import skrank.torch._training as training
-
+def test_a_fit_that_is_refused_changes_nothing(warm, fail):
     names = pd.DataFrame(DATA.X, columns=list("abcdef"))
-    found = ranker(epochs=2, warm_start=warm).fit(names, Y)
+    found = ranker(epochs=2, warm_start=warm, module=Failing).fit(names, Y)
     before = found.predict(names)
 
     def unchanged():
@@ -234,46 +269,27 @@ def test_a_fit_that_is_refused_changes_nothing(warm, monkeypatch):
     with pytest.raises(ValueError, match="weight of query 3 is -1"):
         found.fit(X, Y + 1, sample_weight=weights)
     unchanged()
-
-    epoch, calls = training.NeuralTraining._epoch, []
-
-    def diverge(self, *arguments):
-        calls.append(1)
-        epoch(self, *arguments)
-        if len(calls) == 2:
-            raise ValueError("score of row 0 is nan")
-
-    monkeypatch.setattr(training.NeuralTraining, "_epoch", diverge)
-    with pytest.raises(ValueError, match="score of row 0 is nan"):
+    fail(ValueError("not in the second epoch"), batches=3)
+    with pytest.raises(ValueError, match="not in the second epoch"):
         found.fit(X, Y + 1)
     unchanged()
-    monkeypatch.setattr(training.NeuralTraining, "_epoch", epoch)
-    again = ranker(epochs=4 if warm else 2).fit(names, Y).predict(names)
+    fail(None)
+    again = ranker(epochs=4 if warm else 2, module=Failing).fit(names, Y).predict(names)
     np.testing.assert_array_equal(found.fit(names, Y).predict(names), again)
 
 
-def test_an_interrupted_training_has_the_epochs_that_were_trained(monkeypatch):
-    import skrank.torch._training as training
-
-    found, epoch = ranker(warm_start=True), training.NeuralTraining._epoch
-
-    def interrupt(self, *arguments):
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        calls.append(1)
-        epoch(self, *arguments)
-
-    monkeypatch.setattr(training.NeuralTraining, "_epoch", interrupt)
-    for done in (2, 0):  # after two epochs, and in the first one
-        calls = [1] * (2 - done)
-        found = ranker(warm_start=True)
+def test_an_interrupted_training_has_the_completed_epochs(fail):
+    """Ctrl-C in the second batch of the third epoch, and of the first one."""
+    for done in (2, 0):
+        found = ranker(warm_start=True, module=Failing)
+        fail(KeyboardInterrupt, batches=2 * done + 1)
         with pytest.raises(KeyboardInterrupt):
             found.fit(DATA.X, Y)
         assert found.n_epochs_ == found.best_epoch_ == done
         assert found.predict(DATA.X).shape == (len(Y),)
-    monkeypatch.setattr(training.NeuralTraining, "_epoch", epoch)
-    found.fit(DATA.X, Y)
-    np.testing.assert_array_equal(found.predict(DATA.X), ranker().fit(DATA.X, Y).predict(DATA.X))
+    fail(None)
+    whole = ranker(module=Failing).fit(DATA.X, Y)
+    np.testing.assert_array_equal(found.fit(DATA.X, Y).predict(DATA.X), whole.predict(DATA.X))
 
 
 # features of any size
@@ -289,12 +305,11 @@ def test_features_are_standardized_in_double_precision(kind):
         np.testing.assert_array_equal(found, plain)
     for moved in (X + 2.0**30, (X * 2**10).astype(np.int64) + 2**40):
         found = ranker(epochs=2).fit(kind(moved), Y).predict(kind(moved))
-        # means differ in their last digits, which Adam makes much of
+        # means differ in the last digits; Adam amplifies the differences
         assert np.corrcoef(found, plain)[0, 1] > 0.999
 
 
-def test_entries_of_one_place_are_added():
-    """As matrices of scipy may hold them."""
+def test_duplicate_entries_of_sparse_matrices_are_added():
     twice = csr_matrix(DATA.X)
     twice = csr_matrix(
         (np.repeat(twice.data / 2, 2), np.repeat(twice.indices, 2), 2 * twice.indptr), twice.shape
@@ -305,7 +320,7 @@ def test_entries_of_one_place_are_added():
 
 
 class Squares(torch.nn.Module):
-    """Scores that overflow where features are large."""
+    """A network whose scores overflow for large features."""
 
     def __init__(self):
         super().__init__()
@@ -315,7 +330,7 @@ class Squares(torch.nn.Module):
         return (self.weight * X**2).sum(1)
 
 
-def test_what_single_precision_cannot_hold_is_refused():
+def test_features_beyond_single_precision_are_refused():
     found = ranker(epochs=1).fit(DATA.X, Y)
     far = DATA.X.copy()
     far[7, 2] = 1e200
@@ -338,8 +353,8 @@ def test_what_single_precision_cannot_hold_is_refused():
         ranker().fit(far, Y)
 
 
-def test_labels_between_grades_reach_the_loss_as_they_are():
-    """0.7 in single precision is less than the least relevant label 0.7."""
+def test_labels_between_grades_are_not_rounded():
+    """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
     y = skrank.with_groups(np.where(DATA.relevance > 0, 0.7, 0.0), DATA.qid)
     found = ranker(epochs=2).set_params(objective="ap(rel=0.7)")
     same = ranker(epochs=2).set_params(objective="ap(rel=0.5)").fit(DATA.X, y)
@@ -362,7 +377,7 @@ def test_progress_is_shown(capsys):
     assert "(best 0." in shown
 
 
-def test_one_hidden_layer_may_be_given_by_its_width():
+def test_hidden_may_be_the_width_of_one_layer():
     one, same = (ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,)))
     np.testing.assert_array_equal(one.predict(DATA.X), same.predict(DATA.X))
     assert one.get_params()["hidden"] == 6
@@ -370,7 +385,7 @@ def test_one_hidden_layer_may_be_given_by_its_width():
     assert len(list(none.module_.parameters())) == 2
 
 
-def test_weights_of_any_size_weigh_alike():
+def test_the_scale_of_weights_does_not_matter():
     weights = 1.0 + DATA.qid % 3
     plain = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights).predict(DATA.X)
     for scale in (2.0**-1000, 2.0**45):
@@ -378,7 +393,7 @@ def test_weights_of_any_size_weigh_alike():
         np.testing.assert_array_equal(found, plain)
 
 
-def test_networks_of_the_caller():
+def test_user_defined_networks():
     given = torch.nn.Linear(6, 1)
     before = given.weight.detach().clone()
     found = ranker(module=given, standardize=False).fit(DATA.X, Y)
@@ -431,14 +446,14 @@ def test_constant_features_are_left_out():
         ({"progress": 2}, "progress=2 must be True or False"),
         ({"batch_queries": None}, "batch_queries=None must be an integer"),
         ({"module": 3}, "module=3 must be a torch.nn.Module, or a function"),
-        ({"module": lambda n: None}, "module gives a NoneType: a function must make"),
+        ({"module": lambda n: None}, "module returns a NoneType: it must return"),
         ({"module": torch.nn.Sequential()}, "module has no parameters to train"),
         (
             {"module": torch.nn.Linear(6, 2)},
-            r"module gives \(.*, 2\) for .* rows: it must give one",
+            r"module returns \(.*, 2\) for .* rows: it must return one",
         ),
         ({"device": "gpu"}, "device='gpu' cannot be used: "),
-        ({"device": "meta"}, 'device="meta" holds no numbers'),
+        ({"device": "meta"}, 'device="meta" stores no values'),
         ({"device": None}, "device=None cannot be used"),
         ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
         ({"random_state": "a"}, "random_state: 'a' cannot be used to seed"),
@@ -457,7 +472,7 @@ def test_bad_options_are_refused(options, message):
 def test_bad_data_are_refused():
     with pytest.raises(ValueError, match=r"NeuralRanker\.fit needs the query of each row"):
         ranker().fit(DATA.X, DATA.relevance)
-    with pytest.raises(ValueError, match="there are X_val and validation_fraction"):
+    with pytest.raises(ValueError, match="X_val and validation_fraction are both given"):
         ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
     with pytest.raises(ValueError, match="X_val and y_val belong together"):
         ranker().fit(DATA.X, Y, X_val=DATA.X)

@@ -1,4 +1,4 @@
-"""Two processes give the gradients and the metric values of one."""
+"""Two processes compute the gradients and the metrics of one process."""
 
 import os
 import subprocess
@@ -63,7 +63,7 @@ if world_size > 1:
 
 
 def run(world_size, folder):
-    """What each process finds."""
+    """Results of each process."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     place, out = folder / f"store{world_size}", folder / f"out{world_size}-"
     calls = [
@@ -79,8 +79,8 @@ def run(world_size, folder):
     return [torch.load(f"{out}{rank}", weights_only=False) for rank in range(world_size)]
 
 
-def test_two_processes_give_what_one_gives(tmp_path):
-    """With one query, a process has none, contributes nothing and does not hang."""
+def test_two_processes_compute_the_results_of_one(tmp_path):
+    """With one query in all, one of two processes has no query, and does not hang."""
     (alone,) = run(1, tmp_path)
     both = run(2, tmp_path)
     for case, (grad, means, value, _) in enumerate(alone):

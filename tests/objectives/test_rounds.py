@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import lightgbm
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from xgboost import DMatrix
 
 import skrank
-from skrank import LambdaRank, UnbiasedLambdaRank
+import skrank.lightgbm
+from skrank import LambdaRank, UnbiasedLambdaRank, xgboost
 from skrank._engine.judgments import judge
-from skrank._engine.queries import Queries
-from skrank.objectives._training import Training
 
 SIZES = np.full(40, 15)
 GROUPS = np.repeat(np.arange(40), 15)
@@ -49,37 +50,38 @@ def test_rounds_differ_and_a_setting_repeats_them():
     assert not np.array_equal(gradient(other, scores), first)
 
 
-def test_where_a_training_begins():
-    _, scores = data()
-    training = Training(Queries.from_sizes(SIZES))
-    assert training.begins(scores)  # whatever they are, for the first time
-    assert training.begins(scores)
-    assert not training.begins(scores + 1)
-    assert training.begins(np.zeros(len(scores)))
-    assert training.begins(np.repeat(np.arange(40.0), 15))  # tied inside each query
-    last = np.zeros(len(scores))
-    last[-1] = 1e-300
-    assert not training.begins(last)
-    assert not training.begins(scores)  # of a training before the last
+def last_place(scores, row=-1):
+    moved = scores.copy()
+    moved[row] = np.nextafter(moved[row], np.inf)
+    return moved
 
 
-def test_beginnings_in_many_rows():
-    """A glance at some rows mostly tells; the others decide when it does not."""
-    queries = Queries.from_sizes(np.full(500, 20))
-    training = Training(queries)
+@pytest.mark.parametrize("row", [1, 999, 1001, 5003, 9999])
+def test_a_training_begins_with_scores_that_tie_inside_queries(row):
+    sizes = np.full(500, 20)
+    labels = np.arange(10_000) % 3
+    call = xgboost.objective(LambdaRank("gap", perturbations=2))
+    data = DMatrix(np.zeros((10_000, 1)), labels, group=sizes)
     start = np.repeat(np.arange(500.0), 20)
-    assert training.begins(start)
-    for row in (1, 999, 1001, 5003, 9999):
-        moved = start.copy()
-        moved[row] += 0.5
-        assert not training.begins(moved)
-    assert training.begins(start)
+    first = call(start, data)
+    assert_array_equal(call(start, data), first)
+    moved = last_place(start, row)
+    second = call(moved, data)
+    assert not np.array_equal(call(moved, data), second)  # the third round draws other orders
+    assert_array_equal(call(start, data), first)
+
+
+def test_other_scores_go_on():
+    labels, scores = data()
+    call = xgboost.objective(LambdaRank("gap", perturbations=2))
+    rows = DMatrix(np.zeros((len(labels), 1)), labels, group=SIZES)
+    first = call(scores, rows)  # whatever they are, for the first time
+    assert not np.array_equal(call(scores, rows), first)
+    same = DMatrix(np.zeros((len(labels), 1)), labels, group=SIZES)  # has a state of its own
+    assert_array_equal(call(scores, same), first)
 
 
 def test_a_callable_counts_the_rounds_of_each_training():
-    lightgbm = pytest.importorskip("lightgbm")
-    import skrank.lightgbm as adapter
-
     labels, scores = data()
     objective = LambdaRank("gap", perturbations=2)
     rows = lightgbm.Dataset(
@@ -92,7 +94,7 @@ def test_a_callable_counts_the_rounds_of_each_training():
         out = np.empty((2, len(scores)), np.float32)
         bound.gradient(one, *out)
         expected.append(out)
-    call = adapter.objective(objective)
+    call = skrank.lightgbm.objective(objective)
     for _ in range(2):  # the second training begins anew
         found = [np.array(call(one, rows)) for one in (start, scores, scores)]
         assert_array_equal(found, expected)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.evaluation._compare import compare
+from skrank.evaluation import compare
 from skrank.metrics import gap_score
 from skrank.plotting import (
     ElevenPointDisplay,

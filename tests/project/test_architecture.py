@@ -21,11 +21,9 @@ PACKAGE = ROOT / "skrank"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # What a user's call passes through, from the bottom up: none of these imports from one that stands
-# behind it. All other rooms stand on top of them. Names of types and what looks at frames
-# import nothing of skrank.
+# behind it. All other rooms stand on top of them. Names of types import nothing of skrank.
 ORDER = (
     "_typing",
-    "_callers",
     "_kernels",
     "_validation",
     "_engine",

@@ -1,7 +1,6 @@
-"""Splits that cut queries are told of, and nothing else is."""
+"""Rows of cut queries are warned of, and other rows are not."""
 
 import copy
-import gc
 import pickle
 import warnings
 
@@ -10,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from scipy.sparse import csr_matrix
+from numpy.testing import assert_array_equal
 from sklearn.ensemble import BaggingRegressor, HistGradientBoostingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
@@ -36,12 +35,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank._engine.whole import whole_of
 from skrank.datasets import make_ranking
 
-BOTH = "have rows in the training and in the test part of this split"
-CUT = "are cut in the training part of this split"
-KNOWN = "have other rows in the training part"
+CUT = "queries are cut in the rows that are"
+FITTED, SCORED = f"{CUT} given to fit", f"{CUT} scored"
 TORN = KFold(3, shuffle=True, random_state=0)
 SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 WHOLE = [
@@ -89,52 +86,18 @@ GAP = skrank.scorer("gap")
 @every_model
 @pytest.mark.parametrize("cv", [TORN, KFold(3)], ids=str)
 def test_folds_of_rows(model, cv, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_validate(model, data.X, y, cv=cv, scoring=GAP)
 
 
-@every_model
-def test_folds_of_rows_with_routed_groups(model, data):
-    with routing(), pytest.warns(skrank.CutQueryWarning, match=BOTH):
+def test_cuts_of_groups_outside_of_the_labels_are_not_seen(data):
+    """No attrs of pandas say which rows there are in all."""
+    with routing():
         cross_val_score(
-            model, data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
+            ranker(), data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
         )
-
-
-def test_folds_of_rows_with_groups_on_the_features(data):
     X = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid"))
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
-        cross_validate(ranker(), X, data.relevance, cv=TORN, scoring=GAP)
-
-
-def test_groups_by_another_name(data):
-    scoring = skrank.scorer("gap").set_score_request(groups="session")
-    with routing():
-        model = make_pipeline(ranker().set_fit_request(groups="session"))
-    with routing(), pytest.warns(skrank.CutQueryWarning, match=BOTH):
-        cross_validate(
-            model, data.X, data.relevance, cv=TORN, scoring=scoring, params={"session": data.qid}
-        )
-
-
-def test_groups_among_other_parameters(data):
-    """Strings beside weights, lists, and validation rows that are sparse and as many."""
-    names = np.char.add("q", data.qid.astype(str)).astype(object)
-    params = {
-        "sample_weight": np.ones(len(names)),
-        "X_val": csr_matrix(data.X),
-        "y_val": data.relevance.tolist(),
-        "groups_val": names.tolist(),
-        "groups": names,
-    }
-    with routing():
-        requests = dict.fromkeys(["sample_weight", "X_val", "y_val", "groups_val"], True)
-        model = ranker().set_fit_request(**requests)
-    with routing(), pytest.warns(skrank.CutQueryWarning, match=f"{BOTH}, first query 'q"):
-        cross_validate(
-            model, data.X.tolist(), data.relevance, cv=TORN, params=params,
-            scoring=skrank.scorer("gap").set_score_request(sample_weight=True),
-        )  # fmt: skip
+    cross_validate(ranker(), X, data.relevance, cv=TORN, scoring=GAP)
 
 
 @pytest.mark.parametrize("tool", [GridSearchCV, RandomizedSearchCV])
@@ -142,22 +105,17 @@ def test_searches_over_rows(tool, data, y):
     search = tool(MODELS["ranker"], {"estimator__num_leaves": [4]}, cv=TORN, scoring=GAP)
     if tool is RandomizedSearchCV:
         search.set_params(n_iter=1)
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         search.fit(data.X, y)
 
 
-@pytest.mark.parametrize("mode", ["carried", "routed"])
 @pytest.mark.parametrize("tool", [HalvingGridSearchCV, HalvingRandomSearchCV])
 @pytest.mark.parametrize("cv", [skrank.QueryKFold(3), GroupKFold(3)], ids=repr)
-def test_halving_over_rows(tool, cv, mode, data, y):
+def test_halving_over_rows(tool, cv, data, y):
     grid = {"estimator__num_leaves": [4, 5, 6]}
     search = tool(ranker(), grid, cv=cv, scoring=GAP, min_resources=60, random_state=0)
-    if mode == "carried":
-        with pytest.warns(skrank.CutQueryWarning, match=CUT):
-            search.fit(data.X, y, groups=data.qid)
-    else:
-        with routing(), pytest.warns(skrank.CutQueryWarning, match=CUT):
-            search.fit(data.X, data.relevance, groups=data.qid)
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
+        search.fit(data.X, y, groups=data.qid)
 
 
 def test_halving_cuts_test_parts_too(data, y):
@@ -170,7 +128,7 @@ def test_halving_cuts_test_parts_too(data, y):
 
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_learning_curves_over_rows(shuffle, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=rf"{CUT}, first query \d+, of which it has"):
+    with pytest.warns(skrank.CutQueryWarning, match=rf"{CUT} .*, first query \d+, of which"):
         learning_curve(
             ranker(), data.X, y, cv=skrank.QueryKFold(3), scoring=GAP, train_sizes=[0.51],
             shuffle=shuffle, random_state=0,
@@ -179,32 +137,30 @@ def test_learning_curves_over_rows(shuffle, data, y):
 
 def test_predictions_of_folds_of_rows(data, y):
     """No scorer is at work: lists would mix the scores of several models."""
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_val_predict(ranker(), data.X, y, cv=TORN)
 
 
 def test_further_tools_that_cut(data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         SequentialFeatureSelector(Ridge(), n_features_to_select=1, cv=TORN, scoring=GAP).fit(
             data.X, y
         )
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         permutation_test_score(Ridge(), data.X, y, cv=TORN, scoring=GAP, n_permutations=1)
-    with routing(), pytest.warns(skrank.CutQueryWarning, match=BOTH):
-        RFECV(Ridge(), cv=TORN, scoring=GAP).fit(data.X, data.relevance, groups=data.qid)
 
 
 def test_the_outer_loop_of_nested_searches_is_seen(data, y):
     inner = GridSearchCV(
         ranker(), {"estimator__num_leaves": [4]}, cv=skrank.QueryKFold(2), scoring=GAP
     )
-    with pytest.warns(skrank.CutQueryWarning, match=BOTH):
+    with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_validate(inner, data.X, y, cv=TORN, scoring=GAP)
 
 
 @pytest.mark.skipif(SKLEARN < (1, 7), reason="filters of warnings do not reach the workers")
 def test_workers_see_it_too(data, y):
-    with pytest.raises(skrank.CutQueryWarning, match=BOTH):  # a warning here is an error
+    with pytest.raises(skrank.CutQueryWarning, match=CUT):  # a warning here is an error
         cross_validate(ranker(), data.X, y, cv=TORN, scoring=GAP, n_jobs=2, error_score="raise")
 
 
@@ -219,14 +175,15 @@ def test_it_names_queries_and_numbers(data):
     qid = np.repeat(["a", "b", "c", "d"], 3)
     y = skrank.with_groups(np.tile([0, 1, 2], 4), qid)
     X = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.warns(skrank.CutQueryWarning, match=r"^2 of 4 queries .* first query 'b'"):
-        cross_validate(Ridge(), X, y, cv=[([*range(4), 9, 10, 11], [4, 5, 10])], scoring=GAP)
     with pytest.warns(
-        skrank.CutQueryWarning, match=r"^1 of 2 .* test part .* 'd', of which it has 2 of 3 rows"
+        skrank.CutQueryWarning,
+        match=r"^1 of 2 .* scored, first query 'b', of which there are 2 of 3 rows",
     ):
+        cross_validate(Ridge(), X, y, cv=[([*range(4), 9, 10, 11], [4, 5, 9, 10, 11])], scoring=GAP)
+    with pytest.warns(skrank.CutQueryWarning, match=r"^1 of 2 .* 'd'.* 2 of 3 rows"):
         cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 11))], scoring=GAP)
     mask = np.arange(12) < 4
-    with pytest.warns(skrank.CutQueryWarning, match=r"^1 of 4 .* first query 'b'"):
+    with pytest.warns(skrank.CutQueryWarning, match=r"^1 of 3 .* first query 'b'"):
         cross_validate(Ridge(), X, y, cv=[(mask, ~mask)], scoring=GAP)
 
 
@@ -236,22 +193,27 @@ def test_it_names_queries_and_numbers(data):
 def test_a_split_of_rows_by_hand(data, y):
     X_train, X_test, y_train, y_test = train_test_split(data.X, y, random_state=0)
     for model in (ranker(), make_pipeline(StandardScaler(), ranker())):
-        model.fit(X_train, y_train)
-        with pytest.warns(skrank.CutQueryWarning, match=f"scored {KNOWN}, first query"):
+        with pytest.warns(skrank.CutQueryWarning, match=FITTED):
+            model.fit(X_train, y_train)
+        with pytest.warns(skrank.CutQueryWarning, match=f"{SCORED}, first query"):
             GAP(model, X_test, y_test)
-    search = GridSearchCV(
-        ranker(), {"estimator__num_leaves": [4]}, cv=skrank.QueryKFold(3), scoring=GAP
-    ).fit(X_train, y_train)
-    with pytest.warns(skrank.CutQueryWarning, match=KNOWN):
-        search.score(X_test, y_test)
-    with pytest.warns(skrank.CutQueryWarning, match=KNOWN):
-        search.best_estimator_.score(X_test, y_test)
+        with pytest.warns(skrank.CutQueryWarning, match=SCORED):
+            model.score(X_test, y_test)
+
+
+@pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
+def test_splits_of_cut_queries(cv, data, y):
+    with pytest.warns(skrank.CutQueryWarning, match=f"{CUT} split"):
+        list(cv.split(data.X[1:], y.iloc[1:]))
+    with pytest.warns(skrank.CutQueryWarning, match=f"{CUT} split"):
+        skrank.query_train_test_split(data.X[1:], y.iloc[1:])
 
 
 def test_validation_rows_of_training_queries(data, y):
     X, X_val, labels, y_val = train_test_split(data.X, y, random_state=0)
-    with pytest.warns(skrank.CutQueryWarning, match=f"validated on {KNOWN}"):
+    with pytest.warns(skrank.CutQueryWarning, match=FITTED) as caught:
         ranker().fit(X, labels, X_val=X_val, y_val=y_val)
+    assert len(caught) == 2
 
 
 # correct uses: any warning is an error here ------------------------------------------------------
@@ -289,24 +251,33 @@ def test_tools_over_queries_are_no_cut(data, y):
     cross_val_predict(ranker(), data.X, y, cv=cv)
 
 
-def test_documents_left_out_beforehand_are_no_cut(data, y):
+def test_documents_left_out_on_purpose_are_no_cut(data, y):
+    """Once `with_groups` makes a collection of the others."""
     some = np.random.default_rng(0).random(len(y)) < 0.6
+    left = skrank.with_groups(y[some], y.index[some])
     search = GridSearchCV(
         ranker(), {"estimator__num_leaves": [4]}, cv=skrank.QueryKFold(3), scoring=GAP,
         return_train_score=True,
-    ).fit(data.X[some], y[some])  # fmt: skip
-    search.score(data.X[some], y[some])  # the training rows
-    search.score(data.X, y)  # the training queries, with all of their rows
-    learned = ranker().fit(data.X, y)
-    learned.score(data.X[some], y[some])  # some training rows
+    ).fit(data.X[some], left)  # fmt: skip
+    search.score(data.X[some], left)
+    search.score(data.X, y)
+    for part in (y[some], left.iloc[1:]):
+        with pytest.warns(skrank.CutQueryWarning, match=SCORED):
+            search.score(data.X[: len(part)], part)
 
 
-def test_ids_that_cannot_be_sorted_are_looked_at_too():
-    ids = pd.Index([1] * 4 + ["b"] * 4 + [2.5] * 4, name="qid", dtype=object)
-    y = pd.Series([0, 1, 2, 0] * 3, index=ids)
+def test_unjudged_documents_that_a_ranker_drops_are_no_cut(data):
+    relevance = np.where(np.arange(len(data.qid)) % 3, data.relevance, np.nan)
+    y = skrank.with_groups(relevance, data.qid)
+    ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
+
+
+@pytest.mark.parametrize("ids", [[1, "b", 2.5], ["x", "y", "z"]])
+def test_ids_of_any_type(ids):
+    y = skrank.with_groups([0, 1, 2, 0] * 3, pd.Index(ids, dtype=object).repeat(4))
     X = np.arange(12.0).reshape(-1, 1) % 5
     cross_validate(Ridge(), X, y, cv=[(range(8), range(8, 12))], scoring=GAP)
-    with pytest.warns(skrank.CutQueryWarning, match="first query 'b'"):
+    with pytest.warns(skrank.CutQueryWarning, match=f"first query {ids[1]!r}"):
         cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 12))], scoring=GAP)
 
 
@@ -341,15 +312,17 @@ def test_estimators_without_queries_train_on_any_rows(data, y):
         cross_validate(model, data.X, y, cv=TORN, scoring="r2")
 
 
-# memory ------------------------------------------------------------------------------------------
+# the collection in attrs -------------------------------------------------------------------------
 
 
-def test_labels_know_what_they_are_a_part_of(y):
-    assert y.index.name == "qid"
-    assert hash(y.index.name) == hash("qid")
-    assert repr(y.index.name) == "'qid'"
-    whole = whole_of(y)
-    assert whole.sizes_of(np.array([0, 99])).tolist() == [np.sum(y.index == 0), 0]
+def of(labels):
+    return labels.attrs["skrank"]
+
+
+def test_labels_know_their_collection(y):
+    assert type(y.index.name) is str
+    assert of(y) == of(y)
+    assert dict(of(y)) == {"queries": 24, "rows": len(y), "max_grade": y.max()}
     for part in (
         y.iloc[3:9],
         y[y > 0],
@@ -357,25 +330,42 @@ def test_labels_know_what_they_are_a_part_of(y):
         np.log1p(y),
         copy.deepcopy(y),
         y.to_frame(),
+        pd.concat([y.iloc[:3], y.iloc[5:]]),
     ):
-        assert whole_of(part) is whole
-    for other in (y.reset_index(), y.to_numpy()):
-        assert whole_of(other) is None
-    copied = whole_of(pickle.loads(pickle.dumps(y)))  # in another process
-    assert copied is not whole
-    assert copied.extent.sizes.tolist() == whole.extent.sizes.tolist()
-    assert copied.extent.tops.tolist() == whole.extent.tops.tolist()
+        assert of(part) is of(y)
+    copied = of(pickle.loads(pickle.dumps(y)))  # in another process
+    assert copied is not of(y)
+    for name in ("ids", "sizes", "tops"):
+        assert_array_equal(getattr(copied, name), getattr(of(y), name))
 
 
-def test_a_ranker_keeps_no_labels_alive_and_pickles_none(data):
-    y = skrank.with_groups(data.relevance, data.qid)
-    some = np.arange(len(y)) % 3 == 0
-    fitted = ranker().fit(data.X[some], y[some])
-    assert not hasattr(pickle.loads(pickle.dumps(fitted)), "_trained_on")
-    copy.deepcopy(fitted).score(data.X[~some], y[~some])
-    with pytest.warns(skrank.CutQueryWarning, match=KNOWN):
-        fitted.score(data.X[~some], y[~some])
-    whole = fitted._trained_on.whole
-    del y
-    gc.collect()
-    assert whole() is None
+def test_labels_of_two_collections_have_none(y):
+    other = skrank.with_groups(y.to_numpy(), y.index)
+    assert "skrank" not in pd.concat([y, other]).attrs
+
+
+def test_parts_are_compared_in_other_processes(data, y):
+    part = pickle.loads(pickle.dumps(y.iloc[1:]))
+    with pytest.warns(skrank.CutQueryWarning, match=FITTED):
+        ranker().fit(data.X[1:], part)
+
+
+def test_labels_without_their_index_are_compared_with_nothing(data, y):
+    """Other ids may be the numbers of other queries."""
+    part = y.iloc[1:].reset_index(drop=True)
+    ranker().fit(data.X[1:], part, groups=data.qid[1:])
+
+
+def test_frames_of_labels_can_be_stored(y, tmp_path):
+    """pandas writes attrs as JSON; labels that are read have the totals only."""
+    y.to_frame().to_parquet(tmp_path / "labels.parquet")
+    read = pd.read_parquet(tmp_path / "labels.parquet")["relevance"]
+    assert of(read) == dict(of(y))
+    ranker().fit(np.ones((len(y) - 1, 1)), read.iloc[1:])
+
+
+def test_a_fitted_ranker_has_no_labels(data, y):
+    fitted = ranker().fit(data.X, y)
+    assert len(pickle.dumps(fitted)) == len(
+        pickle.dumps(ranker().fit(data.X, data.relevance, groups=data.qid))
+    )

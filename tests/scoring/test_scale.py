@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 
 import skrank
 from skrank import GroupedRanker, scorer
-from skrank._engine.whole import whole_grade
 from skrank.datasets import make_ranking
 
 DEPENDENT = ["err", "nerr", "rbp", "rpref(variant=n)", "0.5*err+0.5*gap"]
@@ -122,9 +121,8 @@ def test_arrays_are_a_collection_of_their_own(data):
     ids=["binary", "clipped", "log", "doubled", "turned"],
 )
 def test_changed_labels_are_no_part_of_the_whole(change, y):
-    """They keep the index and its name."""
+    """They keep the index and the attrs."""
     changed = change(y)
-    assert whole_grade(changed) is None
     with pytest.raises(ValueError, match="max_grade="):
         scorer("err")(Ridge().fit(np.ones((len(y), 1)), y), np.ones((len(y), 1)), changed)
 
@@ -145,14 +143,27 @@ def test_changed_labels_are_no_part_of_the_whole(change, y):
     ids=["all", "slice", "turned", "low", "float", "sample", "pieces", "pickled", "copied"],
 )
 def test_parts_know_the_highest_grade_of_the_whole(take, y):
-    assert whole_grade(take(y)) == 4
+    part = take(y)
+    scores = np.arange(len(part)) % 7
+    assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
 
 
+@pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
 def test_unjudged_rows_have_no_grade():
-    y = skrank.with_groups([np.nan, 2.5, np.nan, 1.0], ["a", "a", "b", "c"])
-    assert whole_grade(y.iloc[2:]) == whole_grade(y) == 3
-    unjudged = skrank.with_groups([np.nan, np.nan], [1, 2])
-    assert whole_grade(pickle.loads(pickle.dumps(unjudged))) is None
+    y = skrank.with_groups([np.nan, 2.5, np.nan, 1.0, 1.0], ["a", "a", "b", "c", "c"])
+    ones = np.ones((5, 1))
+    err = scorer("err")(Ridge().fit(ones, np.ones(5)), ones[2:], y.iloc[2:])
+    assert err == skrank.metric("err", max_grade=3)([np.nan, 1, 1], [1, 1, 1], groups=[0, 1, 1])
+    unjudged = pickle.loads(pickle.dumps(skrank.with_groups([np.nan, np.nan], [1, 1])))
+    with pytest.raises(ValueError, match="max_grade="):
+        scorer("err")(Ridge().fit(ones, np.ones(5)), ones[:2], unjudged)
+
+
+def test_infinite_labels_are_refused_where_they_are_measured():
+    y = skrank.with_groups([1, np.inf, 0], [7, 7, 8])
+    assert y.attrs["skrank"]["max_grade"] == 1
+    with pytest.raises(ValueError, match="label of row 1 is inf"):
+        skrank.evaluate(y, [2, 1, 0], metrics="gap")
 
 
 # labels of the training ---------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def test_a_query_column_that_is_a_feature_is_reported(data, y):
 
 def test_rows_of_a_query_in_both_parts_are_measured_as_given(data, y):
     cv = KFold(3, shuffle=True, random_state=0)
-    with pytest.warns(skrank.CutQueryWarning, match="queries that the model knows"):
+    with pytest.warns(skrank.CutQueryWarning, match="queries are cut in the rows that are scored"):
         with_rows = cross_validate(Ridge(), data.X, y, cv=cv, scoring=scorer("gap", max_grade=4))
     train, test = next(cv.split(data.X))
     model = Ridge().fit(data.X[train], data.relevance[train])

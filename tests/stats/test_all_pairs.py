@@ -17,24 +17,100 @@ def scores(n_queries=30, n_systems=5, seed=0):
     return queries + 0.3 * random.random((n_queries, n_systems)) + np.linspace(0, 0.2, n_systems)
 
 
-def literal_t(z):
-    if np.ptp(z) < 1e-12:
-        return 0.0 if abs(z[0]) < 1e-12 else np.inf
-    return abs(z.mean()) / (z.std(ddof=1) / np.sqrt(len(z)))
+def literal_mean_and_variance(z, w):
+    """Weighted mean and its variance for differences that vary alike, each written out."""
+    h = w / w.sum()
+    return h @ z, np.var(z, ddof=1) * (h**2).sum()
 
 
-def test_literally():
-    x = scores(7, 3)
-    found = stats.max_t(x)
-    differences = [x[:, a] - x[:, b] for a, b in found.pairs]
-    largest = [
-        max(literal_t((z - z.mean()) * signs) for z in differences)
-        for signs in itertools.product([1, -1], repeat=7)
+def literal_t(differences, w):
+    """Squares of t of each pair, with variances half of the pair and half the median of all."""
+    means, variances = np.transpose([literal_mean_and_variance(z, w) for z in differences])
+    pooled = (variances + np.median(variances)) / 2
+    squares = np.zeros(len(means))
+    moved = np.abs(means) > 1e-12
+    with np.errstate(divide="ignore"):
+        squares[moved] = means[moved] ** 2 / np.where(pooled < 1e-24, 0, pooled)[moved]
+    return np.sqrt(squares)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 1.0, 4.0, 3.0]])
+def test_literally(weights):
+    """All changes of signs and all draws of five queries, one by one."""
+    x = scores(5, 3)
+    found = stats.max_t(x, weights=weights)
+    w = np.ones(5) if weights is None else np.array(weights)
+    differences = np.array([x[:, a] - x[:, b] for a, b in found.pairs])
+    shifted = differences - (differences @ w / w.sum())[:, None]
+    flipped = [
+        literal_t(differences * signs, w).max() for signs in itertools.product([1, -1], repeat=5)
     ]
-    for z, t, p in zip(differences, found.statistic, found.p_value, strict=True):
-        assert abs(t) == pytest.approx(literal_t(z))
-        share = np.mean(np.array(largest) >= literal_t(z) * (1 - 1e-9))
-        assert p == pytest.approx((1 + 5000 * share) / 5001)
+    drawn = [
+        literal_t(shifted[:, list(draw)], w[list(draw)]).max()
+        for draw in itertools.product(range(5), repeat=5)
+    ]
+    assert_allclose(np.abs(found.statistic), literal_t(differences, w))
+    for t, p in zip(literal_t(differences, w), found.p_value, strict=True):
+        shares = [np.mean(np.array(one) >= t * (1 - 1e-9)) for one in (flipped, drawn)]
+        assert p == pytest.approx(np.mean(shares))
+
+
+def test_random_resamples_come_near_all_resamples():
+    x = scores(6, 4, seed=3)
+    every = stats.max_t(x, n_resamples=2 * 462)
+    some = stats.max_t(x, n_resamples=2 * 462 - 2)
+    assert_allclose(some.p_value, every.p_value, atol=0.03)
+    assert not np.array_equal(some.p_value, every.p_value)
+
+
+@pytest.mark.parametrize("n_queries", [2, 3, 5, 8])
+def test_few_queries_give_no_small_p_value(n_queries):
+    """However clear the difference: among the signs of n queries, one in 2**(n - 1) is no other."""
+    clear = np.column_stack([np.arange(n_queries) + 100.0, np.arange(n_queries)])
+    noisy = clear + np.random.default_rng(0).normal(size=clear.shape)
+    for x in (clear, noisy):
+        assert stats.max_t(x).p_value >= 2.0**-n_queries
+
+
+def test_one_pair_has_the_t_of_student():
+    x, w = scores(12, 2), np.random.default_rng(0).random(12)
+    assert_allclose(stats.max_t(x).statistic, stats.paired_t(x).statistic)
+    z = x[:, 0] - x[:, 1]
+    mean, variance = literal_mean_and_variance(z, w)
+    assert_allclose(stats.max_t(x, weights=w).statistic, mean / np.sqrt(variance))
+
+
+def test_pairs_without_common_systems_do_not_share_variances():
+    """Systems under two metrics stand side by side, and each metric has its own scale."""
+    one, other = scores(12, 3), scores(12, 3, seed=1)
+    pairs = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)]
+    together = stats.max_t(np.hstack([one, 1000 * other]), pairs=pairs)
+    alone = [stats.max_t(x).statistic for x in (one, other)]
+    assert_allclose(together.statistic, np.concatenate(alone))
+
+
+def skewed_levels(test, n_queries, repeats=300):
+    """Share of samples with any pair below .05: skewed systems, and one that hardly varies."""
+    random = np.random.default_rng(0)
+    found = 0
+    for seed in range(repeats):
+        x = random.exponential(size=(n_queries, 5)) - 1
+        x[:, 0] = 0.1 * random.normal(size=n_queries)
+        found += test(x, seed) < 0.05
+    return found / repeats
+
+
+@pytest.mark.parametrize("n_queries", [10, 25])
+def test_keeps_its_level_where_differences_are_skewed(n_queries):
+    """Holm's correction of t-tests finds a difference in up to every eighth sample here."""
+
+    def max_t(x, seed):
+        return stats.max_t(x, n_resamples=400, random_state=seed).p_value.min()
+
+    def holm(x, seed):
+        return stats.holm(stats.paired_t(x).p_value).min()
+
+    assert skewed_levels(max_t, n_queries) < min(0.065, skewed_levels(holm, n_queries))
 
 
 def test_intervals_exclude_zero_where_significant():
@@ -44,6 +120,31 @@ def test_intervals_exclude_zero_where_significant():
         assert 0 < significant.sum() < len(significant)
         assert_array_equal((found.low > 0) | (found.high < 0), significant)
         assert_array_equal(np.abs(found.statistic) > found.critical_t, significant)
+
+
+@pytest.mark.parametrize("adjust", [True, False])
+@pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
+def test_equal_differences_of_few_queries_show_no_more_than_their_signs(
+    adjust, n_queries, significant
+):
+    x = np.arange(n_queries)[:, None] / 10 + [[0.5, 0.0]]
+    found = stats.max_t(x, adjust=adjust)
+    assert (found.p_value[0] < 0.05) == significant
+    assert (found.low[0] > 0) == significant
+    assert found.high[0] == (found.difference[0] if significant else np.inf)
+
+
+def test_pairs_by_themselves():
+    """Without adjustment each pair is tested as if it were the only one."""
+    x = scores(n_queries=12, n_systems=4)
+    x[3, 2] = np.nan
+    found = stats.max_t(x, adjust=False, alpha=0.1)
+    for i, pair in enumerate(found.pairs):
+        alone = stats.max_t(x, pairs=[pair], alpha=0.1)
+        assert_allclose(found.statistic[i], alone.statistic[0])
+        assert_allclose(found.p_value[i], alone.p_value[0])
+        assert_allclose([found.low[i], found.high[i]], [alone.low[0], alone.high[0]])
+        assert_allclose(found.critical_t[i], alone.critical_t)
 
 
 def test_keeps_its_level_at_unequal_spread_where_tukey_does_not():
@@ -76,9 +177,10 @@ def test_pairs_may_miss_queries():
     found = stats.max_t(x)
     assert found.n_dropped.max() == 2
     t = stats.paired_t(x)
-    assert_allclose(found.statistic, t.statistic)
+    assert_array_equal(found.difference, t.difference)
     assert (found.p_value >= t.p_value - 0.01).all()
     alone = stats.max_t(x, pairs=[(1, 2)])
+    assert_allclose(alone.statistic, t.statistic[(t.pairs == [1, 2]).all(axis=1)])
     kept = np.delete(x, [3, 8], axis=0)
     again = stats.max_t(kept, pairs=[(1, 2)])
     assert_allclose(alone.statistic, again.statistic)
@@ -96,11 +198,11 @@ def test_many_pairs_are_no_other_than_few():
     assert_array_equal(backwards.p_value[::-1], found.p_value)
 
 
-@pytest.mark.parametrize("test", [stats.tukey_hsd, stats.max_t])
-def test_the_observed_order_counts_among_the_random_ones(test):
+@pytest.mark.parametrize(("test", "least"), [(stats.tukey_hsd, 1 / 1000), (stats.max_t, 1 / 500)])
+def test_the_observed_order_counts_among_the_random_ones(test, least):
     """A system that is better on all 30 queries: no resample reaches that, and p is not 0."""
     found = test(scores(30, 3) + np.array([0, 0, 100]), n_resamples=999)
-    assert_allclose(found.p_value[1:], 1 / 1000)
+    assert_allclose(found.p_value[1:], least)  # max_t draws 499 resamples of each kind
     assert found.p_value[0] > 1 / 1000
 
 

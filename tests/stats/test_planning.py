@@ -64,7 +64,8 @@ class TestBootstrapInterval:
                 y = np.repeat(x, draw)
                 t.append((y.mean() - x.mean()) / max(y.std(ddof=1) / np.sqrt(12), least))
         found = stats.bootstrap_interval(x, method="bootstrap-t", n_resamples=300, random_state=4)
-        low, high = np.quantile(t, [0.025, 0.975])
+        tail = 0.025 * (1 - 2 / 12)
+        low, high = np.quantile(t, [tail, 1 - tail])
         assert_allclose([found.low, found.high], [x.mean() - high * error, x.mean() - low * error])
         assert found.high - found.mean > 2 * (found.mean - found.low)  # where the long tail is
 
@@ -81,6 +82,25 @@ class TestBootstrapInterval:
         found = stats.bootstrap_interval(x, method="bootstrap-t")
         held = np.mean((found.low <= mean) & (mean <= found.high))
         assert held == pytest.approx(0.95, abs=0.02)
+
+    def test_bootstrap_t_of_few_effective_queries_is_that_of_t(self):
+        x, w = values(12), np.append(np.full(11, 0.01), 1.0)
+        found = stats.bootstrap_interval(x, method="bootstrap-t", weights=w)
+        expected = stats.t_interval(x, weights=w)
+        assert_allclose([found.low, found.high], [expected.low, expected.high])
+
+    def test_bootstrap_t_covers_where_most_values_are_small(self):
+        """As those of metrics of the first ranks are: Student's interval covers .90."""
+        x = np.random.default_rng(0).beta(0.4, 2, size=(10, 1500))
+        found = stats.bootstrap_interval(x, method="bootstrap-t")
+        held = np.mean((found.low <= 1 / 6) & (found.high >= 1 / 6))
+        assert 0.93 <= held <= 0.975
+
+    def test_too_few_resamples_for_the_confidence_warn(self):
+        with pytest.warns(UserWarning, match=r"0.5 of 1000 resamples .*n_resamples=2000") as caught:
+            stats.bootstrap_interval(values(), confidence=0.999)
+        assert caught[0].filename == __file__
+        stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
 
     def test_t_against_scipy(self):
         x = values(9, 1)[:, 0]
@@ -161,12 +181,39 @@ class TestPower:
         assert stats.queries_needed(100, 1) == 2
         assert stats.queries_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
 
+    @pytest.mark.parametrize("n_systems", [2, 3, 10])
+    def test_power_of_several_systems_is_how_often_anova_finds_it(self, n_systems):
+        """The best and the worst differ by 1, and the difference of two systems has std 2."""
+        n_queries = stats.queries_needed(1, 2, n_systems=n_systems)
+        random, found = np.random.default_rng(0), 0
+        means = np.zeros(n_systems)
+        means[:2] = -0.5, 0.5
+        for _ in range(1000):
+            scores = means + random.normal(0, np.sqrt(2), size=(n_queries, n_systems))
+            found += stats.two_way_anova(scores).systems.p_value < 0.05
+        assert found / 1000 == pytest.approx(0.8, abs=0.04)
+
+    @pytest.mark.parametrize("n_systems", [2, 5])
+    def test_width_is_that_of_intervals(self, n_systems):
+        n_queries = stats.queries_needed(std=0.3, width=0.2, n_systems=n_systems)
+        n_pairs = n_systems * (n_systems - 1) / 2
+        z = np.random.default_rng(0).normal(0, 0.3, size=(n_queries, 4000))
+        confidence = 1 - 0.05 / n_pairs
+        found, shorter = (stats.t_interval(z[:n], confidence=confidence) for n in (n_queries, -1))
+        assert np.mean(found.high - found.low) <= 0.2 * 1.001
+        assert np.mean(shorter.high - shorter.low) > 0.2 * 0.999
+
     @pytest.mark.parametrize(
         ("call", "message"),
         [
             (lambda: stats.queries_needed(0, 1), "difference is 0"),
             (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
             (lambda: stats.queries_needed(1, 0), "std=0"),
+            (lambda: stats.queries_needed(std=1), "either the difference .* or the width"),
+            (lambda: stats.queries_needed(1, 1, width=1), "either the difference"),
+            (lambda: stats.queries_needed(width=0), "width=0"),
+            (lambda: stats.queries_needed(width=1e-9), "width=1e-09 needs more than"),
+            (lambda: stats.queries_needed(1, 1, n_systems=1), "n_systems=1"),
             (lambda: stats.queries_needed(np.nan, 1), "difference=nan"),
             (lambda: stats.queries_needed(1, 1, power=1), "power=1 must be below 1"),
             (lambda: stats.paired_t_power(1, 1, 1), "n_queries=1 must be integers"),

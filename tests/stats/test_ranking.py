@@ -140,6 +140,72 @@ class TestRankBiasedOverlap:
             assert_allclose(stats.rank_biased_overlap(x, x, ties=ties), 1)
 
 
+def overlap_to(depth, x, y, p):
+    """Rank-biased overlap of the first ranks, summed up depth by depth."""
+    total, seen_x, seen_y = 0.0, set(), set()
+    for d in range(1, depth + 1):
+        seen_x.update(x[d - 1 : d])
+        seen_y.update(y[d - 1 : d])
+        total += (1 - p) * p ** (d - 1) * len(seen_x & seen_y) / d
+    return total
+
+
+def gone_on(x, y, depth):
+    """The lists, each followed by the other's items and then by the same new ones."""
+    x, y = ([*a, *(item for item in b if item not in a)] for a, b in ((x, y), (y, x)))
+    new = [("new", i) for i in range(depth - len(x))]
+    return x + new, y + new
+
+
+class TestListOverlap:
+    @pytest.mark.parametrize("seed", range(8))
+    @pytest.mark.parametrize("p", [0.5, 0.9])
+    def test_bounds_are_the_least_and_the_greatest_value(self, seed, p):
+        random = np.random.default_rng(seed)
+        x, y = (random.permutation(12)[: random.integers(1, 9)].tolist() for _ in range(2))
+        found = stats.list_overlap(x, y, p=p)
+        assert_allclose(found.lower, overlap_to(400, x, y, p), atol=1e-12)
+        greatest = overlap_to(400, *gone_on(x, y, 400), p)
+        assert_allclose(found.lower + found.residual, greatest, atol=1e-12)
+        assert found.lower - 1e-12 <= found.extrapolated <= greatest + 1e-12
+        swapped = stats.list_overlap(y, x, p=p)
+        assert_allclose(swapped.extrapolated, found.extrapolated)
+
+    def test_extrapolation_of_lists_of_one_length(self):
+        """The agreement at the last rank goes on: equation 30 of the article."""
+        x, y, p = list("abcdefg"), list("bdacxyz"), 0.8
+        agreement = [len(set(x[:d]) & set(y[:d])) / d for d in range(1, 8)]
+        seen = sum((1 - p) * p**d * one for d, one in enumerate(agreement))
+        found = stats.list_overlap(x, y, p=p)
+        assert_allclose(found.extrapolated, seen + agreement[-1] * p**7)
+
+    def test_extrapolation_of_uneven_lists(self):
+        """As computed by the package rbo 0.1.3."""
+        found = stats.list_overlap(["a", "b", "c", "d"], ["b", "a", "e"])
+        assert_allclose(found.extrapolated, 0.63, rtol=1e-12)
+
+    def test_complete_rankings_have_the_value_of_the_other_function(self):
+        x, y = rankings(0, 200)
+        found = stats.list_overlap(np.argsort(-x).tolist(), np.argsort(-y).tolist(), p=0.8)
+        assert_allclose(found.extrapolated, stats.rank_biased_overlap(x, y, p=0.8))
+        assert found.residual == pytest.approx(0, abs=1e-12)
+
+    @pytest.mark.parametrize(
+        ("x", "message"),
+        [
+            ([], "x must be a list"),
+            ("abc", "x must be a list"),
+            (1, "x must be a list"),
+            ({"a", "b"}, "x must be a list"),
+            ([["a"]], "x must be a list"),
+            ([1, 2, 1], "x holds 1 twice"),
+        ],
+    )
+    def test_wrong_lists(self, x, message):
+        with pytest.raises(ValueError, match=message):
+            stats.list_overlap(x, ["a"])
+
+
 @pytest.mark.parametrize(
     "measure", [stats.kendall_tau, stats.tau_b, stats.tau_ap, stats.rank_biased_overlap]
 )

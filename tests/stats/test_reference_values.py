@@ -269,14 +269,67 @@ class TestRankCorrelation:
         assert_allclose([found.value, found.p_value], expected, **close)
         assert found.low < found.value < found.high
 
-    def test_jackknife_literally(self):
-        x, y = np.random.default_rng(0).normal(size=(2, 9))
-        found = stats.rank_correlation(x, y, method="tau", confidence=0.9)
-        without = [stats.kendall_tau(np.delete(x, i), np.delete(y, i)) for i in range(9)]
-        pseudo = 9 * found.value - 8 * np.array(without)
-        error = pseudo.std(ddof=1) / 3
-        half = scipy.stats.t.ppf(0.95, 8) * error
-        assert_allclose(found.high - found.value, half, **close)
+    @pytest.mark.parametrize("method", ["tau", "tau_b"])
+    def test_ends_of_the_interval_literally(self, method):
+        """At both ends, the value is Student's quantile of Esscher's deviations away."""
+        x = np.arange(9.0)
+        y = np.array([1.0, 0, 2, 4, 3, 5, 6, 8, 7])
+        found = stats.rank_correlation(x, y, method=method, confidence=0.9)
+        for tau in (found.low, found.high):
+            rho = np.sin(np.pi * tau / 2)
+            rest = 1 / 9 - (2 / np.pi * np.arcsin(rho / 2)) ** 2
+            variance = 2 / (9 * 8) * (1 - (2 / np.pi * np.arcsin(rho)) ** 2 + 2 * 7 * rest)
+            away = abs(found.value - tau) / np.sqrt(variance)
+            assert away == pytest.approx(scipy.stats.t.ppf(0.95, 8), abs=0.02)
+
+    @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
+    @pytest.mark.parametrize("tau", [0.8, 0.95, 0.99])
+    def test_intervals_of_high_correlations_hold_the_truth(self, method, tau):
+        random = np.random.default_rng(0)
+        samples = []
+        for _ in range(200):
+            x, noise = random.normal(size=(2, 10))
+            y = np.sin(np.pi * tau / 2) * x + np.cos(np.pi * tau / 2) * noise
+            samples.append(stats.rank_correlation(x, y, method=method, n_resamples=10))
+        truth = tau if method == "tau_b" else np.mean([one.value for one in samples])
+        assert np.mean([one.low <= truth <= one.high for one in samples]) >= 0.93
+        assert all(one.high - one.low > 0.05 for one in samples)
+
+    @pytest.mark.parametrize("method", ["tau", "tau_b", "tau_ap"])
+    def test_scores_per_query_give_an_interval_over_queries(self, method):
+        random = np.random.default_rng(1)
+        truth = np.linspace(0, 1, 12)
+        x, y = truth + random.normal(size=(2, 40, 12))
+        found = stats.rank_correlation(x, y, method=method)
+        means = x.mean(axis=0), y.mean(axis=0)
+        one = stats.rank_correlation(*means, method=method)
+        assert (found.value, found.p_value) == (one.value, one.p_value)
+        assert (found.n_queries, one.n_queries) == (40, None)
+        measure = {"tau": stats.kendall_tau, "tau_b": stats.tau_b}.get(
+            method, lambda a, b: stats.tau_ap(a, b, ties="b")
+        )
+        draws = random.integers(40, size=(1000, 40))
+        literal = [measure(x[draw].mean(axis=0), y[draw].mean(axis=0)) for draw in draws]
+        low, high = np.quantile(literal, [0.025, 0.975])
+        assert found.low == pytest.approx(low, abs=0.04)
+        assert found.high == pytest.approx(max(high, 2 * found.value - low), abs=0.04)
+        x[3, 5] = np.nan
+        less = stats.rank_correlation(x, y, method=method)
+        kept = stats.rank_correlation(
+            np.delete(x, 3, axis=0), np.delete(y, 3, axis=0), method=method
+        )
+        assert (less.low, less.high, less.n_queries) == (kept.low, kept.high, 39)
+        with pytest.raises(ValueError, match=r"x has shape \(40, 12\) and y \(40, 11\)"):
+            stats.rank_correlation(x, y[:, 1:], method=method)
+
+    def test_full_agreement_is_not_certain(self):
+        x = np.arange(10.0)
+        for method in ("tau", "tau_b", "tau_ap"):
+            found = stats.rank_correlation(x, x, method=method)
+            assert found.low < 0.8 < found.high == 1
+        per_query = x + np.zeros((5, 1))  # all draws of queries agree, too
+        again = stats.rank_correlation(per_query, per_query)
+        assert (again.low, again.high) == (stats.rank_correlation(x, x).low, 1)
 
     def test_interval_of_tau_holds_the_truth(self):
         random = np.random.default_rng(0)

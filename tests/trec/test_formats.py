@@ -1,4 +1,4 @@
-"""Forms of judgments and runs: whatever they come in, the values are the same bits."""
+"""Judgments and runs in all formats: the values have the same bits."""
 
 import bz2
 import gzip
@@ -76,7 +76,7 @@ ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
 
 
 class DataSet:
-    """What ir_datasets gives."""
+    """A data set as those of ir_datasets."""
 
     def qrels_iter(self):
         return (Qrel(*row, "0") for row in QRELS_ROWS)
@@ -117,6 +117,66 @@ def test_forms_in_memory(form, expected):
     same_bits(trec.evaluate(*MEMORY[form](), METRICS), expected)
 
 
+class Capsule:
+    """A table that has the PyCapsule interface of Arrow, and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def dictionaries(table):
+    for place, name in enumerate(table.column_names[:2]):
+        table = table.set_column(place, name, table[name].dictionary_encode())
+    return table
+
+
+ARROW = {
+    "capsule": Capsule,
+    "chunks": lambda table: type(table).from_batches(table.to_batches(max_chunksize=7)),
+    "dictionaries": dictionaries,
+    "batch": lambda table: table.to_batches()[0],
+    "slice": lambda table: type(table).from_batches([table.to_batches()[0]] * 2)[len(table) :],
+}
+
+
+@pytest.mark.parametrize("form", ARROW)
+def test_tables_of_arrow(form, expected):
+    qrels, run = (ARROW[form](table) for table in frames(arrow))
+    same_bits(trec.evaluate(qrels, run, METRICS), expected)
+    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"docid": ["a", None]}, "the id of the document of row 1 is missing"),
+        ({"qid": [1.5, 2.5]}, "query ids of the run is of type double: ids are texts or whole"),
+        ({"score": ["1", "x"]}, "score must be numbers, and that of row 1 is 'x'"),
+        ({"score": [1.0, None]}, "score of document 'b' of query '1' is nan"),
+        ({"docid": ["a", "a"]}, "document 'a' occurs twice in query '1'"),
+    ],
+)
+def test_mistakes_in_tables_of_arrow(changed, message):
+    columns = {"qid": ["1", "1"], "docid": ["a", "b"], "score": [2.0, 1.0]}
+    with pytest.raises(ValueError, match=message):
+        trec.evaluate({"1": {"a": 1}}, arrow(columns | changed), "ap")
+
+
+def test_a_table_of_arrow_with_several_runs():
+    names = ("qid", "docid", "score")
+    columns = dict(zip(names, map(list, zip(*RUN_ROWS, strict=True)), strict=True))
+    one = arrow(columns | {"run": ["a"] * len(RUN_ROWS)})
+    other = arrow(columns | {"run": ["b"] * len(RUN_ROWS)})
+    import pyarrow as pa
+
+    report = trec.evaluate(QRELS, pa.concat_tables([one, other]), "ap")
+    assert report.mean.index.tolist() == ["a", "b"]
+    assert report.mean.ap["a"] == report.mean.ap["b"]
+
+
 def csv(rows, names, mark):
     return "\n".join(mark.join(map(str, row)) for row in [names, *rows]) + "\n"
 
@@ -143,7 +203,7 @@ TEXTS = {
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("suffix", TEXTS)
 def test_files(tmp_path, suffix, named, expected):
-    """By their names, or, under a name that says nothing, by their content."""
+    """The format is recognised by the suffix, or else by the content."""
     paths = [tmp_path / f"{name}{suffix * named}" for name in ("qrels", "run")]
     for path, text in zip(paths, TEXTS[suffix], strict=True):
         path.write_text(text, encoding="utf-8")
@@ -267,7 +327,7 @@ def test_lazy_frames_of_polars(expected):
     ("name", "text", "message"),
     [
         ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
-        ("q.json", "[1, 2]", "q.json holds no qrels: expected queries that map to documents"),
+        ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected queries that map to"),
         ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
         ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
         ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
@@ -276,7 +336,7 @@ def test_lazy_frames_of_polars(expected):
         ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
         ("q.csv", "", "q.csv: the qrels have no column of queries"),
         ("q.parquet", "PAR1", "q.parquet: "),
-        ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 4"),
+        ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 3"),
     ],
 )
 def test_mistakes_in_files(tmp_path, name, text, message):

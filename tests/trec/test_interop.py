@@ -60,7 +60,7 @@ def test_metrics_that_look_beyond_a_query(name, message):
 
 
 def test_ranx_has_dicts():
-    """What ranx calls Qrels and Run gives nested dicts, as those of its module do here."""
+    """Stand-ins for Qrels and Run of ranx, which convert to nested dicts."""
 
     class Peer:
         def __init__(self, content):

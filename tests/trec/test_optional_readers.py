@@ -1,4 +1,4 @@
-"""Parquet and packed files: what is wrong in them, and what to install where it is missing."""
+"""Parquet and packed files: errors in files, and packages that are not installed."""
 
 import gzip
 import io
@@ -29,10 +29,13 @@ def frame(**changed):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (frame(score=[3.0, float("inf"), 1.0]), "score of row 1 is inf: it must be a finite"),
+        (
+            frame(score=[3.0, float("inf"), 1.0]),
+            "score of document 'b' of query '1' is inf: it must be a finite",
+        ),
         (frame(docid=["a", None, "a"]), "the id of the document of row 1 is missing"),
         (frame(qid=[1.5, 1.5, 2.5]), "query ids of the run is of type double: ids are texts"),
-        (frame()[:0], "the file holds no row"),
+        (frame()[:0], "the run holds no document"),
         (frame().drop(columns="score"), "no column of scores"),
     ],
 )
@@ -91,7 +94,7 @@ def test_without_zstandard(tmp_path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("packing", [bytes, gzip.compress])
 def test_a_pipe_is_read_once(tmp_path, packing):
-    """As by ``<(zcat run.gz)`` of a shell."""
+    """Such as ``<(zcat run.gz)`` in a shell."""
     os.mkfifo(tmp_path / "run")
     data = packing(LINES.encode())
     writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=[data])

@@ -1,4 +1,4 @@
-"""One run as dicts, frames, a file, pieces of a file, arrays and Dask collections: one value."""
+"""One run as dicts, frames, a file, pieces, arrays and Dask collections: the same values."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ METRICS = [
 
 @pytest.fixture(scope="module")
 def collection():
-    """Qrels and a run, as dicts; documents have scores of their own, so that none are tied."""
+    """Qrels and a run, as dicts; no two documents of a query have equal scores."""
     rng = np.random.default_rng(0)
     pool = [f"d{i}" for i in range(80)]
 

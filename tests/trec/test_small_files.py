@@ -1,4 +1,4 @@
-"""Files are read by plain Python where they are small: the same bits, the same words."""
+"""Small files are read by plain Python: the same bits and messages as by compiled code."""
 
 import io
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import forms
-from skrank.trec import _files
+from skrank.trec import _table
 from tests.helpers.trec_cases import contents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,7 @@ METRICS = ["gap", "ndcg@10", "bpref", "judged@5", "num_ret"]
 
 @pytest.fixture
 def both_forms(monkeypatch):
-    """What a call gives with compiled loops, and with plain ones."""
+    """The outcomes of a call with compiled kernels, and with kernels in plain Python."""
 
     def run(call):
         compiled = outcome(call)
@@ -33,7 +33,7 @@ def both_forms(monkeypatch):
 
 
 def outcome(call):
-    """What is returned or refused, and warned of."""
+    """The result or the error of a call, and its warnings."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -48,7 +48,7 @@ def bits(array):
 
 
 def table(one, numbers):
-    """All that is known of judgments or a run."""
+    """All arrays of judgments or of a run."""
     queries, documents = one.queries, one.documents
     arrays = (queries.indptr, numbers, *documents.arrays)
     return queries.ids.tolist(), documents.names(), *map(bits, arrays)
@@ -71,7 +71,7 @@ def test_files_are_read_alike(both_forms):
             compiled, plain = both_forms(lambda: kind(data))  # noqa: B023
             assert plain == compiled, data
             read.add((kind, isinstance(plain[0], str)))
-    assert len(read) == 4  # of both kinds some are read, some refused
+    assert len(read) == 4  # of both kinds, some files are read and some are refused
 
 
 def test_numbers_are_read_alike(both_forms):
@@ -91,7 +91,7 @@ def test_runs_are_measured_alike(both_forms):
          for q, some in enumerate(rng.integers(-1, 4, (n, 25)))}
         for n in (9, 11)
     )  # fmt: skip
-    del scores["q3"]  # 25 documents with 5 scores: names decide
+    del scores["q3"]  # 25 documents with 5 different scores, ordered by name
 
     def measure():
         report = trec.evaluate(labels, {"a": scores, "b": labels}, METRICS)
@@ -120,7 +120,7 @@ def test_codes_have_room_for_documents_outside_the_pool(n_labels, form, monkeypa
 
 
 def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_expected", 0)
+    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     asked = []
     monkeypatch.setattr(
         forms.Kernel, "form", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
@@ -129,7 +129,7 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     def asked_for(run):
         asked.clear()
         trec.evaluate(tmp_path / "qrels", run, ["num_ret"])
-        return asked[0]  # by the first loop over the judgments
+        return asked[0]  # rows of the first kernel call
 
     (tmp_path / "qrels").write_text("1 0 doc1 1\n")
     (tmp_path / "few").write_text("1 Q0 doc1 1 1.5 name\n")
@@ -137,9 +137,9 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     assert asked_for(tmp_path / "few") < 5
     assert asked_for({"name": {"1": {"doc1": 1.5}}}) < 5
     for runs in (tmp_path / "many", {"a": tmp_path / "many"}):
-        monkeypatch.setattr(_files, "_expected", 0)
+        monkeypatch.setattr(_table, "_n_rows_to_read", 0)
         assert asked_for(runs) > 10_000
-    monkeypatch.setattr(_files, "_expected", 0)
+    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     assert asked_for([tmp_path / "few", str(tmp_path / "many")]) > 10_000
 
 

@@ -250,7 +250,7 @@ def test_names_of_runs(tmp_path, qrels, run):
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 def test_intervals_are_those_of_an_evaluation(missing):
-    """The bootstrap sees the queries that count in the mean of each run and metric."""
+    """The bootstrap resamples the queries that count in the mean of each run and metric."""
     qrels, runs = collection(2)
     frame = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
     judged = trec.Qrels.from_arrays(*zip(*frame, strict=True))

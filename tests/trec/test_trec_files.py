@@ -1,4 +1,4 @@
-"""TREC files: what is read, and what is refused with the number of the line."""
+"""TREC files: rows, and errors with the number of the line."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import trec as kernels
-from skrank.trec._files import padded
+from skrank.trec._table import padded
 from tests.helpers.trec_cases import QRELS_ERRORS, RUN_ERRORS
 
 
@@ -137,7 +137,7 @@ def test_a_byte_order_mark_inside_a_packed_file(tmp_path):
 
 
 def test_ids_that_are_not_utf_8_stay_apart():
-    """From each other, and from ids that spell the bytes, or what Python decodes them to."""
+    """Different from each other, and from ids in UTF-8 that spell their bytes or their escapes."""
     spelt = rb"\xe9 0 a 0" + b"\n" + rb"\xe9 0 b\xfe 0" + b"\n" + rb"\udce9 0 a 0" + b"\n"
     text = b"\xe9 0 a 1\n\xe8 0 a 0\n\xe9 0 b\xff 0\n\xe9 0 b\xfe 2\n" + spelt
     qrels = trec.read_qrels(io.BytesIO(text))
@@ -208,7 +208,7 @@ def test_numbers_of_files_are_ascii_in_all_formats(tmp_path, number):
     for name, read in (("q.csv", trec.read_qrels), ("q.jsonl", trec.read_qrels)):
         with pytest.raises(ValueError, match=rf"{name}: label must be numbers, and that of row \d"):
             read(tmp_path / name)
-    if number != "\u20031":  # which begins with white space
+    if number != "\u20031":  # U+2003 is white space
         with pytest.raises(ValueError, match=r"three, line 1: label .* is not a finite number"):
             trec.read_qrels(tmp_path / "three")
     for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):

@@ -42,6 +42,6 @@ print(
         groups=data.qid,
         metrics="ndcg@10",
     )
-    .to_frame()[["difference", "low", "high", "p_holm"]]
+    .to_frame()[["difference", "low", "high", "p_max_t"]]
     .round(3)
 )

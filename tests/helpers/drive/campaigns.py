@@ -189,9 +189,10 @@ def _(draw):
         if not draw.is_odd:
             p = odd.as_floats(options["frequencies"])
             error = moments.squared_error(options.get("center", moments.center(p / p.sum())))
+            mixing, p = options.get("mixing", 0.3), p / p.sum()
+            error = (1 - mixing) * error + mixing * (p @ error)
             best = p * np.sqrt(error / odd.as_floats(options["costs"]))
-            mixing = options.get("mixing", 0.05)
-            expected = (1 - mixing) * best / best.sum() + mixing * p / p.sum()
+            expected = (1 - mixing) * best / best.sum() + mixing * p
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
     return Call(lambda: active.sampling_distribution(moments, **options), right)
@@ -205,7 +206,7 @@ def _(draw):
     budgets = draw(st.sampled_from(([2.0], [1, 3], 2.0, [1e9])))
     options = draw.options(
         costs=st.just([1.0] * size), frequencies=st.just([2.0] * size),
-        estimator=st.sampled_from(("importance", "lure")), random_state=st.integers(0, 9),
+        estimator=ESTIMATORS, random_state=st.integers(0, 9),
     ) | {"n_campaigns": draw(st.integers(1, 4))}  # fmt: skip
 
     def right(found):

@@ -266,7 +266,7 @@ def _(draw):
     options = draw.options(
         alpha=st.sampled_from((0.05, 0.5)),
         correction=st.sampled_from(("holm", "none")),
-        test=st.sampled_from(("t", "randomisation")),
+        test=st.sampled_from(("resampled-t", "t", "randomisation")),
     )
     return Call(
         lambda: skrank.compare(

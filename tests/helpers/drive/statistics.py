@@ -65,7 +65,7 @@ drive_test("paired_bootstrap", **PAIRS, **RANDOM)
 drive_test("randomisation_test", **PAIRS, **RANDOM)
 drive_test("sign_test", **PAIRS)
 drive_test("wilcoxon", **PAIRS, zeros=st.sampled_from(("wilcox", "pratt")))
-drive_test("max_t", **PAIRS, **RANDOM, alpha=SHARES)
+drive_test("max_t", **PAIRS, **RANDOM, alpha=SHARES, adjust=st.booleans())
 drive_test("tukey_hsd", **RANDOM, alpha=SHARES)
 drive_test("discriminative_power", "asl", **RANDOM, alpha=SHARES)
 drive_test("paired_effects", "superiority", **PAIRS, confidence=SHARES)
@@ -245,6 +245,18 @@ def _(draw):
 def _(draw):
     table = draw.matrix(GRADES, draw.size(1, 5), draw.size(2, 3))
     return Call(lambda: stats.fleiss_kappa(table), within(-np.inf, 1))
+
+
+@case("stats.list_overlap")
+def _(draw):
+    x, y = (draw(st.permutations("abcdef").map(lambda ids: ids[:5])) for _ in range(2))
+    options = draw.options(p=st.floats(0.1, 0.99))
+
+    def right(found):
+        assert -1e-9 <= found.lower <= found.extrapolated + 1e-9
+        assert found.extrapolated <= found.lower + found.residual + 1e-9 <= 1 + 1e-6
+
+    return Call(lambda: stats.list_overlap(x, y, **options), right)
 
 
 @case("stats.krippendorff_alpha")

@@ -1,0 +1,556 @@
+"""How accurate are active campaigns, and do their intervals and decisions hold?
+
+    python benchmarks/active_campaigns.py [DATA] [--campaigns 400] [--tables accuracy,decisions,...]
+                                          [--collections mq2008,...] [--pool 0]
+
+DATA is a folder of collections (mq2008, ohsumed-letor3, lightgbm-lambdarank, mslr-sample,
+trec-covid, trec-dl, trec-pertopic-scores); without it, and beside it, synthetic collections are
+used. All campaigns run on two processes. Tables:
+
+accuracy    squared error relative to uniform draws without replacement, on pools of each collection
+worst       the same on the pools where theory expects the default to be behind
+decisions   how often a winner is named where both rankers are equal
+intervals   coverage of intervals, for label models from right to wrong, and few queries that count
+selection   what happens if campaigns are selected by the number of their queries
+sequences   how often intervals exclude the truth at any time of looking
+budgets     campaigns of small budgets that end before the first label
+winners     how often a wrong winner is named among several rankers
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from active_pools import CHOSEN_ON, CONFIRMED_ON, pools
+
+import skrank
+from skrank.active import estimate, label_moments, sampling_distribution, simulate
+from skrank.active._anytime import log_capital, with_repeats, without_repeats
+from skrank.active._evaluators import _RESERVE, decide
+from skrank.active._intervals import bootstrap_interval, certainty
+from skrank.active._means import IndependentGuesses, Known, weighted_mean
+from skrank.active._sampling import Draws, first_draws, running_cost
+from skrank.datasets import make_ranking
+
+N_PROCESSES = 2
+N_QUERIES = 600
+BUDGETS = np.array([5.0, 10.0, 20.0, 40.0])
+SHARES = (1.0, 0.5, 0.25, 0.1)
+MODELS = ("uniform", "right", "noisy", "wrong")
+LEAST = 0.01  # share of campaigns; cells with fewer are left out
+
+
+def spread(function, arguments):
+    """Results of a function on two processes, in the order of the arguments."""
+    with ProcessPoolExecutor(N_PROCESSES) as executor:
+        yield from executor.map(function, *zip(*arguments, strict=True))
+
+
+# accuracy
+
+METHODS = ("importance", "lure", "assisted", "strata")
+_N_STRATA = 5
+_MORE = 20  # times as many uniform draws
+
+
+class Cell(NamedTuple):
+    """Mean squared errors of one pool at one budget, relative to uniform draws."""
+
+    task: str
+    beliefs: str
+    budget: int
+    ratios: list[float]  # of METHODS
+    error: float  # standard error of the ratio of "assisted"
+    saved: float
+
+
+def accuracy(options):
+    print("Squared error relative to uniform draws without replacement (= 1), at budgets of 10, 20")
+    print("and 40 average queries. Geometric means over metrics, label models, costs and budgets.")
+    print("importance, lure, assisted: estimators; strata: five strata by q, Neyman's allocation,")
+    print("uniform draws inside. Saved: part of the labels of uniform draws without replacement")
+    print("that assisted saves.")
+    heads = "".join(f"{method:>11}" for method in METHODS)
+    print(f"{'':45}{heads:<51}{'saved':>7}")
+    for title, collections in (("chosen on", CHOSEN_ON), ("looked at afterwards", CONFIRMED_ON)):
+        names = [one for one in collections if one in (options.collections or collections)]
+        arguments = [(name, options.data, options.campaigns // 4) for name in names]
+        found = []
+        for name, cells in zip(names, spread(measured, arguments), strict=True):
+            for task in ("evaluate", "compare"):
+                report(f"{name}, {task}", [one for one in cells if one.task == task])
+            found += cells
+        for task in ("evaluate", "compare"):
+            for beliefs in dict.fromkeys(one.beliefs for one in found):
+                chosen = [one for one in found if (one.task, one.beliefs) == (task, beliefs)]
+                report(f"{title}: {task}, {beliefs}", chosen)
+        for budget in (10, 20, 40):
+            report(f"{title}: budget {budget}", [one for one in found if one.budget == budget])
+        report(f"{title}: all", found)
+
+
+def report(name, cells):
+    if not cells:
+        return
+    means = np.exp(np.mean(np.log([cell.ratios for cell in cells]), axis=0))
+    place = METHODS.index("assisted")
+    # Budgets of a pool share their campaigns: about as many independent errors as a third.
+    relative = np.array([cell.error / cell.ratios[place] for cell in cells])
+    n_alone = len(cells) / len({cell.budget for cell in cells})
+    texts = [f"{mean:>11.2f}" for mean in means]
+    texts[place] += f" ± {means[place] * np.sqrt(np.mean(relative**2) / n_alone):.2f}"
+    saved = np.mean([cell.saved for cell in cells])
+    print(f"{name:<45}{''.join(texts)}{saved:>7.0%}", flush=True)
+
+
+def measured(collection, folder, n_campaigns):
+    """The cells of a collection."""
+    cells = []
+    for pool in pools(collection, folder):
+        n = len(pool.values)
+        budgets = np.array([budget for budget in (10, 20, 40) if budget <= n / 2])
+        if not np.nanvar(pool.values) > 0:
+            continue
+        limits = budgets * pool.costs.mean()
+        squares = {
+            name: campaigns(pool, limits, n_campaigns, name, seed=0)
+            for name in ("importance", "lure", "assisted")
+        }
+        squares["strata"] = in_strata(pool, limits, n_campaigns)
+        base = uniform(pool, limits, _MORE * n_campaigns)
+        ratio, error = relative_to(base, squares["assisted"])
+        means = {name: relative_to(base, square)[0] for name, square in squares.items()}
+        for i, budget in enumerate(budgets):
+            labels = 1 / (ratio[i] * (1 / budget - 1 / n) + 1 / n)  # that uniform draws would need
+            cells.append(
+                Cell(
+                    pool.task, pool.beliefs, int(budget), [means[name][i] for name in METHODS],
+                    error[i], 1 - budget / labels,
+                )
+            )  # fmt: skip
+    return cells
+
+
+def campaigns(pool, limits, n_campaigns, estimator, seed):
+    """Squared errors of campaigns."""
+    runs = simulate(
+        pool.values, pool.q, limits, costs=pool.costs, estimator=estimator, moments=pool.moments,
+        n_campaigns=n_campaigns, random_state=seed, progress=False,
+    )  # fmt: skip
+    return (runs.values - runs.truth) ** 2
+
+
+def relative_to(base, squares):
+    """Ratio of mean squared errors, and its standard error."""
+    (mean, error), (base_mean, base_error) = map(mean_and_error, (squares, base))
+    return mean / base_mean, mean / base_mean * np.hypot(error / mean, base_error / base_mean)
+
+
+def mean_and_error(squares):
+    n = np.sum(~np.isnan(squares), axis=0)
+    return np.nanmean(squares, axis=0), np.nanstd(squares, axis=0) / np.sqrt(n)
+
+
+def uniform(pool, limits, n_campaigns):
+    """Squared errors of uniform draws without replacement."""
+    random, n = np.random.default_rng(0), len(pool.values)
+    most = int(np.searchsorted(np.cumsum(np.sort(pool.costs)), limits.max(), side="right")) + 1
+    rows = np.broadcast_to(np.arange(n), (n_campaigns, n))
+    order = random.permuted(rows, axis=1)[:, :most]
+    drawn, spent = pool.values[order], np.cumsum(pool.costs[order], axis=1)
+    out = np.empty((n_campaigns, len(limits)))
+    for i, limit in enumerate(limits):
+        counted = (spent <= limit * (1 + 1e-12)) & ~np.isnan(drawn)
+        with np.errstate(invalid="ignore"):
+            mean = np.where(counted, drawn, 0.0).sum(axis=1) / counted.sum(axis=1)
+        out[:, i] = (mean - np.nanmean(pool.values)) ** 2
+    return out
+
+
+def in_strata(pool, limits, n_campaigns):
+    """Squared errors of draws without replacement in strata by q, in proportion to their q."""
+    random, n = np.random.default_rng(0), len(pool.values)
+    values, counts = np.nan_to_num(pool.values), ~np.isnan(pool.values)
+    stratum = np.arange(n) * _N_STRATA // n
+    stratum[np.argsort(pool.q)] = stratum.copy()
+    sizes, share = np.bincount(stratum), np.bincount(stratum, pool.q)
+    times = np.empty((n_campaigns, n))
+    for h in range(_N_STRATA):  # the m-th draw of a stratum is at time (m + U) / share
+        inside = np.flatnonzero(stratum == h)
+        rows = np.broadcast_to(np.arange(len(inside)), (n_campaigns, len(inside)))
+        place = random.permuted(rows, axis=1)
+        times[:, inside] = (place + random.random((n_campaigns, 1))) / share[h]
+    order = np.argsort(times, axis=1)
+    spent = np.cumsum(pool.costs[order], axis=1)
+    sums = np.zeros((2, n_campaigns, len(limits)))
+    for i, limit in enumerate(limits):
+        within = spent <= limit * (1 + 1e-12)
+        for h in range(_N_STRATA):
+            drawn = within & (stratum[order] == h)
+            weight = sizes[h] / n / np.maximum(drawn.sum(axis=1), 1)
+            sums[0, :, i] += weight * (drawn * (values * counts)[order]).sum(axis=1)
+            sums[1, :, i] += weight * (drawn * counts[order]).sum(axis=1)
+    with np.errstate(all="ignore"):
+        return (sums[0] / sums[1] - np.nanmean(pool.values)) ** 2
+
+
+# worst
+
+
+def worst(options):
+    print("Pools on which assisted is behind uniform draws without replacement by more than 2 % in")
+    print(
+        "theory (large pools, few draws): that ratio of squared errors, and the ratio measured on"
+    )
+    print("ten times as many campaigns at budgets of 10, 20 and 40 average queries, with its error")
+    names = options.collections or (*CHOSEN_ON, *CONFIRMED_ON)
+    arguments = [(name, options.data, 10 * options.campaigns) for name in names]
+    for lines in spread(measured_if_behind, arguments):
+        print("".join(lines), end="", flush=True)
+
+
+def measured_if_behind(collection, folder, n_campaigns):
+    lines = []
+    for pool in pools(collection, folder):
+        n = len(pool.values)
+        if not np.nanvar(pool.values) > 0 or (theory := expected_ratio(pool)) <= 1.02:
+            continue
+        limits = np.array([b for b in (10, 20, 40) if b <= n / 2]) * pool.costs.mean()
+        squares = campaigns(pool, limits, n_campaigns, "assisted", seed=0)
+        ratios = zip(*relative_to(uniform(pool, limits, 5 * n_campaigns), squares), strict=True)
+        text = ", ".join(f"{ratio:.2f} ± {error:.2f}" for ratio, error in ratios)
+        lines.append(f"{f'{pool.name} ({n} queries)':<60} {theory:.2f}: {text}\n")
+    return lines
+
+
+def expected_ratio(pool):
+    """Variance of "assisted" over that of uniform draws at equal cost, if few of many are drawn."""
+    n = len(pool.values)
+    p, counts = np.full(n, 1 / n), ~np.isnan(pool.values)
+    y = np.where(counts, pool.values - np.nanmean(pool.values), 0.0)
+    x, weight = pool.moments.deviation(p), p**2 / pool.q
+    square = np.sum(weight * x**2)
+    slope = np.clip(np.sum(weight * x * y) / square, 0, 1) if square > 0 else 0.0
+    active = np.sum(weight * (y - slope * x) ** 2) * (pool.q @ pool.costs)
+    return active / (np.sum(p * y**2) * (p @ pool.costs))
+
+
+# decisions
+
+
+def decisions(options):
+    print(
+        "Campaigns that name a winner at 95 % though both rankers are equal, at budgets of 10, 20,"
+    )
+    print("40 and 60 average queries; means over the pools of a collection, and the largest.")
+    print("centred: differences less their mean; mirrored: each query twice, with both signs.")
+    print(f"{'':42}{'10':>7}{'20':>7}{'40':>7}{'60':>7}{'largest':>9}")
+    names = options.collections or ("mq2008", "ohsumed", "trec-covid", "trec-dl", "synthetic 10")
+    arguments = [(name, options.data, options.campaigns) for name in names]
+    for name, found in zip(names, spread(named, arguments), strict=True):
+        for kind in ("centred", "mirrored"):
+            for estimator in ("assisted", "importance"):
+                rows = [row[3] for row in found if row[1:3] == (kind, estimator)]
+                if rows:
+                    table = np.ma.masked_invalid(rows)
+                    text = "".join(f"{mean:>7.3f}" for mean in table.mean(axis=0).filled(np.nan))
+                    print(f"{name + ', ' + kind + ', ' + estimator:<42}{text}{table.max():>9.3f}")
+
+
+def named(collection, folder, n_campaigns):
+    """Rows of collection, kind, estimator, and share of campaigns that name a winner by budget."""
+    rows = []
+    kept = [pool for pool in pools(collection, folder) if pool.task == "compare"]
+    for pool in kept[:: max(1, len(kept) // 4)]:
+        for kind in ("centred", "mirrored"):
+            twice = [np.r_[x, x] for x in (pool.costs, pool.q, pool.moments.mass)]
+            costs, q, mass = (pool.costs, pool.q, pool.moments.mass) if kind == "centred" else twice
+            values, first, second = (pool.values, pool.moments.first, pool.moments.second)
+            if kind == "centred":
+                values = values - np.nanmean(values)
+            else:
+                values, first, second = (
+                    np.r_[values, -values],
+                    np.r_[first, -first],
+                    np.r_[second, second],
+                )
+            moments = skrank.active.Moments(np.arange(len(q)), mass, first, second, "exact")
+            limits = np.array([10, 20, 40, 60]) * costs.mean()
+            for estimator in ("assisted", "importance"):
+                runs = simulate(
+                    values, q, limits, costs=costs, estimator=estimator, moments=moments,
+                    n_campaigns=n_campaigns, progress=False,
+                )  # fmt: skip
+                decided = [
+                    [not few and is_sure(mean) for few, mean in zip(*row, strict=True)]
+                    for row in zip(runs.cautious(), runs.means, strict=True)
+                ]
+                share = np.where(limits <= costs.sum() / 2, np.mean(decided, axis=0), np.nan)
+                rows.append((collection, kind, estimator, share))
+    return rows
+
+
+def is_sure(mean):
+    """Whether `decision(0.95)` names a winner; values below 1.5 errors are not sure."""
+    near = abs(mean.value) < 1.5 * mean.spread
+    return not near and 1 - _RESERVE * (1 - certainty(mean)) >= 0.95
+
+
+# intervals
+
+
+def pool(share, seed):
+    """Labels, scores of two rankers, queries and costs; only a share of the queries counts."""
+    data = make_ranking(N_QUERIES, n_docs=(5, 60), random_state=seed)
+    random = np.random.default_rng(seed)
+    relevance = data.relevance.copy()
+    relevance[(random.random(N_QUERIES) > share)[data.qid]] = 0
+    change = np.exp(1.5 * random.standard_normal(N_QUERIES) - 1.5)[data.qid]
+    scores = [data.X[:, :4].sum(axis=1)]
+    scores.append(scores[0] + change * random.standard_normal(len(relevance)))
+    costs = np.bincount(data.qid) * np.exp(random.standard_normal(N_QUERIES))
+    return relevance, scores, data.qid, costs / costs.mean()
+
+
+def beliefs(name, relevance, seed):
+    random = np.random.default_rng(seed)
+    truth = np.eye(5)[relevance]
+    return {
+        "uniform": np.full(truth.shape, 0.2),
+        "right": 0.9 * truth + 0.02,
+        "noisy": 0.5 * truth + 0.5 * random.dirichlet(np.ones(5), len(truth)),
+        "wrong": (0.8 * truth + 0.04)[:, ::-1],
+    }[name]
+
+
+def world(task, metric, share, model, seed):
+    """Values per query, moments, costs."""
+    relevance, scores, qid, costs = pool(share, seed)
+    measure = skrank.metric(metric)
+    other = scores[1] if task == "compare" else None
+    believed = beliefs(model, relevance, seed)
+    moments = label_moments(measure, scores[0], qid, other=other, label_model=believed, n_draws=60)
+    values = [measure.per_query(relevance, s, groups=qid).to_numpy() for s in scores]
+    value = values[0] if other is None else values[0] - values[1]
+    return value, moments, costs
+
+
+def intervals(options):
+    print(
+        "Coverage of finite 95 % intervals, and in brackets the share of campaigns with one; then"
+    )
+    print("the same of intervals without a caution")
+    heads = "".join(f"{budget:>13.0f}" for budget in BUDGETS)
+    print(f"{'budget in average queries':<40}{heads}  {heads}")
+    tasks = ("evaluate", "ndcg@10"), ("compare", "ndcg@10"), ("evaluate", "dcg(empty=0)@10")
+    arguments = [
+        (task, metric, share, model, options.pool, options.campaigns)
+        for task, metric in tasks
+        for model in MODELS
+        for share in (SHARES if "empty" not in metric else (1.0,))
+    ]
+    judged = []
+    for name, found in spread(covered, arguments):
+        print(f"{name:<40}{'  '.join(''.join(map(shown, group)) for group in found)}", flush=True)
+        judged += [
+            (f"{name}, {budget:.0f}", *cell) for budget, cell in zip(BUDGETS, found[1], strict=True)
+        ]
+    judge([one for one in judged if one[2] >= LEAST], options.campaigns)
+
+
+def covered(task, metric, share, model, seed, n_campaigns):
+    """Name, and coverage of finite intervals and of intervals without a caution by budget."""
+    value, moments, costs = world(task, metric, share, model, seed)
+    q = sampling_distribution(moments, costs=costs)
+    runs = simulate(
+        value, q, BUDGETS, costs=costs, moments=moments, n_campaigns=n_campaigns, progress=False
+    )
+    low, high = np.moveaxis(runs.intervals(), 2, 0)
+    holds = (low <= runs.truth) & (runs.truth <= high)
+    groups = []
+    for chosen in (np.isfinite(low), ~runs.cautious()):
+        share_of = chosen.mean(axis=0)
+        covers = (holds & chosen).sum(axis=0) / np.maximum(chosen.sum(axis=0), 1)
+        groups.append(list(zip(np.where(share_of < LEAST, np.nan, covers), share_of, strict=True)))
+    return f"{task} {metric}, {model}, {share:.0%} count".replace("(empty=0)", ""), groups
+
+
+def shown(cell):
+    covers, told = cell
+    return f"{'-' if np.isnan(covers) else f'{covers:.3f}':>6} ({told:.2f})"
+
+
+def judge(judged, n_campaigns):
+    """How far coverage without a caution is from .92 to .98, in standard errors of each cell."""
+    names, covers, told = zip(*judged, strict=True)
+    covers, n = np.array(covers), np.array(told) * n_campaigns
+    beyond = np.maximum(
+        (0.92 - covers) / np.sqrt(0.92 * 0.08 / n), (covers - 0.98) / np.sqrt(0.98 * 0.02 / n)
+    )
+    print(f"Of cells in which {LEAST:.0%} of the campaigns and more state an interval without a")
+    print(f"caution, {np.sum(beyond <= 0)} of {len(covers)} cover .92 to .98, the least")
+    print(f"{covers.min():.3f}, the most {covers.max():.3f}; {np.sum(beyond > 2)} are further off")
+    print(f"than two standard errors. The mean is {np.average(covers, weights=n):.3f}. Outside:")
+    for name, covers_it, size, by in zip(names, covers, n, beyond, strict=True):
+        if by > 0:
+            print(f"  {name}: {covers_it:.3f} of {size:.0f}, {by:.1f} standard errors")
+
+
+def selection(options):
+    print("Campaigns selected by the number of their queries: evaluate dcg@10, coverage of 95 %")
+    print("intervals and bias in standard errors (number of campaigns)")
+    found = {}
+    for model, rows in spread(selected, [(m, options.pool, options.campaigns) for m in MODELS]):
+        for name, text in rows:
+            found.setdefault(name, {})[model] = text
+    print(f"{'':42}" + "".join(f"{model:>22}" for model in MODELS))
+    for name, texts in found.items():
+        print(f"{name:<42}" + "".join(f"{texts[model]:>22}" for model in MODELS))
+
+
+def selected(model, seed, n_campaigns):
+    value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, model, seed)
+    q = sampling_distribution(moments, costs=costs)
+    drawn = Draws(q, seed).first(10 * n_campaigns * 200).reshape(-1, 200)
+    spent = np.array([running_cost(draws, costs) for draws in drawn])
+    dear, bought = spent >= 30 * (q @ costs), np.sum(spent <= 10, axis=1)
+    distinct = np.array([len(np.unique(d[:n])) for d, n in zip(drawn, bought, strict=True)])
+    cheap, rows = spent[:, 31] <= 10, []
+    for name, ends, chosen in (
+        ("32 draws", 32, bought >= 0),
+        ("32 draws, those that cost 10 and less", 32, cheap),
+        ("32 draws, those that cost more", 32, ~cheap),
+        ("budget 10", bought, bought > 1),
+        ("budget 10, 30 queries and more", bought, distinct >= 30),
+        ("15 draws that cost as much as 30", 15, dear[:, 14]),
+        ("20 draws that cost as much as 30", 20, dear[:, 19]),
+    ):
+        places = np.flatnonzero(chosen)[:n_campaigns]
+        if len(places) == 0:
+            rows.append((name, "-"))
+            continue
+        sizes = np.broadcast_to(ends, len(drawn))[places]
+        draws = [drawn[place, :size] for place, size in zip(places, sizes, strict=True)]
+        found = [estimate(value[one], 1 / q[one]) for one in draws]
+        low, high = np.transpose([one.interval for one in found])
+        covers = np.mean((low <= value.mean()) & (value.mean() <= high))
+        bias = np.mean([one.value for one in found]) - value.mean()
+        bias /= np.mean([one.standard_error for one in found])
+        rows.append((name, f"{covers:.3f}, {bias:5.2f} ({len(places)})"))
+    return model, rows
+
+
+# sequences, budgets, winners
+
+
+def sequences(options):
+    print("Campaigns of 200 draws that exclude the truth at any of 25 times of looking, 95 %:")
+    print("intervals for a fixed budget, and sequences with and without replacement")
+    print(f"{'':24}{'fixed budget':>14}{'with repl.':>12}{'without':>10}")
+    arguments = [
+        (model, share, options.pool, options.campaigns) for model in MODELS for share in (1.0, 0.25)
+    ]
+    for name, shares in spread(watched, arguments):
+        print(f"{name:<24}" + "{:>14.3f}{:>12.3f}{:>10.3f}".format(*shares), flush=True)
+
+
+def watched(model, share, seed, n_campaigns):
+    looks = np.unique(np.geomspace(3, 200, 25).astype(int))
+    value, moments, costs = world("compare", "ndcg@10", share, model, seed)
+    q = sampling_distribution(moments, costs=costs)
+    p = np.full(N_QUERIES, 1 / N_QUERIES)
+    bounds = np.full(N_QUERIES, -1.0), np.ones(N_QUERIES)
+    truth, misled = np.nanmean(value), np.zeros(3)
+    for campaign in range(n_campaigns):
+        draws = Draws(q, campaign).first(200)
+        for look in looks:
+            guesses = IndependentGuesses((p / q)[draws[:look]])
+            low, high = bootstrap_interval(
+                weighted_mean(value[draws[:look]], guesses, Known()), 0.95
+            )
+            if not low <= truth <= high:
+                misled[0] += 1
+                break
+        for place, make, drawn in (
+            (1, with_repeats, draws),
+            (2, without_repeats, first_draws(draws)),
+        ):
+            game = make(value, drawn, p, q, bounds, share < 1, Known())
+            misled[place] += max(
+                log_capital(game, np.array([truth]))[0],
+                log_capital(game.mirrored(), np.array([-truth]))[0],
+            ) >= np.log(2 / 0.05)
+    return f"{model}, {share:.0%} count", misled / n_campaigns
+
+
+def budgets(options):
+    print("Small budgets, in draws of average cost: campaigns that end before the first label, and")
+    print("bias of the others in standard deviations of one campaign")
+    value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, "noisy", options.pool)
+    q = sampling_distribution(moments, costs=costs)
+    for factor in (0.25, 0.5, 1, 2, 3, 5, 10, 20):
+        runs = simulate(
+            value, q, [factor * (q @ costs)], costs=costs, moments=moments,
+            n_campaigns=5 * options.campaigns, progress=False,
+        )  # fmt: skip
+        found = runs.values[~np.isnan(runs.values)]
+        bias = (found.mean() - runs.truth) / found.std()
+        nothing = np.isnan(runs.values).mean()
+        print(f"{factor:>6g} draws: nothing {nothing:>6.1%}, bias {bias:>6.2f}", flush=True)
+
+
+def winners(options):
+    print("Best of m rankers, 95 %: campaigns of 40 draws that name a wrong winner")
+    random = np.random.default_rng(options.pool)
+    for m in (2, 3, 5):
+        for gap, name in ((0.0, "all are equal"), (0.2, "two are equal, the others behind")):
+            wrong = 0
+            for _ in range(options.campaigns):
+                mean = np.where(np.arange(m) < 2, gap, -gap)[:, None] * 4
+                loss = random.standard_normal((m, 40)) + mean
+                pairs = {}
+                for a, b in combinations(range(m), 2):
+                    found = weighted_mean(
+                        loss[a] - loss[b], IndependentGuesses(np.ones(40)), Known()
+                    )
+                    sure = max(0.0, 1 - _RESERVE * (1 - certainty(found)))
+                    pairs[a, b] = estimate(loss[a] - loss[b]), sure
+                found = decide(
+                    tuple(map(str, range(m))), loss.mean(axis=1).tolist(),
+                    lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)], 0.95,
+                )  # fmt: skip
+                wrong += found.better is not None
+            print(f"m = {m}, {name:<34}{wrong / options.campaigns:>8.3f}", flush=True)
+
+
+TABLES = {
+    "accuracy": accuracy, "worst": worst, "decisions": decisions, "intervals": intervals,
+    "selection": selection, "sequences": sequences, "budgets": budgets, "winners": winners,
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", nargs="?", type=Path, help="folder of collections")
+    parser.add_argument("--campaigns", type=int, default=400, help="of each kind (default: 400)")
+    parser.add_argument("--pool", type=int, default=0, help="seed of the pool of intervals")
+    parser.add_argument("--collections", type=lambda text: text.split(","))
+    parser.add_argument("--tables", default=",".join(TABLES))
+    options = parser.parse_args()
+    for name in options.tables.split(","):
+        start = time.perf_counter()
+        TABLES[name](options)
+        print(f"[{name}: {time.perf_counter() - start:.0f} s]\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

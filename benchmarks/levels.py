@@ -1,0 +1,314 @@
+"""How often tests find what is not there, and intervals hold the truth.
+
+    python benchmarks/levels.py SCORES.csv ... [--parts many two weights correlations means seeds]
+
+SCORES.csv holds one row per query and one column per system, below a line of names, such as
+``trec.evaluate(qrels, runs, "ap").per_query["ap"].unstack("run").to_csv(path, index=False)``. The
+queries of a table are its population: samples are drawn from it with replacement. Where systems
+shall not differ, the columns of the table are centred to equal means, which keeps their skewness,
+ties and dependence. Synthetic populations are symmetric and skewed ones.
+
+The number after the title of a table is the standard error, in points, of a figure of 5 or 95.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import skrank
+from skrank import stats
+
+SIZES = (10, 25, 50)
+N_SYSTEMS = 5
+PARTS = ("many", "two", "weights", "correlations", "means", "seeds")
+CHUNK = 50  # samples whose pairs are tested in one call
+# (random, n_queries, n_systems) -> scores of systems with equal means
+Population = Callable[[np.random.Generator, int, int], np.ndarray]
+Rows = dict[str, float]
+
+
+def one_of_five(random: np.random.Generator, n: int, k: int) -> np.ndarray:
+    return random.normal(size=(n, k)) * np.where(np.arange(k) == k - 1, 5.0, 1.0)
+
+
+def zeros(random: np.random.Generator, n: int, k: int) -> np.ndarray:
+    return np.where(random.random((n, k)) < 0.8, 0.0, random.random((n, k)))
+
+
+def skewed(random: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """A system that hardly varies, and others with an exponential distribution."""
+    return np.c_[0.1 * random.normal(size=n), random.exponential(size=(n, k - 1)) - 1]
+
+
+SYMMETRIC: dict[str, Population] = {
+    "normal": lambda random, n, k: random.normal(size=(n, k)),
+    "normal, one of five times the spread": one_of_five,
+    "P@10": lambda random, n, k: random.binomial(10, random.beta(1, 2, (n, k))) / 10,
+    "80 % zeros": zeros,
+}
+
+
+def centred(table: np.ndarray) -> Population:
+    population = table - table.mean(axis=0)
+
+    def draw(random: np.random.Generator, n: int, k: int) -> np.ndarray:
+        systems = random.choice(population.shape[1], k, replace=False)
+        return population[random.integers(len(population), size=n)][:, systems]
+
+    return draw
+
+
+def chunks(population: Population, n: int, k: int, repeats: int) -> Iterator[np.ndarray]:
+    """Samples side by side: arrays of queries x (samples * systems)."""
+    random = np.random.default_rng(n)
+    for start in range(0, repeats, CHUNK):
+        size = min(CHUNK, repeats - start)
+        yield np.concatenate([population(random, n, k) for _ in range(size)], axis=1)
+
+
+def pair_p_values(scores: np.ndarray, k: int, n_resamples: int, **how: object) -> dict:
+    """P-values of each sample and pair, by test."""
+    pairs = np.stack(np.triu_indices(k, 1), axis=1)
+    pairs = np.concatenate([pairs + start for start in range(0, scores.shape[1], k)])
+    how = {"pairs": pairs} | how
+    drawn = how | {"n_resamples": n_resamples}
+    found = {
+        "t": stats.paired_t(scores, **how),
+        "resampled t": stats.max_t(
+            scores, adjust=False, n_resamples=2 * n_resamples, **how
+        ),  # half of them change signs, half draw queries
+        "randomisation": stats.randomisation_test(scores, **drawn),
+        "bootstrap": stats.paired_bootstrap(scores, **drawn),
+    }
+    return {name: one.p_value.reshape(scores.shape[1] // k, -1) for name, one in found.items()}
+
+
+def family_p_values(scores: np.ndarray, n_resamples: int, **how: object) -> Rows:
+    """Smallest adjusted p-value of one sample of systems."""
+    drawn = how | {"n_resamples": n_resamples}
+    anova = stats.two_way_anova(scores, **how)
+    return {
+        "max-t": stats.max_t(scores, **drawn).p_value.min(),
+        "Tukey": stats.tukey_hsd(scores, **drawn).p_value.min(),
+        "ANOVA": anova.systems.p_value,
+        "ANOVA, corrected": anova.p_corrected,
+    }
+
+
+def many(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
+    """Percent of samples of five systems alike in which any pair falls below .05."""
+    found: dict[str, list[bool]] = {}
+    for scores in chunks(population, n, N_SYSTEMS, repeats):
+        for sample in range(0, scores.shape[1], N_SYSTEMS):
+            one = family_p_values(scores[:, sample : sample + N_SYSTEMS], n_resamples)
+            for name, p in one.items():
+                found.setdefault(name, []).append(p < 0.05)
+        for name, p in pair_p_values(scores, N_SYSTEMS, n_resamples).items():
+            adjusted = np.array([stats.holm(row).min() for row in p])
+            found.setdefault(f"{name}, Holm", []).extend(adjusted < 0.05)
+    return {name: 100 * np.mean(each) for name, each in found.items()}
+
+
+def two(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
+    """Percent of samples of two systems alike whose p-value falls below .05."""
+    found: dict[str, list[float]] = {}
+    for scores in chunks(population, n, 2, repeats):
+        pairs = np.arange(scores.shape[1]).reshape(-1, 2)
+        p_values = pair_p_values(scores, 2, n_resamples) | {
+            "Wilcoxon": stats.wilcoxon(scores, pairs=pairs).p_value,
+            "sign": stats.sign_test(scores, pairs=pairs).p_value,
+        }
+        for name, p in p_values.items():
+            found.setdefault(name, []).extend(np.ravel(p) < 0.05)
+    return {name: 100 * np.mean(each) for name, each in found.items()}
+
+
+def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
+    """Level, power and coverage with lognormal weights of the queries."""
+    random = np.random.default_rng(n)
+    found: dict[str, list[float]] = {}
+    for _ in range(max(1, repeats // 10)):
+        w = np.exp(sigma * random.normal(size=n))
+        shift = 2.6 * np.sqrt((w**2).sum()) / w.sum() * np.sqrt(2)
+        values = random.beta(0.8, 2, size=(n, 20))
+        normal = random.normal(size=(n, 20))
+        better = normal + np.where(np.arange(20) % 2, 0.0, shift)
+        for title, scores in ((" level", normal), (" power", better)):
+            p_values = pair_p_values(scores, 2, n_resamples, weights=w)
+            for name in ("t", "resampled t", "randomisation"):
+                found.setdefault(name + title, []).extend(p_values[name].ravel() < 0.05)
+        for start in range(0, 20, N_SYSTEMS):
+            one = family_p_values(normal[:, start : start + N_SYSTEMS], n_resamples, weights=w)
+            for name in ("max-t", "ANOVA", "ANOVA, corrected"):
+                found.setdefault(f"{name} level, of five", []).append(one[name] < 0.05)
+        how = {"n_resamples": n_resamples, "method": "bootstrap-t", "weights": w}
+        for name, interval in (
+            ("t interval coverage", stats.t_interval(values, weights=w)),
+            ("bootstrap-t coverage", stats.bootstrap_interval(values, **how)),
+        ):
+            hit = (interval.low <= 0.8 / 2.8) & (interval.high >= 0.8 / 2.8)
+            found.setdefault(name, []).extend(hit)
+    return {name: 100 * np.mean(each) for name, each in found.items()}
+
+
+def correlated(tau: float, n: int, repeats: int) -> Rows:
+    """Percent of intervals over systems that hold the true correlation."""
+    random = np.random.default_rng(n)
+
+    def draw(size: int) -> tuple[np.ndarray, np.ndarray]:
+        x, noise = random.normal(size=(2, size, n))
+        angle = np.pi * tau / 2
+        return x, np.sin(angle) * x + np.cos(angle) * noise
+
+    x, y = draw(2000)
+    true_ap = np.mean([stats.tau_ap(a, b, ties="b") for a, b in zip(x, y, strict=True)])
+    rows: Rows = {}
+    for method, true in (("tau_b", tau), ("tau_ap", true_ap)):
+        hits = []
+        for a, b in zip(*draw(repeats), strict=True):
+            one = stats.rank_correlation(a, b, method=method, n_resamples=1)
+            hits.append(one.low <= true <= one.high)
+        rows[method] = 100 * np.mean(hits)
+    return rows
+
+
+def over_queries(x: np.ndarray, y: np.ndarray, n: int, repeats: int) -> Rows:
+    """Percent of intervals over queries of twenty systems that hold the tau_b of all queries."""
+    random, hits = np.random.default_rng(n), []
+    for _ in range(repeats):
+        systems = random.choice(x.shape[1], 20, replace=False)
+        a, b, rows = x[:, systems], y[:, systems], random.integers(len(x), size=n)
+        true = stats.tau_b(a.mean(axis=0), b.mean(axis=0))
+        one = stats.rank_correlation(a[rows], b[rows], n_resamples=300)
+        hits.append(one.low - 1e-9 <= true <= one.high + 1e-9)
+    return {"tau_b": 100 * np.mean(hits)}
+
+
+def means(draw: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
+    """Percent of 95 % intervals that hold the mean."""
+    values, true = draw(np.random.default_rng(n), n, repeats)
+    found = {"t": stats.t_interval(values)}
+    for method in ("bootstrap-t", "bca", "percentile"):
+        found[method] = stats.bootstrap_interval(values, method=method, n_resamples=n_resamples)
+    if values.min() >= 0 and values.max() <= 1:
+        found["bounded"] = stats.bounded_interval(values, n_resamples=n_resamples)
+    hits = {name: (i.low <= true + 1e-12) & (true - 1e-12 <= i.high) for name, i in found.items()}
+    return {name: 100 * np.mean(hit) for name, hit in hits.items()}
+
+
+def of_one_kind(population: Population, true: float) -> Callable:
+    return lambda random, n, repeats: (population(random, n, repeats), true)
+
+
+def of_table(table: np.ndarray) -> Callable:
+    def draw(random: np.random.Generator, n: int, repeats: int) -> tuple[np.ndarray, np.ndarray]:
+        systems = random.integers(table.shape[1], size=repeats)
+        rows = random.integers(len(table), size=(n, repeats))
+        return table[rows, systems], table[:, systems].mean(axis=0)
+
+    return draw
+
+
+MEANS: dict[str, Callable] = {
+    "normal": of_one_kind(lambda random, n, k: random.normal(size=(n, k)), 0.0),
+    "exponential": of_one_kind(lambda random, n, k: random.exponential(size=(n, k)), 1.0),
+    "80 % zeros": of_one_kind(zeros, 0.1),
+}
+
+
+def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
+    """Percent of two rankers alike that differ: the quality of each seed varies by `spread`."""
+    random, found = np.random.default_rng(n_seeds), np.zeros(2)
+    relevance, qid = np.tile([1.0, 0, 0, 0, 0, 0], 60), np.repeat(np.arange(60), 6)
+    for _ in range(repeats):
+        quality = np.maximum(random.normal(1, spread, size=(2, n_seeds, 1)), 0)
+        # documents have a chance that all rankers share, and one of each ranker
+        shared, own = random.normal(size=360), random.normal(size=(2, n_seeds, 360))
+        scores = quality * relevance + shared + own
+        systems = {name: one.T for name, one in zip("ab", scores, strict=True)}
+        both = skrank.compare(systems, relevance, groups=qid, metrics="ap")
+        found += (
+            both.to_frame()["p_t"].item() < 0.05,
+            stats.paired_t(both.per_query["ap"]).p_value.item() < 0.05,
+        )
+    return dict(zip(("queries and seeds", "queries only"), 100 * found / repeats, strict=True))
+
+
+def show(title: str, repeats: int, sizes: str, rows: Iterator[tuple[str, list[Rows]]]) -> None:
+    """Print one table of populations and methods, whose cells have a figure for each size."""
+    table = {
+        name: {method: " / ".join(f"{one[method]:.1f}" for one in by_size) for method in by_size[0]}
+        for name, by_size in rows
+    }
+    if not table:  # no two tables hold the same systems
+        return
+    frame = pd.DataFrame(table).T.fillna("")
+    if len(frame) < len(frame.columns):
+        frame = frame.T
+    error = 100 * np.sqrt(0.05 * 0.95 / repeats)
+    print(f"\n{title} ({sizes}; {error:.1f})\n")
+    print(f"| | {' | '.join(frame.columns)} |\n|---{'|---' * len(frame.columns)}|")
+    for name, cells in zip(frame.index, frame.to_numpy(), strict=True):
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tables", nargs="*", type=Path, help="CSV of queries x systems")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=1000)
+    given = parser.parse_args()
+    tables = {path.stem: pd.read_csv(path).to_numpy(np.float64) for path in given.tables}
+    real = {name: centred(table) for name, table in tables.items()}
+    populations = SYMMETRIC | {"skewed": skewed} | real
+    repeats, drawn = given.repeats, given.resamples
+    by_query = "10 / 25 / 50 queries"
+    if "many" in given.parts:
+        rows = ((k, [many(p, n, repeats, drawn) for n in SIZES]) for k, p in populations.items())
+        show("M. Five systems alike: percent with any finding at .05", repeats, by_query, rows)
+    if "two" in given.parts:
+        rows = ((k, [two(p, n, repeats, drawn) for n in SIZES]) for k, p in populations.items())
+        show("T. Two systems alike: percent found at .05", repeats, by_query, rows)
+    if "weights" in given.parts:
+        sigmas = (0.0, 0.5, 1.0, 1.5)
+        rows = ((f"sigma {s:g}", [weighted(s, n, repeats, drawn) for n in SIZES]) for s in sigmas)
+        show("W. Lognormal weights: percent", repeats * 0.4, by_query, rows)
+    if "correlations" in given.parts:
+        sizes, taus = (10, 20, 40), (0.8, 0.95, 0.99)
+        rows = ((f"tau {t:g}", [correlated(t, n, repeats // 4) for n in sizes]) for t in taus)
+        title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
+        show(title, repeats // 4, "10 / 20 / 40 systems", rows)
+        alike = [
+            (f"{a} and {b}", tables[a], tables[b])
+            for i, a in enumerate(tables)
+            for b in list(tables)[i + 1 :]
+            if tables[a].shape == tables[b].shape and tables[a].shape[1] >= 20
+        ]
+        rows = (
+            (name, [over_queries(x, y, n, repeats // 4) for n in SIZES]) for name, x, y in alike
+        )
+        title = "Q. Rank correlations: percent of 95 % intervals over queries that hold the truth"
+        show(title, repeats // 4, by_query, rows)
+    if "means" in given.parts:
+        kinds = MEANS | {name: of_table(table) for name, table in tables.items()}
+        sizes = (10, 20, 50)
+        rows = ((k, [means(d, n, 2 * repeats, drawn) for n in sizes]) for k, d in kinds.items())
+        title = "I. One mean: percent of 95 % intervals that hold it"
+        show(title, 2 * repeats, "10 / 20 / 50 queries", rows)
+    if "seeds" in given.parts:
+        sizes = (2, 3, 5)
+        rows = (
+            (f"spread {s:g}", [seeds(s, r, repeats // 3) for r in sizes]) for s in (0, 0.3, 0.7)
+        )
+        title = "S. Two rankers alike, trained with several seeds: percent found at .05"
+        show(title, repeats // 3, "2 / 3 / 5 seeds", rows)
+
+
+if __name__ == "__main__":
+    main()

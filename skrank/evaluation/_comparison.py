@@ -1,0 +1,154 @@
+"""What a comparison of systems found, as tables and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skrank._typing import RandomState
+from skrank.evaluation._pair_tests import PairTest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skrank.stats import PairedEffects
+
+CORRECTION_CHOICES = {
+    "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
+    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
+    "none": "not corrected; each interval holds by itself at {:g} %",
+}
+# P-values of a table, in this order, as far as it has them.
+_P_VALUES = ("t", "randomisation", "resampled-t", "anytime", "max-t", "holm")
+_MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middle
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    means : DataFrame of shape (n_systems, n_metrics)
+        Mean over queries of each metric, as its `empty` says.
+    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
+        Value of each query; the columns are (metric, system). NaN where a metric is not defined.
+        The mean over seeds for systems that have several; values of folds if such were compared.
+    test : {"resampled-t", "t", "randomisation", "anytime"}
+        The test whose p-values are corrected.
+    correction : {"max-t", "holm", "none"}
+        For the number of comparisons.
+    alpha : float
+        Level of significance, and one minus the level of the intervals.
+    baseline : str or None
+        System that the others are compared with; None if all are with all.
+    weighted : bool
+        Queries have weights.
+    random_state : int, Generator, RandomState or None
+    """
+
+    means: pd.DataFrame
+    per_query: pd.DataFrame
+    test: str
+    correction: str
+    alpha: float
+    baseline: Hashable
+    weighted: bool
+    random_state: RandomState
+    _table: pd.DataFrame
+    _test: PairTest
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per metric and pair of systems.
+
+        Returns
+        -------
+        DataFrame with columns
+
+            metric, system, other
+                What is compared.
+            difference, low, high
+                Mean of `system` minus mean of `other`, and its confidence interval by `test`, as
+                `correction` says: by "max-t" and "holm" all of them hold together with a chance of
+                1 - alpha, so that more metrics or systems make each wider. Those of "max-t" exclude
+                0 exactly where `significant`. Those of "holm" are Bonferroni's, as Holm's method
+                has none: they may hold 0 where it finds a difference. With the randomisation test
+                they are Student's. Infinite where queries are too few for any p-value below alpha.
+            p_t, p_randomisation
+                P-values of the paired t-test and of the randomisation test, of ordinary
+                comparisons. With seeds and folds, p_t is that of their own test.
+            p_resampled_t, p_anytime
+                P-values of these tests, where one is corrected by Holm's method or not at all.
+            p_max_t (or p_holm), significant
+                P-value of the chosen test corrected over all rows, and whether it is below alpha.
+                Without correction there is no such column, and that of the test counts.
+            effect_size
+                Cohen's d: mean over standard deviation of the differences.
+            wins, ties, losses
+                Queries on which `system` is better, equal and worse.
+            queries
+                Queries (or folds) compared: those with a value for both.
+        """
+        return self._table.copy()
+
+    def _caption(self) -> str:
+        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
+        queries = self._table["queries"]
+        compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
+        weighted = ", weighted" * self.weighted
+        return (
+            f"{len(self.means)} systems on {compared} of "
+            f"{len(self.per_query)} {self._test.unit}{weighted}: {len(self._table)} comparison(s) "
+            f"by {self._test.text}, {self._table['significant'].sum()} significant at "
+            f"{self.alpha:g}, {how}; random_state={self.random_state}"
+        )
+
+    def __repr__(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
+        means, table = self.means.to_string(**style), self._table.to_string(index=False, **style)
+        return f"{self._caption()}\n\n{means}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
+        means, table = self.means.to_html(**style), self._table.to_html(index=False, **style)
+        return f"<p>{self._caption()}</p>{means}{table}"
+
+
+def tabulate(
+    columns: pd.MultiIndex,
+    greater_is_better: Mapping[str, bool],
+    effects: PairedEffects,
+    bounds: tuple[np.ndarray, np.ndarray],
+    p_values: Mapping[str, np.ndarray],
+    significant: np.ndarray,
+) -> pd.DataFrame:
+    """What `Comparison.to_frame` returns."""
+    import pandas as pd
+
+    first, second = (columns[numbers] for numbers in effects.pairs.T)
+    names = first.get_level_values("metric")
+    rises = np.array([greater_is_better[name] for name in names], dtype=bool)
+    return pd.DataFrame(
+        {
+            "metric": names,
+            "system": first.get_level_values("system"),
+            "other": second.get_level_values("system"),
+            "difference": effects.difference,
+            "low": bounds[0],
+            "high": bounds[1],
+            **{
+                f"p_{name.replace('-', '_')}": p_values[name]
+                for name in _P_VALUES
+                if name in p_values
+            },
+            "significant": significant,
+            "effect_size": effects.cohen_d,
+            "wins": np.where(rises, effects.wins, effects.losses),
+            "ties": effects.ties,
+            "losses": np.where(rises, effects.losses, effects.wins),
+            "queries": effects.n_queries,
+        }
+    )

@@ -1,0 +1,203 @@
+"""Native losses: dense tensors (n_queries, n, n) of pairs of documents, in blocks of queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from skrank import _validation as check
+from skrank._engine.gains import gain_per_code
+from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
+from skrank.torch._batch import Batch
+from skrank.torch._dense import DenseQueries, QuadraticSum, quadratic_tables
+
+Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
+
+_PAIRS = 2**22  # pairs of documents in a block, which bounds the memory
+_OPTIONS = {"perturbations": None, "pairs": "all", "form": "moments", "random_gains": False}
+_LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
+_WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
+_STEP = 0x2545F491  # between the seeds of two rounds
+
+
+def refusal(objective: Objective) -> str | None:
+    """Why an objective has no native path; None if it has one."""
+    for _, one in objective.terms:
+        if type(one) not in _LOSSES:
+            return f"{type(one).__name__} has kernels only"
+        for option, value in _OPTIONS.items():
+            if getattr(one, option, value) != value:
+                return f"{option}={getattr(one, option)!r} has kernels only"
+        for _, metric in one.metric.terms if isinstance(one, LambdaRank) else ():
+            if quadratic_tables(metric, None, 1, 8) is None:
+                return f"{metric} is not a sum over documents and pairs with one weight per rank"
+    return None
+
+
+def native_losses(
+    objective: Objective, batch: Batch, max_grade: int | None, round_: torch.Tensor
+) -> Losses:
+    """Loss of each query, and gradient in the layout of the scores."""
+    queries, losses, gradients = _dense(batch, max_grade), [], []
+    n_queries, longest = queries.labels.shape
+    step = n_queries if torch.compiler.is_compiling() else max(1, _PAIRS // longest**2)
+    for scores, labels, valid in zip(*(part.split(step) for part in queries[:3]), strict=True):
+        block = DenseQueries(scores, labels, valid, queries.max_grade)
+        loss, gradient = torch.zeros_like(scores[:, 0]), torch.zeros_like(scores)
+        for weight, one in objective.terms:
+            value, slope = _LOSSES[type(one)](one, block, round_)
+            loss, gradient = loss + weight * value, gradient + weight * slope
+        losses.append(loss)
+        gradients.append(gradient)
+    return torch.cat(losses), batch.unpadded(torch.cat(gradients))
+
+
+def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
+    """All queries of a batch. Without `max_grade`, the highest label is read on the host."""
+    scores, labels, valid = batch.padded()
+    labels = labels.masked_fill(~valid, 0.0)
+    batch.refuse(labels != labels.round(), labels, check.fractional_label)
+    if max_grade is None:
+        max_grade = check.check_table_size(max(1, int(labels.max())))
+    codes = labels.to(torch.int64).clamp(0, max_grade).masked_fill(~valid, max_grade + 1)
+    return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
+
+
+def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+    """The loss is half the sum of the sizes of the gradients; see `skrank.LambdaRank`."""
+    order = _ranked(objective, queries, round_)
+    scores, labels, valid = (part.gather(1, order) for part in queries[:3])
+    queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
+    delta = torch.zeros_like(scores[:, :, None])
+    for weight, metric in objective.metric.terms:
+        levels = [level for level in (metric.k, objective.truncation_level) if level is not None]
+        bound = queries.bind(metric, min(levels, default=None))
+        delta = delta + (weight * bound.inverse)[:, None, None] * _deltas(bound)
+    counted = valid[:, :, None] & valid[:, None]
+    if objective.truncation_level is not None:
+        top = torch.arange(scores.shape[1], device=scores.device) < objective.truncation_level
+        counted = counted & (top[:, None] | top)
+    gap = scores[:, :, None] - scores[:, None]
+    pull = torch.where(counted, delta * torch.sigmoid(-sigma * gap), 0.0)
+    if objective.norm if objective.score_norm is None else objective.score_norm:
+        high, low = _extremes(queries)
+        pull = torch.where((high > low)[:, :, None], pull / (0.01 + gap.abs()), pull)
+    gradient = sigma * (pull.sum(1) - pull.sum(2))
+    total = 2.0 * sigma * pull.sum((1, 2))
+    if objective.norm if objective.sum_norm is None else objective.sum_norm:
+        scale = torch.where(total > 0, torch.log2(1.0 + total) / total, 1.0)
+        gradient, total = scale[:, None] * gradient, scale * total
+    return total / (2.0 * sigma), torch.zeros_like(gradient).scatter(1, order, gradient)
+
+
+def _deltas(metric: QuadraticSum) -> torch.Tensor:
+    """Size of the change of the sum if documents a and b swap ranks; 0 unless a gains more than b.
+
+    Documents are numbered by rank. t[r, x] is the sum of the pairs of document x if x stands at
+    rank r and all others stay. The swap changes the pairs by t[a, b] - t[a, a] + t[b, a] - t[b, b]
+    - w (k[a, a] - k[a, b] + k[b, b] - k[b, a]), where w is the weight of the lower rank, as t pairs
+    each document with itself at its old rank.
+    """
+    gain, u, w, k = metric.gain, metric.u, metric.w, metric.k
+    rank = torch.arange(len(u), device=u.device)
+    change = (u[:, None] - u) * (gain[:, None] - gain[:, :, None])
+    if w is not None and k is not None:
+        below = w * k
+        t = w[:, None] * (k.cumsum(1) - k) + (below.sum(2, keepdim=True) - below.cumsum(2)).mT
+        t_own, k_own = (one.diagonal(dim1=1, dim2=2)[:, :, None] for one in (t, k))
+        half = t - t_own - w[torch.maximum(rank[:, None], rank)] * (k_own - k)
+        change = change + half + half.mT
+    change = torch.where(rank[:, None] > rank, change, -change).clamp(min=0.0)
+    return torch.where(gain[:, :, None] > gain[:, None], change, 0.0)
+
+
+def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> torch.Tensor:
+    """Index that sorts the documents of each query by rank, with the padding at the end."""
+    keys = queries.fill(-queries.scores, math.inf)
+    places = torch.arange(keys.shape[1], device=keys.device)
+    if objective.tie_order == "random":  # one order for all queries, drawn on the device
+        drawn = (places + round_.to(places.device) * _STEP + objective.random_state % 2**31) % 2**31
+        for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
+            drawn = ((drawn ^ (drawn >> 16)) * factor) % 2**31
+        places = torch.argsort(drawn)
+    return places[torch.argsort(keys[:, places], dim=1, stable=True)]
+
+
+def softrank(objective: SoftRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+    """The loss is one minus the smooth value; see `skrank.SoftRank`.
+
+    With theta = sqrt(2) sigma, document i stands above j with probability P_ij = Phi((s_i - s_j) /
+    theta). The rank of j has the mean 1/2 + sum_i P_ij and the variance sum_i P_ij P_ji - 1/4.
+    """
+    inverse, gain, _, _, k = queries.bind(objective.metric, objective.metric.ideal_cutoff)
+    x, theta = _scaled(objective, queries)
+    gap = x[:, :, None] - x[:, None]
+    pairs = queries.valid[:, :, None] & queries.valid[:, None]
+    above = torch.where(pairs, 0.5 + 0.5 * torch.erf(gap / math.sqrt(2.0)), 0.0)
+    rank = 0.5 + above.sum(1)
+    if k is not None:  # sum_j A_j / rank_j, A_j = gain_j / 2 + sum_i P_ij k_ij
+        value = (0.5 * gain + (above * k).sum(1)) / rank
+        along = (k - value[:, None]) / rank[:, None]  # derivative by P_ij
+    else:  # sum_j gain_j (d + d'' variance_j / 2), d = ln 2 / ln(shift + rank_j)
+        assert objective.metric.smooth is not None
+        rank = rank + (objective.metric.smooth.shift or 0.0)
+        variance, log = (above * (1.0 - above)).sum(1) - 0.25, torch.log(rank)
+        d, unit = gain * math.log(2.0) / log, 1.0 / (rank * log)
+        second, third = d * (log + 2) * unit**2, -d * (2 * log**2 + 6 * log + 6) * unit**3
+        value = d + 0.5 * variance * second
+        mean = 0.5 * variance * third - d * unit  # derivative by the mean of the rank
+        along = mean[:, None] + second[:, None] * (0.5 - above)
+    pull = torch.where(pairs, along * torch.exp(-0.5 * gap**2), 0.0) / math.sqrt(2.0 * math.pi)
+    loss = torch.where(inverse > 0, 1.0 - inverse * value.sum(1), 0.0)
+    return loss, inverse[:, None] * (pull.sum(1) - pull.sum(2)) / theta
+
+
+def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
+    """(Scores - midrange of the query) / theta, and theta of each query, (n_queries, 1)."""
+    high, low = _extremes(queries)
+    centred = queries.fill(queries.scores - (0.5 * high + 0.5 * low), 0.0)
+    theta = torch.full_like(high, math.sqrt(2.0) * objective.sigma)
+    if objective.relative:
+        n = queries.valid.sum(1, keepdim=True).clamp(min=1)
+        unit = (0.5 * high - 0.5 * low).clamp(min=_LEAST_SPREAD)
+        scaled = centred / unit  # within 1, so that squares do not overflow
+        rest = queries.fill(scaled - scaled.sum(1, keepdim=True) / n, 0.0)
+        spread = ((rest**2).sum(1, keepdim=True) / n).sqrt() * unit
+        theta = theta * spread.clamp(min=_LEAST_SPREAD)
+    return (centred / theta).clamp(-_WIDEST, _WIDEST), theta
+
+
+def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
+    """Highest and lowest score of each query, (n_queries, 1); finite for empty queries, too."""
+    scores, limits = queries.scores, torch.finfo(queries.scores.dtype)
+    high, low = queries.fill(scores, limits.min), queries.fill(scores, limits.max)
+    return high.amax(1, keepdim=True), low.amin(1, keepdim=True)
+
+
+def softmax(objective: Softmax, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+    """The loss is the cross-entropy of shares in the gain and softmax; see `skrank.Softmax`."""
+    gain = queries.look_up(gain_per_code(objective.gain, np.arange(queries.max_grade + 1.0)))
+    total = gain.sum(1, keepdim=True)
+    share = torch.where(total > 0, gain / total, 0.0)
+    logarithm = torch.log_softmax(queries.fill(queries.scores, torch.finfo(gain.dtype).min), 1)
+    loss = -torch.where(share > 0, share * logarithm, 0.0).sum(1)
+    return loss, torch.where((total > 0) & queries.valid, logarithm.exp() - share, 0.0)
+
+
+def squared_error(objective: SquaredError, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+    """The loss is half the sum of (score - target)**2; see `skrank.SquaredError`."""
+    top = objective.max_grade or queries.max_grade
+    targets = objective.targets(np.arange(queries.max_grade + 1.0), top)
+    rest = queries.scores - queries.look_up(targets)
+    if objective.centered:
+        n = queries.valid.sum(1, keepdim=True).clamp(min=1)
+        rest = queries.fill(rest - rest.sum(1, keepdim=True) / n, 0.0)
+    return 0.5 * (rest**2).sum(1), rest
+
+
+_LOSSES: dict[type[Objective], Callable[..., Losses]] = {
+    LambdaRank: lambdarank, SoftRank: softrank, Softmax: softmax, SquaredError: squared_error,
+}  # fmt: skip

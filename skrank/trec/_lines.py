@@ -1,0 +1,262 @@
+"""Lines of TREC files: found, checked and parsed as bytes, by compiled loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank.trec._table import Table, decode, n_rows_of, padded
+
+_SPACE = 32
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # control characters but white space
+
+
+@dataclass(frozen=True, eq=False)
+class LineForm:
+    """Which columns a line has.
+
+    Attributes
+    ----------
+    kind : str
+        "qrels" or "run".
+    columns : tuple of str
+    document, number : int
+        The columns that hold documents and numbers; the first holds queries.
+    most : float
+        The largest number that is accepted.
+    more : bool
+        Whether further columns are ignored, as by trec_eval.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    document: int
+    number: int
+    most: float
+    more: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(f"<{column}>" for column in self.columns)
+
+    def holds(self, row: list[bytes]) -> bool:
+        """Whether the words of a line can be a row: enough columns, and a number in its place."""
+        enough = len(row) >= len(self.columns) if self.more else len(row) == len(self.columns)
+        return enough and decimal(row[self.number]) is not None
+
+
+RUN_LINE = LineForm("run", ("query", "Q0", "document", "rank", "score", "tag"), 2, 4, np.inf, True)
+QRELS_LINE = LineForm("qrels", ("query", "iteration", "document", "label"), 2, 3, check.MOST_LABEL)
+SHORT_QRELS_LINE = LineForm("qrels", ("query", "document", "label"), 1, 2, check.MOST_LABEL)
+FORMS = {"run": (RUN_LINE,), "qrels": (QRELS_LINE, SHORT_QRELS_LINE)}
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Whole lines of a file, not parsed yet.
+
+    Attributes
+    ----------
+    text : uint8 ndarray
+        Padded, see `skrank.trec._table.padded`. Parsing overwrites comments with spaces.
+    name : str
+        Of the file.
+    form : LineForm
+    starts : sequence of (int, int)
+        Blocks of consecutive lines of the file: where each begins in the text, and the number of
+        its first line in the file. Lines between blocks have no row and were left out.
+    """
+
+    text: np.ndarray
+    name: str
+    form: LineForm
+    starts: Sequence[tuple[int, int]] = ((0, 1),)
+
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[tuple[int, bytes]], name: str, form: LineForm) -> Lines:
+        """Blocks of lines, each with the number of its first line."""
+        places = accumulate((len(block) for _, block in blocks), initial=0)
+        starts = [(place, number) for place, (number, _) in zip(places, blocks, strict=False)]
+        return cls(padded(b"".join(block for _, block in blocks)), name, form, starts)
+
+    def line(self, place: int) -> tuple[int, bytes]:
+        """Number in the file, and content, of the line that holds a place of the text."""
+        start, number = max(one for one in self.starts if one[0] <= place)
+        above = self.text[:place].tobytes()
+        line = self.text[above.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
+        return number + above.count(b"\n", start), line.strip()
+
+    def line_number(self, place: int) -> int:
+        """Number of the line that holds a place of the text."""
+        return self.line(place)[0]
+
+    def parsed(self) -> tuple[Table, str]:
+        """The rows, and the last column of the first of them.
+
+        Raises
+        ------
+        ValueError
+            With the name of the file and the number of the line.
+        """
+        tokens = self._tokens()
+        numbers = self._numbers(tokens)
+        table = Table.of_tokens(
+            self.text, tokens, self.form.document, numbers, self.name, self.line_number
+        )
+        last = slice(*tokens[0, -1].tolist())
+        return table, str(self.text.data[last], "utf-8", "backslashreplace")  # to be shown
+
+    def _tokens(self) -> np.ndarray:
+        """Where each column of each row starts and stops: (n_rows, n_columns, 2)."""
+        n_columns = len(self.form.columns)
+        tokens, wrong, control = _split(self.text, n_columns, comments=True)
+        if wrong >= 0 or control:
+            if self.text[:2].tobytes() in _UTF_16:
+                raise ValueError(
+                    f"{self.name} is in UTF-16: convert it to UTF-8, for example by iconv."
+                )
+            self._blank()
+            tokens, wrong, control = _split(self.text, n_columns, comments=False)
+        if wrong >= 0:
+            raise self._malformed(int(tokens[wrong, 0, 0]))
+        if control:
+            raise self._control_character()
+        if len(tokens) == 0:
+            raise ValueError(f"{self.name} is empty: a line of {self.form.kind} is {self.form}.")
+        return tokens
+
+    def _blank(self) -> None:
+        """Overwrite comments, and columns that are ignored, with spaces."""
+        data = self.text.tobytes()
+        place = data.find(b"#")
+        while place >= 0:
+            start, stop = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
+            if is_comment(data[start:stop], [self.form]):
+                self.text[start:stop] = _SPACE
+            place = data.find(b"#", stop)
+        if self.form.more:
+            gap = rb"[^\S\n]+"
+            columns = rb"[^\S\n]*" + gap.join([rb"\S+"] * len(self.form.columns))
+            for line in re.finditer(rb"(?m)^" + columns + rb"(" + gap + rb"\S[^\n]*)", data):
+                self.text[slice(*line.span(1))] = _SPACE
+
+    def _numbers(self, tokens: np.ndarray) -> np.ndarray:
+        """The column of numbers, each the nearest double."""
+        from skrank._kernels import trec
+
+        form, numbers = self.form, np.empty(len(tokens))
+        trec.numbers.form(n_rows_of(self.text))(self.text, tokens, form.number, numbers)
+        left = np.flatnonzero(~(numbers <= form.most))  # NaN: the kernel could not read it
+        words = decode(self.text, tokens[left, form.number])
+        for row, word in zip(left.tolist(), words, strict=True):
+            number = decimal(word)
+            numbers[row] = np.nan if number is None else number
+            finite = np.isfinite(numbers[row])
+            if not finite or numbers[row] > form.most:
+                line, _ = self.line(int(tokens[row, 0, 0]))
+                wrong = f"above {form.most:g}" if finite else "not a finite number"
+                column = form.columns[form.number]
+                raise ValueError(f"{self.name}, line {line}: {column} {word!r} is {wrong}.")
+        return numbers
+
+    def _malformed(self, place: int) -> ValueError:
+        """The error for a line with too few or too many columns."""
+        number, line = self.line(place)
+        row, form = line.split(), self.form
+        if len(row) == len(form.columns):  # the kernel splits at control characters, too
+            return self._control_character()
+        others = [one for kind, forms in FORMS.items() if kind != form.kind for one in forms]
+        swapped = any(one.holds(row) for one in others)
+        hint = f" It looks like a line of {others[0].kind}: qrels come first, then runs." * swapped
+        return ValueError(
+            f"{self.name}, line {number}: {len(row)} columns instead of {len(form.columns)} in "
+            f"{_shown(line)}: a line of {form.kind} is {form}.{hint}"
+        )
+
+    def _control_character(self) -> ValueError:
+        """The error for the first character that neither ids nor numbers can hold."""
+        found = _CONTROL.search(self.text.tobytes())
+        assert found is not None
+        number, line = self.line(found.start())
+        return ValueError(
+            f"{self.name}, line {number}: control character {found[0].decode()!r} in "
+            f"{_shown(line)}: the file must be text in UTF-8."
+        )
+
+
+def is_comment(line: bytes, forms: Sequence[LineForm]) -> bool:
+    """Whether a line begins with # and cannot be a row of any of the forms."""
+    row = line.split()
+    if not row or not row[0].startswith(b"#"):
+        return False
+    return not any(form.holds(row) for form in forms)
+
+
+def decimal(word: bytes | str) -> float | None:
+    """The number that a word spells, in ASCII and without underscores; None if it is not a number.
+
+    Infinity and NaN are numbers here.
+    """
+    text = word if isinstance(word, str) else word.decode("latin-1")
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def last_query(lines: bytes) -> tuple[int, bytes]:
+    """Where the last query of some lines of a run begins, and the query.
+
+    The place is 0 if all rows are of one query. The query is empty if there is no row. Comments
+    directly above the first row of the query are not part of it.
+    """
+    cut, last = 0, b""
+    stop = len(lines)
+    while stop > 0:
+        start = lines.rfind(b"\n", 0, stop - 1) + 1
+        word = lines[start:stop].split(None, 1)[:1]
+        if word and not is_comment(lines[start:stop], [RUN_LINE]):
+            if last and word[0] != last:
+                return cut, last
+            cut, last = start, word[0]
+        stop = start
+    return 0, last
+
+
+def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndarray, int, bool]:
+    """Where columns start and stop.
+
+    Returns
+    -------
+    tokens : int ndarray of shape (n_rows, n_columns, 2)
+    wrong : int
+        The first row that is not one line of `n_columns`, or, with `comments`, that may be a
+        comment; -1 if there is none.
+    control : bool
+        Whether there are control characters.
+    """
+    from skrank._kernels import trec
+
+    width, n_rows = 2 * n_columns, n_rows_of(text)
+    count_newlines = trec.count_newlines.form(n_rows)
+    n_newlines = count_newlines(text)
+    most = min(n_newlines, len(text) // width) + 1  # rows: blank lines have none
+    places = np.empty(width * most, np.int32 if len(text) < 2**31 else np.int64)
+    found, control = trec.edges.form(n_rows)(text.view(np.uint64), places)
+    n_found = -(-found // width)
+    places[found : n_found * width] = len(text) - 1  # columns that the last line lacks are empty
+    tokens = places[: n_found * width].reshape(n_found, n_columns, 2)
+    n_newlines -= count_newlines(text[places[found - 1] :]) if found else 0
+    inside = found % width > 0 or n_newlines >= n_found  # a row may hold the end of a line
+    wrong = trec.first_wrong.form(n_rows)(text, tokens, inside, comments)
+    return tokens, wrong, bool(control)
+
+
+def _shown(line: bytes) -> str:
+    shown = line.decode(errors="backslashreplace")
+    return repr(shown if len(shown) <= 60 else shown[:57] + "...")

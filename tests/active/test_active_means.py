@@ -1,0 +1,291 @@
+"""Means from drawn queries: weights, errors, labels that exist, and what the label model adds."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skrank
+from skrank.active import Moments, estimate, label_moments, sampling_distribution, simulate
+from skrank.active._means import ESTIMATORS, IndependentGuesses, Known, mean_of, weighted_mean
+from skrank.datasets import make_ranking
+
+ONCE = ("assisted", "lure")
+
+
+def chances(q):
+    """Chance of each draw among the queries left, from its definition."""
+    return np.array([q[m] / (1 - q[:m].sum()) for m in range(len(q))])
+
+
+def repeated_mean(values, weights, known=None, deviation=None):
+    """The mean of draws with replacement."""
+    return weighted_mean(
+        np.asarray(values, float), IndependentGuesses(weights), known or Known(),
+        deviation=deviation,
+    )  # fmt: skip
+
+
+def drawn_once(values, draws, p, q, **options):
+    """The mean of draws without replacement."""
+    return mean_of(values, np.asarray(draws), p, q, **{"estimator": "lure"} | options)
+
+
+@pytest.mark.parametrize("n_draws", [1, 2, 3, 5])
+def test_lure_is_exactly_unbiased(n_draws, random):
+    """The mean over all orders of five queries, with unequal chances and frequencies."""
+    q, p = random.dirichlet(np.ones(5)), random.dirichlet(np.ones(5))
+    loss = random.random(5)
+    total = sum(
+        np.prod(chances(q[list(order)])) * drawn_once(loss, order, p, q, all_count=True).value
+        for order in itertools.permutations(range(5), n_draws)
+    )
+    assert total == pytest.approx(p @ loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_draws", [1, 4, 8, 9])
+def test_lure_is_that_of_the_paper(n_draws, random):
+    """Farquhar, Gal and Rainforth 2021, equation 8."""
+    loss, q = random.random(9), random.dirichlet(np.ones(9))
+    order = random.permutation(9)[:n_draws]
+    n, m = 9, np.arange(1, n_draws + 1)
+    v = np.ones(n_draws)
+    if n_draws < n:
+        v += (n - n_draws) / (n - m) * (1 / ((n - m + 1) * chances(q[order])) - 1)
+    found = drawn_once(loss, order, np.full(9, 1 / 9), q, all_count=True)
+    assert found.value == pytest.approx(np.mean(v * loss[order]), rel=1e-12)
+
+
+def test_lure_is_normalised_where_queries_may_not_count(random):
+    loss, q = random.random(9), random.dirichlet(np.ones(9))
+    order, uniform = random.permutation(9)[:5], np.full(9, 1 / 9)
+    some = np.where(np.arange(9) % 3 == 0, np.nan, loss)
+    sums = drawn_once(np.nan_to_num(some), order, uniform, q, all_count=True).value
+    mass = drawn_once(np.where(np.isnan(some), 0.0, 1.0), order, uniform, q, all_count=True).value
+    assert drawn_once(some, order, uniform, q).value == pytest.approx(sums / mass)
+
+
+@pytest.mark.parametrize("estimator", ONCE)
+def test_drawing_all_without_replacement_is_exact(estimator, random):
+    q, p, loss = random.dirichlet(np.ones(6)), random.dirichlet(np.ones(6)), random.random(6)
+    order, expected = random.permutation(6), random.random(6)
+    found = drawn_once(loss, order, p, q, estimator=estimator, deviation=expected - p @ expected)
+    assert found.value == pytest.approx(p @ loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ONCE)
+def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool(estimator, random):
+    loss, uniform = random.standard_normal(200), np.full(200, 1 / 200)
+    found = [
+        drawn_once(
+            loss, random.permutation(200)[:120], uniform, uniform, estimator=estimator,
+            all_count=True,
+        )
+        for _ in range(2000)
+    ]  # fmt: skip
+    errors, values = (
+        [getattr(mean, name) for mean in found] for name in ("standard_error", "value")
+    )
+    classical = loss.std(ddof=1) * np.sqrt((1 - 120 / 200) / 120)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.08)
+    assert np.std(values) == pytest.approx(classical, rel=0.05)
+    np.testing.assert_allclose(np.mean(values), loss.mean(), atol=4 * classical / np.sqrt(2000))
+
+
+@pytest.mark.parametrize("known", [Known(), Known(share=0.4, mass=0.3, total=0.2)])
+def test_pulls_and_shares_give_the_mean_of_any_draws(known, random):
+    """The mean of draws that occur any number of times follows without computing it anew."""
+    loss, w = random.random(9), random.random(9) + 0.05
+    loss[[2, 5]] = np.nan
+    found = weighted_mean(loss, IndependentGuesses(w, known.share), known)
+    matter = np.arange(9) if known.share else np.flatnonzero(~np.isnan(loss))
+    assert (found.n_counted, len(found.pull)) == (7, len(matter))
+    assert found.pull.sum() == pytest.approx(0, abs=1e-15)
+    assert found.share.sum() == pytest.approx(1)
+    for _ in range(20):
+        times = random.multinomial(len(matter), np.full(len(matter), 1 / len(matter)))
+        losses, weights = (np.repeat(x[matter], times) for x in (loss, w))
+        again = weighted_mean(losses, IndependentGuesses(weights, known.share), known)
+        shift = (times @ found.pull) / (times @ found.share)
+        assert again.value == pytest.approx(found.value + shift)
+
+
+@pytest.mark.parametrize("all_count", [False, True])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pulls_are_those_of_the_mean(estimator, all_count, random):
+    loss, expected = random.random((2, 9))
+    p, q, order = random.dirichlet(np.ones(9)), random.dirichlet(np.ones(9)), random.permutation(9)
+    found = drawn_once(
+        loss, order[:6], p, q, estimator=estimator, deviation=expected - p @ expected,
+        all_count=all_count,
+    )  # fmt: skip
+    assert found.pull.sum() == pytest.approx(0, abs=1e-15)
+    assert found.share.sum() == pytest.approx(1)
+
+
+def test_draws_that_do_not_count_change_nothing(random):
+    loss, w = random.random(6), random.random(6) + 0.1
+    padded = np.concatenate([loss, np.full(20, np.nan)])
+    found = estimate(padded, np.concatenate([w, np.full(20, 3.0)]))
+    alone = estimate(loss, w)
+    assert (found.value, found.standard_error) == pytest.approx((alone.value, alone.standard_error))
+    assert found.interval == pytest.approx(alone.interval)
+    assert (found.n_draws, found.n_counted) == (26, 6)
+
+
+def test_two_equal_values_say_nothing():
+    for losses in ([0.5, 0.5], [0.5, np.nan, 0.5, 0.5], [0.0, 0.0, 0.0], [0.3, np.nan]):
+        found = estimate(losses)
+        assert found.interval == (-np.inf, np.inf)
+        assert "says nothing" in found.caution
+        assert found.caution in str(found)
+    assert "no query that was drawn counts" in estimate([np.nan, np.nan]).caution
+
+
+def test_few_draws_have_a_caution(random):
+    assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
+    assert "only 29 queries count" in estimate(random.random(29)).caution
+    assert estimate(random.random(30)).caution is None
+    queries = pd.Series(random.random(29))
+    twice = pd.Series(1.0, index=[*range(29), 0])
+    assert "only 29 queries count" in estimate(queries, twice).caution
+
+
+# queries that are known
+
+
+def test_known_queries_are_a_stratum_of_their_own(random):
+    """The error is that of the rest, and the value is unbiased."""
+    loss, p = random.random(40), np.full(40, 1 / 40)
+    known = Known(share=0.5, mass=0.5, total=float(loss[:20].sum() / 40))
+    q = np.where(np.arange(40) < 20, 0, 1 / 20)
+    options = {"estimator": "importance", "known": known}
+    values = [
+        mean_of(loss, random.integers(20, 40, size=6), p, q, **options).value for _ in range(3000)
+    ]
+    assert np.mean(values) == pytest.approx(loss.mean(), abs=4 * np.std(values) / 54)
+    draws = np.arange(20, 26)
+    found = mean_of(loss, draws, p, q, **options)
+    rest = loss[draws]
+    assert found.value == pytest.approx((loss[:20].mean() + rest.mean()) / 2)
+    assert found.standard_error == pytest.approx(rest.std(ddof=1) / np.sqrt(6) / 2)
+    for estimator in ONCE:
+        once = drawn_once(loss, draws, p, q, estimator=estimator, known=known)
+        assert once.value == pytest.approx(found.value)
+
+
+# what the label model adds
+
+
+def test_a_label_model_that_knows_all_leaves_no_error(random):
+    loss, uniform = random.random(50), np.full(50, 0.02)
+    draws = random.permutation(50)[:12]
+    found = drawn_once(
+        loss, draws, uniform, random.dirichlet(np.ones(50)), estimator="assisted",
+        deviation=loss - loss.mean(),
+    )  # fmt: skip
+    assert found.value == pytest.approx(loss.mean(), rel=1e-12)
+    assert found.standard_error == pytest.approx(0, abs=1e-12)
+
+
+def test_a_label_model_that_is_wrong_is_not_used(random):
+    loss, uniform = random.random(50), np.full(50, 0.02)
+    draws = random.permutation(50)[:12]
+    plain = drawn_once(loss, draws, uniform, uniform, estimator="assisted")
+    wrong = drawn_once(
+        loss, draws, uniform, uniform, estimator="assisted", deviation=loss.mean() - loss
+    )
+    assert wrong.value == pytest.approx(plain.value)
+    few = drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted", deviation=loss)
+    assert few.value == drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted").value
+
+
+def expecting(first):
+    """Moments of a label model that expects these values."""
+    n = len(first)
+    return Moments(np.arange(n), np.ones(n), first, first**2, "exact")
+
+
+@pytest.mark.parametrize("estimator", ONCE)
+def test_estimators_without_replacement_cover_and_err_less(estimator, random):
+    told, untold = random.standard_normal((2, 100))
+    loss = told + 0.7 * untold
+    options = {"n_campaigns": 1500, "moments": expecting(told)}
+    plain, other = (
+        simulate(loss, np.full(100, 0.01), [60], estimator=name, **options)
+        for name in ("importance", estimator)
+    )
+    assert other.error()[0][0] < 0.85 * plain.error()[0][0]
+    assert 0.93 < other.covered()[0] < 0.975
+
+
+def test_without_moments_nothing_is_corrected(random):
+    loss = random.standard_normal(100)
+    runs = simulate(loss, random.dirichlet(np.full(100, 5.0)), [30], n_campaigns=20)
+    wrong = simulate(
+        loss, random.dirichlet(np.full(100, 5.0)), [30], n_campaigns=20, moments=expecting(-loss)
+    )
+    assert np.isfinite(runs.values).all()
+    assert np.isfinite(wrong.values).all()
+
+
+@pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
+@pytest.mark.parametrize("task", ["evaluate", "compare"])
+def test_the_default_is_not_behind_uniform_draws_without_replacement(task, beliefs, random):
+    data = make_ranking(300, n_docs=(5, 40), random_state=1)
+    costs = np.bincount(data.qid).astype(float)
+    scores = [data.X[:, :4].sum(axis=1), data.X[:, 1:6].sum(axis=1)]
+    guess = random.dirichlet(np.ones(5), len(data.qid))
+    model = {"uniform": "uniform", "noisy": 0.3 * np.eye(5)[data.relevance] + 0.7 * guess}[beliefs]
+    moments = label_moments(
+        "dcg", scores[0], data.qid, other=scores[1] if task == "compare" else None,
+        label_model=model, grades=range(5),
+    )  # fmt: skip
+    metric = skrank.metric("dcg", empty=0)
+    values = [metric.per_query(data.relevance, s, groups=data.qid).to_numpy() for s in scores]
+    loss = values[0] - values[1] if task == "compare" else values[0]
+    q = sampling_distribution(moments, costs=costs)
+    budgets = costs.mean() * np.array([10, 20, 60])
+    options = {"costs": costs, "n_campaigns": 3000}
+    active = simulate(loss, q, budgets, moments=moments, **options).error()[0]
+    uniform = simulate(loss, np.ones(300), budgets, estimator="lure", **options).error()[0]
+    assert (active < 1.04 * uniform).all()
+
+
+# coverage
+
+
+@pytest.mark.parametrize("n_draws", [5, 10, 20])
+def test_intervals_with_a_quarter_counted_cover(n_draws, random):
+    """Of t intervals that count all draws, and not those that count, .34, .58 and .81 do."""
+    loss = np.where(random.random(4000) < 0.25, random.standard_normal(4000), np.nan)
+    runs = simulate(
+        loss, np.ones(4000), [n_draws], estimator="importance", n_campaigns=3000, random_state=1
+    )
+    assert 0.93 < runs.covered()[0] < 0.97
+    unknown = np.mean(runs.n_counted < 2)
+    assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
+
+
+def test_equal_rankers_are_told_apart_at_the_level_that_was_asked_for(random):
+    """With the degrees of freedom of all draws, 18 % of them were."""
+    excluded = 0
+    for _ in range(3000):
+        loss = np.where(random.random(10) < 0.4, random.standard_normal(10), np.nan)
+        low, high = estimate(loss).interval
+        excluded += low > 0 or high < 0
+    assert excluded / 3000 < 0.06
+
+
+@pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])
+def test_a_factor_of_all_weights_changes_nothing(factor, random):
+    losses, weights = random.random(30), 0.5 + random.random(30)
+    assert estimate(losses, factor * weights) == estimate(losses, weights)
+
+
+def test_values_and_weights_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"value of draw 1 is -1e\+200.*Scale"):
+        estimate([0.1, -1e200, 0.3])
+    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*leave it out"):
+        estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
