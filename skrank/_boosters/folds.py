@@ -42,8 +42,8 @@ def row_folds(
     if groups is not None:
         ids = check.check_group_ids(groups, sizes)
     if isinstance(folds, Integral) and not isinstance(folds, bool):
-        rng = check.as_random_state("seed", seed)
-        folds = QueryKFold(int(folds), shuffle=True, random_state=rng)
+        check.as_random_state("seed", seed)
+        folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
     if isinstance(folds, str) or not isinstance(folds, Iterable):

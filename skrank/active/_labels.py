@@ -45,12 +45,12 @@ def label_probabilities(
             )
         if grades is None:
             raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
-        known = check_grades(grades)
+        known = ascending_grades(grades)
         return known, np.full((n_rows, len(known)), 1 / len(known))
     if _is_classifier(label_model):
         if X is None:
             raise ValueError("a classifier as label model needs X, the features of each row.")
-        columns = check_grades(label_model.classes_)
+        columns = ascending_grades(label_model.classes_)
         probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
     else:
         probabilities, columns = _given(cast("ArrayLike", label_model), grades)
@@ -73,12 +73,12 @@ def _given(table: ArrayLike, grades: ArrayLike | None) -> tuple[np.ndarray, np.n
         raise ValueError(f"label_model has shape {probabilities.shape}: give one column per grade.")
     columns = np.arange(float(probabilities.shape[1]))
     if grades is not None:
-        known = check_grades(grades)
+        known = ascending_grades(grades)
         columns = known if len(known) == len(columns) else columns
     return probabilities, columns
 
 
-def check_grades(grades: ArrayLike) -> np.ndarray:
+def ascending_grades(grades: ArrayLike) -> np.ndarray:
     """Grades as ascending distinct labels of at least 0."""
     values = check.as_numbers("grades", grades, "such as range(5)").reshape(-1)
     if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
@@ -107,7 +107,7 @@ def _spread(
     """All grades, and the probabilities with a column of 0 for each grade that the model lacks."""
     if grades is None:
         return columns, probabilities
-    known = check_grades(grades)
+    known = ascending_grades(grades)
     missing = np.setdiff1d(columns, known)
     if len(missing):
         raise ValueError(

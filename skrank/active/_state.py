@@ -22,7 +22,7 @@ from skrank.active import _files
 from skrank.active._design import Design, as_seed, open_rows
 from skrank.active._files import Entry
 from skrank.active._graded_metric import METHODS, graded_metric
-from skrank.active._labels import check_grades
+from skrank.active._labels import ascending_grades
 from skrank.active._moments import Moments
 from skrank.active._pool import check_items, rank
 from skrank.active._sampling import Draws
@@ -173,7 +173,7 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
     items = arrays.get("items")
     if items is not None:
         check_items(items, queries)
-    grades = check_grades(arrays["grades"])
+    grades = ascending_grades(arrays["grades"])
     graded = graded_metric(metric(str(facts["metric"])), grades, queries.longest)
     given = arrays["given"]
     _require(np.isin(given[~np.isnan(given)], grades).all(), "given labels are not all grades")

@@ -106,8 +106,8 @@ def compare(
 
     References
     ----------
-    C. Nadeau, Y. Bengio, Inference for the Generalization Error, Machine Learning 52, 2003.
-    D. D. Dorfman, K. S. Berbaum, C. E. Metz, Receiver Operating Characteristic Rating Analysis,
+    C. Nadeau, Y. Bengio, Inference for the Generalization Error, Machine Learning 52, 2003. D. D.
+    Dorfman, K. S. Berbaum, C. E. Metz, Receiver Operating Characteristic Rating Analysis,
     Investigative Radiology 27(9), 1992.
 
     Examples

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from skrank._boosters.adapters import import_booster
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Reduced, Table
-from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind, Log
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, Log
 from skrank.rankers._rows import Part
 
 _NOT_MEASURED = -1.0  # for the training rows; CatBoost writes values as JSON, which has no NaN
 
 
-class CatBoostModel(Kind):
+class CatBoostModel(EstimatorKind):
     """CatBoost's classifiers; what its rankers and regressors have in common with them."""
 
     rounds_parameter = "iterations"

@@ -12,7 +12,7 @@ from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._dask import MODULES
-from skrank.rankers._fit import Kind, metrics_of
+from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._rows import Rows
 
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
@@ -23,7 +23,7 @@ _VALIDATION = (
 
 
 def check_parameters(
-    ranker: Estimator, kind: Kind, X_val: Table | None, y_val: ArrayLike | None
+    ranker: Estimator, kind: EstimatorKind, X_val: Table | None, y_val: ArrayLike | None
 ) -> None:
     """Refuse parameters of a GroupedRanker that its estimator does not support."""
     name = type(ranker.estimator).__name__
@@ -81,7 +81,7 @@ def check_parameters(
         raise check.dart_cannot_stop(name)
 
 
-def _check_start(ranker: Estimator, kind: Kind) -> None:
+def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     """Refuse an `init` that the estimator cannot start from."""
     if ranker.init_scale is not None:
         check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
@@ -132,7 +132,7 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
         )
 
 
-def check_fit_params(params: Options, kind: Kind, overwrites: bool) -> None:
+def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
     sizes = next((name for name in _SIZES if name in params), None)
     if kind.trains_on_queries and sizes is not None:

@@ -19,7 +19,7 @@ from skrank._engine.collection import highest_grade
 from skrank._typing import Estimator, Options, Table
 from skrank.dask import Partitions, partition_queries
 from skrank.objectives import Objective
-from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind, fit_of
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, fit_of
 from skrank.rankers._lightgbm import LightGBMModel
 from skrank.rankers._rows import Part
 from skrank.rankers._xgboost import XGBoostModel, take_booster, train_options
@@ -41,7 +41,7 @@ def is_collection(X: object) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-class DaskRanker(Kind):
+class DaskRanker(EstimatorKind):
     """A ranker that is trained on Dask, on arrays or on collections."""
 
     rounds_parameter = "n_estimators"
@@ -141,7 +141,7 @@ def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None
 
 def fit_collections(
     ranker: Estimator,
-    kind: Kind,
+    kind: EstimatorKind,
     rows: tuple[Collection, ...],
     validation: tuple[Collection, ...],
     position: object,

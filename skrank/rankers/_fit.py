@@ -27,7 +27,7 @@ _DEFAULT_PATIENCE = 50  # rounds
 Log = dict[str, list[float]]  # values per round, by the name of the metric
 
 
-class Kind(ABC):
+class EstimatorKind(ABC):
     """How estimators of one kind are trained, and what they support.
 
     Attributes
@@ -94,7 +94,7 @@ class Start:
         return scores
 
     def predictions(
-        self, kind: Kind, estimator: Estimator, X: Table, n_rounds: int | None
+        self, kind: EstimatorKind, estimator: Estimator, X: Table, n_rounds: int | None
     ) -> np.ndarray:
         """Predictions of a fitted estimator whose rounds, unless there are 0, add to these scores.
 
@@ -116,7 +116,7 @@ class Fit:
 
     Attributes
     ----------
-    kind : Kind
+    kind : EstimatorKind
         Of the estimator.
     estimator : estimator
         A clone. The kind sets its parameters and trains it, or replaces it by a fitted one.
@@ -138,7 +138,7 @@ class Fit:
         Result: number of rounds that predictions use; None for an estimator without rounds.
     """
 
-    kind: Kind
+    kind: EstimatorKind
     estimator: Estimator
     train: Part
     valid: Part | None = None
@@ -214,7 +214,12 @@ class Fit:
 
 
 def fit_of(
-    ranker: Estimator, kind: Kind, estimator: Estimator, train: Part, valid: Part | None, top: int
+    ranker: Estimator,
+    kind: EstimatorKind,
+    estimator: Estimator,
+    train: Part,
+    valid: Part | None,
+    top: int,
 ) -> Fit:
     """The training that the parameters of a GroupedRanker ask for; `top` is the highest grade."""
     objective, rounds = ranker.objective, ranker.early_stopping_rounds
@@ -225,7 +230,7 @@ def fit_of(
     return Fit(kind, estimator, train, valid, objective, metrics, patience)
 
 
-def metrics_of(ranker: Estimator, kind: Kind) -> dict[str, Metric]:
+def metrics_of(ranker: Estimator, kind: EstimatorKind) -> dict[str, Metric]:
     """Metrics that early stopping of a GroupedRanker follows; empty: those of the estimator."""
     chosen = ranker.eval_metric
     if chosen is None and ranker.objective is not None:

@@ -23,7 +23,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, Fit, Kind, Start, fit_of
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, Start, fit_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._rows import Part, Rows, features
 from skrank.rankers._start import fit_start, trains_on_queries
@@ -359,7 +359,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return X
 
     def _query_ids(
-        self, kind: Kind, X: Table, y: ArrayLike, groups: ArrayLike | None
+        self, kind: EstimatorKind, X: Table, y: ArrayLike, groups: ArrayLike | None
     ) -> np.ndarray | None:
         """Query of each row; None if neither the estimator nor a parameter needs queries."""
         draws = self.validation_fraction is not None or self.max_queries is not None
@@ -367,7 +367,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             return None
         return require_groups(groups, y, X, who="GroupedRanker.fit")
 
-    def _begin(self, kind: Kind, train: Part, valid: Part | None, max_grade: int) -> Fit:
+    def _begin(self, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int) -> Fit:
         """The training of a clone of the estimator, from the scores of `init` if there is one."""
         fit = fit_of(self, kind, _dask.cloned(self.estimator), train, valid, max_grade)
         fit.start = fit_start(self, train, fit.objective)

@@ -9,11 +9,11 @@ from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
-from skrank.rankers._fit import Fit, HeldOut, Kind, Log
+from skrank.rankers._fit import EstimatorKind, Fit, HeldOut, Log
 from skrank.rankers._rows import Part
 
 
-class HistGradientBoosting(Kind):
+class HistGradientBoosting(EstimatorKind):
     """Regressors and classifiers of scikit-learn that boost on histograms.
 
     They predict with all their rounds: after early stopping, a second training has as many rounds

@@ -7,26 +7,26 @@ from inspect import signature
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoostModel, CatBoostRanker, CatBoostRegressor
 from skrank.rankers._dask import MODULES, DaskLightGBMRanker, DaskXGBoostRanker
-from skrank.rankers._fit import Fit, Kind
+from skrank.rankers._fit import EstimatorKind, Fit
 from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBMModel, LightGBMRanker, LightGBMRegressor
 from skrank.rankers._xgboost import XGBoostModel, XGBoostRanker, XGBoostRegressor
 
 # by package and name of a class: no booster is imported to recognise its estimators
-_RANKERS: dict[tuple[str, str], type[Kind]] = {
+_RANKERS: dict[tuple[str, str], type[EstimatorKind]] = {
     ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker,
     ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker,
     ("lightgbm", "LGBMRanker"): LightGBMRanker,
     ("xgboost", "XGBRanker"): XGBoostRanker,
     ("catboost", "CatBoostRanker"): CatBoostRanker,
 }
-_REGRESSORS: dict[tuple[str, str], type[Kind]] = {
+_REGRESSORS: dict[tuple[str, str], type[EstimatorKind]] = {
     ("lightgbm", "LGBMModel"): LightGBMRegressor,
     ("xgboost", "XGBModel"): XGBoostRegressor,
     ("catboost", "CatBoost"): CatBoostRegressor,
     ("sklearn", "BaseHistGradientBoosting"): HistGradientBoosting,
 }
-_CLASSIFIERS: dict[tuple[str, str], type[Kind]] = {
+_CLASSIFIERS: dict[tuple[str, str], type[EstimatorKind]] = {
     ("lightgbm", "LGBMModel"): LightGBMModel,
     ("xgboost", "XGBModel"): XGBoostModel,
     ("catboost", "CatBoost"): CatBoostModel,
@@ -34,7 +34,7 @@ _CLASSIFIERS: dict[tuple[str, str], type[Kind]] = {
 _QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")  # query of each row, in `fit` of rankers
 
 
-def kind_of(estimator: Estimator) -> Kind:
+def kind_of(estimator: Estimator) -> EstimatorKind:
     """The kind of an estimator."""
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise TypeError(
@@ -57,7 +57,7 @@ def kind_of(estimator: Estimator) -> Kind:
     return next((kinds[name]() for name in names if name in kinds), None) or OtherKind(estimator)
 
 
-class OtherKind(Kind):
+class OtherKind(EstimatorKind):
     """Any other estimator. It trains on queries if its `fit` has an argument for them."""
 
     def __init__(self, estimator: Estimator) -> None:

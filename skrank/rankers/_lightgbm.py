@@ -13,11 +13,11 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut
 from skrank.rankers._rows import Part
 
 
-class LightGBMModel(Kind):
+class LightGBMModel(EstimatorKind):
     """LightGBM's classifiers; what its rankers and regressors have in common with them."""
 
     rounds_parameter = "n_estimators"

@@ -14,7 +14,7 @@ import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.collection import LEVEL
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Fit, HeldOut, Kind, Log
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, Log
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Data: TypeAlias = xgboost.DMatrix | xgboost.dask.DaskDMatrix
 
 
-class XGBoostModel(Kind):
+class XGBoostModel(EstimatorKind):
     """XGBoost's classifiers; what its rankers and regressors have in common with them."""
 
     rounds_parameter = "n_estimators"

@@ -91,7 +91,8 @@ def quadratic_tables(
     """Tables of a metric, and worth by label and weight by rank of its best list; None without."""
     labels = np.resize(np.arange(max_grade + 1.0), max(longest, max_grade + 1))  # all labels
     plan = metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
-    tables, best = plan.tables, metric.tables(plan.scale, cutoff)
+    # without a best list, for a cutoff of 0, any will do
+    tables, best = plan.tables, metric.tables(plan.scale, cutoff or None)
     if not (isinstance(tables, QuadraticTables) and isinstance(best, QuadraticTables)):
         return None
     return (tables, *(best.ideal or (best.gain, best.u))) if tables.offset is None else None

@@ -15,6 +15,7 @@ GROUPS = np.repeat(np.arange(10), 6)
 LABELS = RNG.integers(0, 3, 60)
 MARGINS = RNG.normal(size=60)  # some below 0
 CHANCES = RNG.uniform(size=60)
+SHUFFLED = RNG.permutation(60)
 
 CALLS = {
     "evaluate": lambda y, s: skrank.evaluate(y, s, groups=GROUPS, metrics="ndcg"),
@@ -61,7 +62,7 @@ def test_objectives_and_missing_judgments():
         (CHANCES, np.zeros(60)),
         (CHANCES, -LABELS),
         (CHANCES, 100.0 * LABELS),
-        (CHANCES, RNG.permutation(60)),
+        (CHANCES, SHUFFLED),
         ([0.5, 1.5, 0, 2], [0, 1, 0, 2]),
     ],
     ids=map(str, range(10)),
