@@ -19,12 +19,13 @@ Y = skrank.with_groups(DATA.relevance, DATA.qid)
 
 
 def neural(objective):
-    torch = pytest.importorskip("skrank.torch")
-    torch.NeuralRanker(objective=objective, epochs=1).fit(DATA.X, Y)
+    pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+    skrank.torch.NeuralRanker(objective=objective, epochs=1).fit(DATA.X, Y)
 
 
 def loss(objective):
-    pytest.importorskip("skrank.torch").RankingLoss(objective)
+    pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+    skrank.torch.RankingLoss(objective)
 
 
 DOORS = {
