@@ -160,3 +160,14 @@ def require_groups(
             "or pass groups= (inside scikit-learn's tools with metadata routing enabled)."
         )
     return ids
+
+
+def groups_of_features(groups: ArrayLike | None, X: Table, *, who: str) -> np.ndarray:
+    """`resolve_groups` where there are no labels; raises with the ways to pass groups to `who`."""
+    ids = resolve_groups(groups, X=X)
+    if ids is None:
+        raise ValueError(
+            f"{who} needs the query of each row: pass groups= (inside scikit-learn's tools with "
+            'metadata routing enabled), or a DataFrame X whose index is named "qid".'
+        )
+    return ids

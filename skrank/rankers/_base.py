@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -11,11 +11,17 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skrank._engine.groups import require_groups
+from skrank import _validation as check
+from skrank._engine.groups import groups_of_features, require_groups
+from skrank._fitted import predicted_scores
+from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Part, Rows
 from skrank.scoring import scorer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Ranker(BaseEstimator, ABC):
@@ -56,6 +62,64 @@ class Ranker(BaseEstimator, ABC):
         value = scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)
         assert not isinstance(value, dict)  # a scorer of one metric
         return value
+
+    def rank(
+        self,
+        X: Table,
+        groups: ArrayLike | None = None,
+        *,
+        ids: ArrayLike | None = None,
+        k: int | None = None,
+        ties: str = "stable",
+    ) -> pd.DataFrame:
+        """List the documents of each query, highest score first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `X`.
+        ids : array-like of shape (n_rows,), optional
+            Document of each row, at most once per query. Default: the number of the row.
+        k : int, optional
+            Largest number of documents per query. Default: all.
+        ties : {"stable", "average", "best", "worst"}, default="stable"
+            Rank of documents with equal scores, see `skrank.rank`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per listed document, with the columns query, rank (from 1), document and score.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, of the wrong length, or disagree; if a document occurs twice in a
+            query.
+
+        See Also
+        --------
+        skrank.rank : the same for any scores.
+
+        Examples
+        --------
+        >>> from skrank import LinearRanker
+        >>> from skrank.datasets import make_ranking
+        >>> data = make_ranking(n_queries=60, random_state=0)
+        >>> ranker = LinearRanker("gap").fit(data.X, data.relevance, data.qid)
+        >>> top = ranker.rank(data.X, data.qid, k=3)
+        >>> top.columns.to_list(), len(top)
+        (['query', 'rank', 'document', 'score'], 180)
+        """
+        if hasattr(X, "__dask_graph__"):
+            raise ValueError(
+                "X is a Dask collection: rank each partition of whole queries, such as with "
+                'frame.map_partitions(ranker.rank, k=10) where its index has the name "qid".'
+            )
+        check.check_same_index(X=X, groups=groups, ids=ids)
+        found = groups_of_features(groups, X, who=f"{type(self).__name__}.rank")
+        scores = predicted_scores(self, X)
+        return rank(scores, found, ids=ids, k=k, ties=ties)
 
     @abstractmethod
     def _table(self, X: Table, *, reset: bool) -> Table:

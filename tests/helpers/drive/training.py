@@ -469,3 +469,22 @@ def _(draw):
             assert found.index.tolist() == groups.tolist()
 
     return Call(lambda: skrank.with_groups(labels, groups), right)
+
+
+@case("rank")
+def _(draw):
+    size = draw.size(1, 8)
+    scores = draw.vector(st.integers(-2, 2).map(float) | st.just(-odd.INF), size, odd.scores)
+    groups = draw.groups(size)
+    options = draw.options(k=st.integers(1, 9), ties=st.sampled_from(("average", "stable", "best")))
+
+    def right(found):
+        assert list(found.columns) == ["query", "rank", "document", "score"]
+        assert (found["rank"] >= 1).all()
+        if not draw.is_odd:
+            kept = np.flatnonzero(odd.as_floats(scores) > -np.inf)
+            assert set(found["document"]) <= set(kept)
+            assert len(found) == len(kept) or "k" in options
+            assert (found.groupby("query")["score"].diff().dropna() <= 0).all()
+
+    return Call(lambda: skrank.rank(scores, groups, **options), right)

@@ -1,0 +1,132 @@
+"""Ranked lists: a table of the documents of each query in the order of their scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank import _validation as check
+from skrank._engine.groups import resolve_groups, show
+from skrank._engine.order import check_scores, rank_scores
+from skrank._engine.queries import Queries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def rank(
+    scores: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    k: int | None = None,
+    ties: str = "stable",
+) -> pd.DataFrame:
+    """List the documents of each query, highest score first.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,)
+        Higher ranks first. A document with the score -inf is not retrieved, and not listed.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row. Default: the index level "qid" of `scores`; without it, all rows are one
+        query, 0.
+    ids : array-like of shape (n_rows,), optional
+        Document of each row, at most once per query. Default: the number of the row.
+    k : int, optional
+        Largest number of documents per query. Default: all.
+    ties : {"stable", "average", "best", "worst"}, default="stable"
+        Rank of documents with equal scores: that of the order of their rows ("stable"), the mean
+        of their ranks, the first of them, or the last. Tied documents are listed in the order of
+        their rows, of which `k` cuts the last.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per listed document, with the columns query, rank (from 1), document and score.
+        Queries are in the order of their first rows.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or +inf, a length is wrong, an id is missing, or a document occurs twice
+        in a query.
+
+    See Also
+    --------
+    skrank.GroupedRanker.rank : the same for the scores of a fitted ranker.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> scores, groups = [0.1, 0.9, 0.5, 0.3, 0.7], ["a", "a", "a", "b", "b"]
+    >>> skrank.rank(scores, groups, ids=["d1", "d2", "d3", "d1", "d4"], k=2)
+      query  rank document  score
+    0     a     1       d2    0.9
+    1     a     2       d3    0.5
+    2     b     1       d4    0.7
+    3     b     2       d1    0.3
+    """
+    import pandas as pd
+
+    check.check_choice("ties", ties, check.TIES_CHOICES)
+    if k is not None:
+        check.check_count("k", k, "documents per query")
+    check.check_same_index(scores=scores, groups=groups, ids=ids)
+    given = check.as_vector("scores", check.without_index(scores))
+    found = resolve_groups(groups, scores)
+    queries = Queries.single(len(given)) if found is None else Queries.from_groups(found)
+    ordered = queries.gather(given)
+    check_scores(queries, ordered)
+    documents = np.arange(len(given))
+    if ids is not None:
+        documents = check.as_ids("ids", ids, len(given), "document")
+        _check_once(queries, documents)
+
+    order, tied = np.empty(len(given), np.int32), np.empty(len(given), np.uint8)
+    retrieved = np.empty(len(queries), np.int64)
+    rank_scores(queries, ordered, order, tied, retrieved)
+    first = np.repeat(queries.indptr[:-1], queries.sizes)
+    place = np.arange(len(given)) - first
+    listed = place < np.repeat(retrieved, queries.sizes)
+    rows = (first + order)[listed]
+    table = {
+        "query": queries.ids[queries.row_query[listed]],
+        "rank": _ranks(place[listed] + 1, tied[listed] == 0, ties),
+        "document": queries.gather(documents)[rows],
+        "score": ordered[rows],
+    }
+    if k is not None:
+        kept = place[listed] < k
+        table = {name: column[kept] for name, column in table.items()}
+    return pd.DataFrame(table)
+
+
+def _ranks(ranks: np.ndarray, differs: np.ndarray, ties: str) -> np.ndarray:
+    """Ranks of listed documents; `differs` is False where the score is that of the rank above."""
+    if ties == "stable":
+        return ranks
+    tie = np.cumsum(differs) - 1
+    sizes = np.bincount(tie)
+    best = ranks[differs][tie]
+    if ties == "best":
+        return best
+    worst = best + sizes[tie] - 1
+    return worst if ties == "worst" else (best + worst) / 2
+
+
+def _check_once(queries: Queries, documents: np.ndarray) -> None:
+    """Refuse a document that occurs twice in a query."""
+    import pandas as pd
+
+    table = pd.DataFrame({"query": queries.row_query, "document": queries.gather(documents)})
+    again = np.flatnonzero(table.duplicated())
+    if len(again):
+        row, query = queries.caller_row(again[0]), int(table["query"].iloc[again[0]])
+        raise ValueError(
+            f"row {row} of ids repeats document {show(documents[row])} of query "
+            f"{queries.name(query)}: a list has a document once. Keep one of its rows, or leave "
+            "out ids to list rows by their numbers."
+        )

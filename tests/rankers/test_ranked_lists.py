@@ -1,0 +1,140 @@
+"""Ranked lists: `skrank.rank` beside its definition, `rank` of rankers, and what both refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+import skrank
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(12, n_docs=(3, 9), n_features=4, n_informative=3, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+FRAME = pd.DataFrame(X, index=pd.Index(QID, name="qid")).add_prefix("f")
+METHODS = {"stable": "first", "average": "average", "best": "min", "worst": "max"}
+
+
+def by_definition(scores, groups, ids, k, ties):
+    """The same table, by pandas."""
+    table = pd.DataFrame({"query": groups, "document": ids, "score": scores})
+    table = table[table["score"] > -np.inf]
+    ranks = table.groupby("query")["score"].rank(method=METHODS[ties], ascending=False)
+    table.insert(1, "rank", ranks)
+    place = pd.Categorical(table["query"], categories=pd.unique(groups), ordered=True).codes
+    order = np.lexsort((-table["score"], place))
+    return table.iloc[order].groupby("query").head(k).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("ties", METHODS)
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_the_table_is_that_of_the_definition(ties, k):
+    rng = np.random.default_rng(0)
+    groups = rng.choice(["b", "a", "c"], 40)
+    scores = rng.choice([-np.inf, -1.0, 0.0, 0.5, 2.0], 40)
+    ids = np.array([f"d{row}" for row in range(40)])
+    found = skrank.rank(scores, groups, ids=ids, k=k, ties=ties)
+    expected = by_definition(scores, groups, ids, 40 if k is None else k, ties)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert found["rank"].dtype == ("float64" if ties == "average" else "int64")
+
+
+def test_documents_are_rows_by_default():
+    found = skrank.rank([0.1, 0.5, 0.2], ["a", "b", "a"])
+    assert found["document"].to_list() == [2, 0, 1]
+    assert found["query"].to_list() == ["a", "a", "b"]
+
+
+def test_groups_come_from_the_argument_or_the_index():
+    scores = np.array([0.1, 0.5, 0.2])
+    expected = skrank.rank(scores, ["a", "b", "a"])
+    series = pd.Series(scores, index=pd.Index(["a", "b", "a"], name="qid"))
+    pd.testing.assert_frame_equal(skrank.rank(series), expected)
+    with pytest.raises(ValueError, match="disagree: row 2"):
+        skrank.rank(series, ["a", "b", "b"])
+    assert skrank.rank(scores)["query"].to_list() == [0, 0, 0]
+
+
+def test_a_list_without_retrieved_documents_is_empty():
+    found = skrank.rank([-np.inf, -np.inf, 1.0], ["a", "a", "b"])
+    assert found["query"].to_list() == ["b"]
+    assert skrank.rank([-np.inf], ["a"], ties="average").empty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scores": [0.1, np.nan]}, "score of row 1 is nan"),
+        ({"scores": [np.inf, 0.1]}, "score of row 0 is inf"),
+        ({"scores": []}, "scores is empty"),
+        ({"groups": ["a"]}, "groups has 1 entries for 2 rows"),
+        ({"ids": ["d1"]}, "ids has 1 entries for 2 rows: pass one document id per row"),
+        ({"ids": ["d1", None]}, "ids has no document id in row 1"),
+        ({"ids": ["d1", "d1"]}, "row 1 of ids repeats document 'd1' of query 0"),
+        ({"k": 0}, "k=0 must be at least 1: documents per query"),
+        ({"k": 2.5}, "k=2.5 must be an integer"),
+        ({"ties": "first"}, "ties='first' is not a choice"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        skrank.rank(**{"scores": [0.3, 0.1]} | arguments)
+
+
+def test_a_document_may_be_of_several_queries():
+    assert len(skrank.rank([1, 2], ["a", "b"], ids=["d", "d"])) == 2
+
+
+# rankers ------------------------------------------------------------------------------------------
+
+RANKERS = {
+    "linear": lambda: skrank.LinearRanker("gap"),
+    "regressor": lambda: skrank.GroupedRanker(Ridge()),
+    "classifier": lambda: skrank.GroupedRanker(LogisticRegression(max_iter=1000)),
+}
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_rankers_rank_by_the_scores_that_they_are_measured_by(name):
+    ranker = RANKERS[name]().fit(X, skrank.with_groups(LABELS, QID))
+    scores = ranker.predict(X)
+    if name == "classifier":
+        scores = ranker.predict_proba(X) @ ranker.classes_
+    ids = np.arange(len(X)) + 100
+    expected = skrank.rank(scores, QID, ids=ids, k=3)
+    pd.testing.assert_frame_equal(ranker.rank(X, QID, ids=ids, k=3), expected)
+    assert (ranker.rank(X, QID, ties="best")["rank"] >= 1).all()
+
+
+def test_rankers_take_groups_from_the_index():
+    ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
+    pd.testing.assert_frame_equal(ranker.rank(FRAME), ranker.rank(FRAME, QID))
+    with pytest.raises(ValueError, match=r"LinearRanker\.rank needs the query of each row: pass"):
+        ranker.rank(FRAME.reset_index(drop=True))
+    with pytest.raises(ValueError, match="groups has 3 entries for"):
+        ranker.rank(FRAME, [1, 2, 3])
+
+
+def test_a_network_ranks():
+    pytest.importorskip("torch")
+    from skrank.torch import NeuralRanker
+
+    ranker = NeuralRanker(hidden=(2,), epochs=1, random_state=0).fit(X, LABELS, QID)
+    expected = skrank.rank(ranker.predict(X), QID, k=2)
+    pd.testing.assert_frame_equal(ranker.rank(X, QID, k=2), expected)
+
+
+def test_partitions_of_a_dask_frame():
+    dd = pytest.importorskip("dask.dataframe")
+    ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
+    frame = dd.from_pandas(FRAME, npartitions=3)  # which keeps equal indexes together
+    with pytest.raises(ValueError, match="X is a Dask collection: rank each partition"):
+        ranker.rank(frame)
+    meta = ranker.rank(FRAME, k=2).head(0)
+    found = frame.map_partitions(ranker.rank, k=2, meta=meta).compute()
+    expected = ranker.rank(FRAME, k=2)
+    assert found[["query", "rank"]].to_numpy().tolist() == (
+        expected[["query", "rank"]].to_numpy().tolist()
+    )
+    assert found["score"].to_list() == expected["score"].to_list()
