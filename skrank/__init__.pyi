@@ -10,6 +10,7 @@ from . import metrics as metrics
 from . import model_selection as model_selection
 from . import objectives as objectives
 from . import plotting as plotting
+from . import preprocessing as preprocessing
 from . import rankers as rankers
 from . import scoring as scoring
 from . import stats as stats
@@ -45,6 +46,7 @@ from .objectives import Softmax as Softmax
 from .objectives import SoftRank as SoftRank
 from .objectives import SquaredError as SquaredError
 from .objectives import UnbiasedLambdaRank as UnbiasedLambdaRank
+from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker
 from .scoring import get_scorer as get_scorer

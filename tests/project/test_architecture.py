@@ -264,7 +264,7 @@ NAMESPACES = [
         "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
         "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
         "skrank.incompleteness", "skrank.informativeness", "skrank.plotting", "skrank.extending",
-        "skrank.testing",
+        "skrank.testing", "skrank.preprocessing",
     )
     if PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()
     or (PACKAGE.joinpath(*name.split(".")[1:]) / "__init__.py").exists()

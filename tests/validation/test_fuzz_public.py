@@ -20,6 +20,7 @@ from tests.helpers.drive import (  # noqa: F401
     commands,
     displays,
     extensions,
+    features,
     files,
     measures,
     statistics,

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tests.helpers import odd
 
 ROOMS = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
-         "metrics", "model_selection", "objectives", "plotting", "rankers", "scoring", "stats",
-         "trec", "xgboost", "dask", "testing", "extending", "cli",
+         "metrics", "model_selection", "objectives", "plotting", "preprocessing", "rankers",
+         "scoring", "stats", "trec", "xgboost", "dask", "testing", "extending", "cli",
          *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
 # what calls return, or share: nobody calls these
 RESULTS = {

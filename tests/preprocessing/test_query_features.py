@@ -1,0 +1,319 @@
+"""QueryFeatures beside its definitions, in scikit-learn's tools, on Dask, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank import LinearRanker, QueryFeatures
+from skrank.datasets import make_ranking
+
+KINDS = ["rank", "zscore", "share", "difference"]
+DATA = make_ranking(30, n_docs=(4, 15), n_features=4, n_informative=3, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+FRAME = pd.DataFrame(X, columns=list("abcd"), index=pd.Index(QID, name="qid"))
+CV = skrank.QueryKFold(3)
+
+
+def literal(kind, values):
+    """What is added of one feature in one query, by definition; NaN counts for no other value."""
+    known = [value for value in values if not np.isnan(value)]
+    mean = np.mean(known) if known else np.nan
+    deviation = np.sqrt(np.mean([(value - mean) ** 2 for value in known])) if known else np.nan
+    found = []
+    for value in values:
+        if np.isnan(value):
+            found.append(np.nan)
+        elif kind == "rank":
+            lower = sum(other < value for other in known)
+            equal = sum(other == value for other in known)
+            found.append((lower + (equal + 1) / 2) / len(known))
+        elif kind == "zscore":
+            found.append((value - mean) / deviation if max(known) > min(known) else 0.0)
+        elif kind == "share":
+            largest = max(abs(other) for other in known)
+            found.append(value / largest if largest else 0.0)
+        else:
+            found.append(value - max(known))
+    return found
+
+
+def by_definition(kind, values, groups):
+    found = np.empty(values.shape)
+    for query in np.unique(groups):
+        rows = np.flatnonzero(groups == query)
+        for column in range(values.shape[1]):
+            found[rows, column] = literal(kind, values[rows, column])
+    return found
+
+
+def rough(rng, rows, columns):
+    """Values with ties, zeros and NaN, a constant column, and one that is NaN in some queries."""
+    values = rng.integers(-3, 4, (rows, columns)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[:, 0] = 0.1
+    return values
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_values_are_those_of_the_definition(kind, contiguous):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 25, 200)
+    groups = np.sort(groups) if contiguous else groups
+    values = rough(rng, 200, 3)
+    values[groups == groups[0], 2] = np.nan
+    found = QueryFeatures(kind, keep_original=False).fit(values).transform(values, groups)
+    expected = by_definition(kind, values, groups)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    values = rough(np.random.default_rng(1), 300, 5)
+    groups = np.random.default_rng(2).integers(0, 9, 300)
+    features = QueryFeatures(KINDS).fit(values)
+    expected = features.transform(values, groups)
+    for size in (1, 40, 100):
+        monkeypatch.setattr("skrank.preprocessing._BLOCK", size)
+        np.testing.assert_array_equal(features.transform(values, groups), expected)
+
+
+def test_columns_are_the_features_and_then_kind_by_kind():
+    features = QueryFeatures(KINDS).set_output(transform="pandas").fit(FRAME)
+    found = features.transform(FRAME)
+    names = [*"abcd", *(f"{name}_{kind}" for kind in KINDS for name in "abcd")]
+    assert found.columns.to_list() == names == features.get_feature_names_out().tolist()
+    assert found.index.equals(FRAME.index)
+    pd.testing.assert_frame_equal(found[list("abcd")], FRAME)
+    np.testing.assert_allclose(found["b_zscore"], by_definition("zscore", X, QID)[:, 1])
+    alone = QueryFeatures("rank", keep_original=False).fit(X)
+    assert alone.get_feature_names_out(["p", "q", "r", "s"]).tolist() == [
+        "p_rank", "q_rank", "r_rank", "s_rank",
+    ]  # fmt: skip
+
+
+def test_groups_from_every_source_give_one_result():
+    features = QueryFeatures(KINDS).fit(FRAME)
+    expected = features.transform(FRAME.reset_index(drop=True), QID)
+    for found in (
+        features.transform(FRAME),
+        features.transform(FRAME, QID),
+        QueryFeatures(KINDS).fit_transform(FRAME),
+        QueryFeatures(KINDS).fit_transform(X, Y),
+        QueryFeatures(KINDS).fit_transform(X, groups=QID),
+        QueryFeatures(KINDS).fit_transform(FRAME.reset_index()),
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_column_of_queries_is_no_feature():
+    frame = FRAME.reset_index()
+    frame["qid"] = "q" + frame["qid"].astype(str)
+    features = QueryFeatures().set_output(transform="pandas").fit(frame)
+    found = features.transform(frame)
+    assert found.columns.to_list() == [*"abcd", *(f"{name}_rank" for name in "abcd")]
+    np.testing.assert_array_equal(found, QueryFeatures().fit(X).transform(X, QID))
+
+
+def test_polars_frames():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"qid": QID} | {name: FRAME[name].to_numpy() for name in "abcd"})
+    features = QueryFeatures().set_output(transform="polars").fit(frame)
+    found = features.transform(frame)
+    assert found.columns == features.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(found.to_numpy(), QueryFeatures().fit(X).transform(X, QID))
+
+
+def test_single_precision_stays():
+    found = QueryFeatures(KINDS).fit(X).transform(X.astype(np.float32), QID)
+    assert found.dtype == np.float32
+    exact = QueryFeatures(KINDS).fit(X).transform(X, QID)
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_extreme_values_stay_finite():
+    values = np.array([[1e308], [-1e308], [5e-324], [0.0]])
+    found = QueryFeatures(KINDS).fit(values).transform(values, np.zeros(4))
+    assert np.isfinite(found).all()
+    assert found[1, 4] == np.finfo(np.float64).min
+
+
+def test_sparse_features_stay_sparse():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((80, 6)) < 0.3, rng.normal(size=(80, 6)), 0.0)
+    values[3, 2] = np.nan
+    groups = rng.integers(0, 9, 80)
+    expected = QueryFeatures("share").fit(values).transform(values, groups)
+    for make in (sparse.csr_matrix, sparse.csc_array):
+        found = QueryFeatures("share").fit(make(values)).transform(make(values), groups)
+        assert found.format == "csr"
+        assert found.nnz == 2 * np.count_nonzero(values)
+        np.testing.assert_allclose(found.toarray(), expected)
+    with pytest.raises(ValueError, match=r'X is sparse, .*QueryFeatures\("share"\)'):
+        QueryFeatures(["share", "rank"]).fit(sparse.csr_matrix(values))
+
+
+def test_clones_and_pickles():
+    features = QueryFeatures(["zscore"], keep_original=False)
+    fitted = clone(features).fit(FRAME)
+    for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        np.testing.assert_array_equal(other.transform(FRAME), fitted.transform(FRAME))
+    assert repr(features) == "QueryFeatures(keep_original=False, kinds=['zscore'])"
+
+
+# tools --------------------------------------------------------------------------------------------
+
+
+def test_pipelines_with_groups_on_the_index():
+    features = QueryFeatures(["rank", "zscore"]).set_output(transform="pandas")
+    model = make_pipeline(features, LinearRanker("gap"))
+    by_hand = features.fit(FRAME).transform(FRAME)
+    expected = LinearRanker("gap").fit(by_hand, LABELS).predict(by_hand)
+    np.testing.assert_allclose(clone(model).fit(FRAME, LABELS).predict(FRAME), expected)
+    grid = {"queryfeatures__kinds": ["rank", KINDS], "linearranker__alpha": [1e-3, 1e-1]}
+    search = GridSearchCV(model, grid, scoring=skrank.scorer("gap"), cv=CV).fit(FRAME, Y)
+    means = search.cv_results_["mean_test_score"]
+    assert np.isfinite(means).all()
+    assert len(set(means)) == 4
+
+
+def test_pipelines_with_metadata_routing():
+    model = make_pipeline(StandardScaler(), QueryFeatures("rank"), LinearRanker("gap"))
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = QueryFeatures("rank").fit(scaled).transform(scaled, QID)
+    expected = LinearRanker("gap").fit(by_hand, Y).predict(by_hand)
+    with sklearn.config_context(enable_metadata_routing=True):
+        fitted = clone(model).fit(X, LABELS, groups=QID)
+        np.testing.assert_allclose(fitted.predict(X, groups=QID), expected)
+        alone = make_pipeline(StandardScaler(), QueryFeatures("rank"))
+        np.testing.assert_array_equal(alone.fit_transform(X, LABELS, groups=QID), by_hand)
+        np.testing.assert_array_equal(alone.fit(X, groups=QID).transform(X, groups=QID), by_hand)
+
+
+def test_column_transformers():
+    some = QueryFeatures("rank", keep_original=False)
+    chosen = ColumnTransformer(
+        [("ranks", some, ["a", "b"]), ("filled", SimpleImputer(), ["c"])], remainder="drop"
+    )
+    expected = np.column_stack([by_definition("rank", X[:, :2], QID), X[:, 2]])
+    np.testing.assert_allclose(clone(chosen).fit_transform(FRAME), expected)
+    parts = [("ranks", some, ["qid", "a", "b"]), ("kept", "passthrough", ["c"])]
+    columns = ColumnTransformer(parts)
+    plain = FRAME.reset_index()
+    np.testing.assert_allclose(columns.fit(plain).transform(plain), expected)
+    assert columns.get_feature_names_out().tolist() == ["ranks__a_rank", "ranks__b_rank", "kept__c"]
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = ColumnTransformer([("ranks", some, [0, 1]), ("kept", "passthrough", [2])])
+        np.testing.assert_allclose(routed.fit_transform(X, groups=QID), expected)
+
+
+def test_cross_validation_of_a_pipeline_measures_whole_queries():
+    model = make_pipeline(QueryFeatures().set_output(transform="pandas"), LinearRanker("gap"))
+    found = cross_validate(model, FRAME, Y, cv=CV, scoring=skrank.scorer("gap"))["test_score"]
+    for value, (train, test) in zip(found, CV.split(X, Y), strict=True):
+        fitted = clone(model).fit(FRAME.iloc[train], LABELS[train])
+        scores = fitted.predict(FRAME.iloc[test])
+        expected = skrank.metric("gap", max_grade=int(LABELS.max()))
+        assert value == pytest.approx(expected(LABELS[test], scores, groups=QID[test]))
+
+
+def test_partitions_of_a_dask_frame():
+    dd = pytest.importorskip("dask.dataframe")
+    features = QueryFeatures(KINDS).set_output(transform="pandas").fit(FRAME.head())
+    frame = dd.from_pandas(FRAME, npartitions=3)  # which keeps equal indexes together
+    assert frame.npartitions == 3
+    found = frame.map_partitions(features.transform)
+    pd.testing.assert_frame_equal(found.compute(), features.transform(FRAME))
+    for call in (features.fit, features.transform):
+        with pytest.raises(ValueError, match=r"X is a Dask collection: .*map_partitions"):
+            call(frame)
+
+
+# refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kinds": "ranks"}, "each of kinds='ranks' is not a choice: use one of 'rank', 'zscore'"),
+        ({"kinds": []}, "must name at least one kind"),
+        ({"kinds": ["rank", "rank"]}, "none twice"),
+        ({"kinds": None}, "kinds=None must be"),
+        ({"kinds": [1]}, "each of kinds=1"),
+        ({"keep_original": "no"}, "keep_original='no' must be True or False"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        QueryFeatures(**parameters).fit(X)
+
+
+def test_bad_data():
+    features = QueryFeatures().fit(X)
+    with pytest.raises(NotFittedError):
+        QueryFeatures().transform(X, QID)
+    with pytest.raises(ValueError, match=r"QueryFeatures\.transform needs the query of each row"):
+        features.transform(X)
+    with pytest.raises(ValueError, match="groups has 3 entries for"):
+        features.transform(X, [1, 2, 3])
+    with pytest.raises(ValueError, match="3 features"):
+        features.transform(X[:, :3], QID)
+    other = QID.copy()
+    other[5] = 99
+    with pytest.raises(ValueError, match="disagree: row 5"):
+        QueryFeatures().fit(FRAME).transform(FRAME, other)
+    with pytest.raises(ValueError, match="disagree: row 5"):
+        features.fit_transform(X, Y, other)
+    wrong = X.copy()
+    wrong[7, 2] = -np.inf
+    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 2: replace"):
+        QueryFeatures().fit(wrong)
+    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 2: replace"):
+        QueryFeatures("share").fit(sparse.csr_matrix(wrong))
+    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 'c': replace"):
+        QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
+
+
+def test_a_failed_fit_changes_nothing():
+    features = QueryFeatures().fit(X)
+    with pytest.raises(ValueError, match="infinite"):
+        features.fit(np.full((3, 2), np.inf))
+    assert features.n_features_in_ == 4
+
+
+# scikit-learn's own checks ------------------------------------------------------------------------
+
+
+class OneQuery(QueryFeatures):
+    """Takes each row for a query of its own: scikit-learn's checks know no groups.
+
+    A check compares the transformation of all rows with those of some rows.
+    """
+
+    def transform(self, X, groups=None):
+        rows = (X if sparse.issparse(X) else np.asarray(X)).shape[0]
+        return super().transform(X, np.arange(rows) if groups is None else groups)
+
+    def fit_transform(self, X, y=None, groups=None):
+        return self.fit(X, y).transform(X, groups)
+
+
+@parametrize_with_checks([OneQuery(KINDS), OneQuery("share"), OneQuery(keep_original=False)])
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
