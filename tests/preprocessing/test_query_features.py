@@ -245,6 +245,27 @@ def test_partitions_of_a_dask_frame():
             call(frame)
 
 
+def test_dask_brings_the_rows_of_a_query_together():
+    """`set_index` makes partitions of whole queries; a query that is cut is two lists."""
+    dd = pytest.importorskip("dask.dataframe")
+    features = QueryFeatures("rank").set_output(transform="pandas").fit(FRAME)
+    mixed = FRAME.reset_index().sample(frac=1, random_state=0)
+    frame = dd.from_pandas(mixed, npartitions=4, sort=False)
+    columns = features.get_feature_names_out().tolist()
+    found = frame.set_index("qid").map_partitions(features.transform).compute()
+    expected = features.transform(FRAME)
+    pd.testing.assert_frame_equal(
+        found.reset_index().sort_values(columns, ignore_index=True),
+        expected.reset_index().sort_values(columns, ignore_index=True),
+        check_dtype=False,
+    )
+    cut = np.arange(4) < 2
+    halves = [features.transform(FRAME.iloc[:4][part]) for part in (cut, ~cut)]
+    assert pd.concat(halves)["a_rank"].to_list() == [
+        1.0 if FRAME["a"].iloc[row] > FRAME["a"].iloc[row ^ 1] else 0.5 for row in range(4)
+    ]
+
+
 # refusals -----------------------------------------------------------------------------------------
 
 
