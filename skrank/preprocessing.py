@@ -288,9 +288,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         names = [name for name in getattr(X, "columns", ()) if name != LEVEL]
         table: Any = X if LEVEL not in getattr(X, "columns", ()) else X[names]
+        if hasattr(X, "columns") and not names:
+            raise ValueError("X has no column besides the queries: give it 1 feature at least.")
         kinds = set(table.dtypes) if names else ()
         if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
             table = table.to_numpy()  # of frames, check_array takes 1 ms per 100 columns
+        else:
+            _check_numeric(table, names)
         values = check_array(
             table,
             accept_sparse="csr",
@@ -305,6 +309,19 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def _keeps_sparse(self) -> bool:
         return np.ravel(np.array(self.kinds, object)).tolist() == ["share"]
+
+
+def _check_numeric(table: Any, names: list[str]) -> None:
+    """Refuse columns of a frame that are not numbers."""
+    for name in names:
+        column = np.asarray(table[name])
+        if column.dtype.kind not in "fiub":
+            try:
+                check.as_numbers(f"column {name!r} of X", table[name], "a feature of documents")
+            except ValueError as error:
+                raise ValueError(
+                    f"{error} Encode the column, or choose the others with ColumnTransformer."
+                ) from None
 
 
 def _check_finite(values: Any, names: list[str]) -> None:

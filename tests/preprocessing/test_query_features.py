@@ -311,6 +311,21 @@ def test_bad_data():
         QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
 
 
+def test_columns_that_are_not_numbers():
+    named = FRAME.assign(kind="book")
+    with pytest.raises(ValueError, match=r"column 'kind' of X must be numbers.*Encode the column"):
+        QueryFeatures().fit(named)
+    dated = FRAME.assign(day=pd.Timestamp("2020-01-01"))
+    with pytest.raises(ValueError, match=r"column 'day' of X must be .* not dates or times"):
+        QueryFeatures().fit(dated)
+    with pytest.raises(ValueError, match="X has no column besides the queries"):
+        QueryFeatures().fit(FRAME.reset_index()[["qid"]])
+    missing = FRAME.assign(a=pd.array([None, *range(len(X) - 1)], dtype="Int64"))
+    found = QueryFeatures("share").fit(missing).transform(missing)
+    assert np.isnan(found[0, [0, 4]]).all()
+    assert np.isfinite(found[1:]).all()
+
+
 def test_a_failed_fit_changes_nothing():
     features = QueryFeatures().fit(X)
     with pytest.raises(ValueError, match="infinite"):
