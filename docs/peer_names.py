@@ -8,7 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import skrank
-from skrank._engine.peer_tables import IR_MEASURES, RANX, RANX_TIES, TREC_EVAL, Here, Refused
+from skrank._engine.peer_tables import (
+    CUT_MODELS,
+    GRADED_MODELS,
+    IR_MEASURES,
+    RANX,
+    RANX_TIES,
+    TREC_EVAL,
+    Here,
+    Refused,
+)
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of trec_eval, ir_measures and ranx
@@ -44,6 +53,8 @@ def shown(peer: str, name: str, here: Here) -> tuple[str, str]:
         text = name if name == "set_F" else text
     elif peer == "ir_measures" and name == "RBP":
         text = "RBP(p=0.8,rel=1)"
+    elif peer == "ir_measures" and name in GRADED_MODELS:
+        text = f"{name}(max_rel=4)" + ("@10" if name in CUT_MODELS else "")
     elif peer == "ir_measures" and name == "IPrec":
         text = "IPrec@0.1"
     else:

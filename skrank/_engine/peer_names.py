@@ -12,7 +12,16 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from skrank._engine.catboost_names import CATBOOST, of_catboost
-from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, RANX, TREC_EVAL, Here, Refused
+from skrank._engine.peer_tables import (
+    CUT_MODELS,
+    GRADED_MODELS,
+    IR_MEASURES,
+    NICKNAMES,
+    RANX,
+    TREC_EVAL,
+    Here,
+    Refused,
+)
 
 _NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 _GAIN = rf"[0-9]+={_NUMBER}"
@@ -142,6 +151,8 @@ def _read_ir_measures(text: str, _: str) -> str | None:
         ours["empty"] = "0"
     if "judged_only" in given:
         ours["condensed"] = given.pop("judged_only")
+    if name == "SDCG" and given.get("dcg", "log2").strip("'\"") == "log2":
+        given.pop("dcg", None)
     if "dcg" in given:
         exponential = given.pop("dcg").strip("'\"") == "exp-log2"
         ours["gain"] = "exp2" if exponential else "linear"
@@ -156,8 +167,27 @@ def _read_ir_measures(text: str, _: str) -> str | None:
     if name == "RBP" and "rel" not in given:
         reason = "ir_measures has it with rel= only, the lowest label of a relevant document"
         raise PEERS["ir_measures"].refuse(text, Refused(reason, "RBP(p=0.8,rel=1)"))
+    if name in GRADED_MODELS:
+        given = _graded_model(text, name, given, cut)
     shown = ",".join(f"{key}={value}" for key, value in {**given, **ours}.items())
     return f"{base}({shown})" + (f"@{cut}" if cut else "")
+
+
+def _graded_model(text: str, name: str, given: dict[str, str], cut: str | None) -> dict[str, str]:
+    """Parameters of a model of cwl_eval: labels from min_rel to max_rel gain from 0 to 1."""
+    lowest, highest = given.get("min_rel", "0"), given.get("max_rel", "")
+    graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
+    if not graded or (cut is None and name in CUT_MODELS):
+        reason, near = "ir_measures has it with max_rel= above min_rel= only", f"{name}(max_rel=4)"
+        if name in CUT_MODELS:
+            reason, near = f"{reason}, and with a cut-off", f"{near}@10"
+        raise PEERS["ir_measures"].refuse(text, Refused(reason, near))
+    found = {key: value for key, value in given.items() if key not in ("min_rel", "max_rel")}
+    if lowest != "0":
+        top = int(highest)
+        gains = (f"{label}:{max(label - int(lowest), 0)}" for label in range(top + 1))
+        found["gain"] = f"{{{','.join(gains)}}}"
+    return {**found, "max_grade": highest}
 
 
 def _read_ranx(text: str, _: str) -> str | None:

@@ -109,7 +109,9 @@ NICKNAMES = {
 }
 
 _DIVERSITY = Refused("it measures diversity, which is out of scope")
-_CWL = Refused("it is a model of cwl_eval that is not here", "rbp(p=0.8,rel=1)")
+_CWL = (
+    "cwl_eval orders ties as the run does, and limits labels to max_rel; skrank refuses higher ones"
+)
 _BY_NAME = "ir_measures orders ties by name, ascending"
 _MISSING = "ir_measures counts 0 for a query that the run lacks, as missing='skip' does"
 _ROUNDED = "ir_measures rounds to five decimals"
@@ -145,15 +147,30 @@ IR_MEASURES: dict[str, Here | Refused] = {
     "SetF": Here("f1", note="its beta is the square of ours"),
     "SetAP": Here("set_ap"),
     "Accuracy": Refused("it is the share of pairs in the right order, which is not here", "bpref"),
-    "Compat": Refused("it compares with rankings of preferences, which are out of scope"),
+    "Compat": Here(
+        "compat",
+        note=f"{_BY_NAME}, and puts documents that the run lacks, with score 0, into the ideal "
+        "ranking before documents of a score below 0",
+    ),
+    "BPM": Here(
+        "bpm", note=f"{_CWL}; it adds up gains in floating point, so that thirds may miss T"
+    ),
+    "INSQ": Here("insq", note=_CWL),
+    "INST": Here("inst", note=_CWL),
+    "SDCG": Here("sdcg", note=_CWL),
+    "NERR8": Here("nearly_err(patience=all)", note=_CWL),
+    "NERR9": Here("nearly_err(patience=rank)", note=_CWL),
+    "NERR10": Here("nearly_err", note=_CWL),
+    "NERR11": Here("nearly_err(patience=insq)", note=_CWL),
     **dict.fromkeys(
         ("AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall", "alpha_DCG",
          "alpha_nDCG", "α_DCG", "α_nDCG"), _DIVERSITY,
     ),
-    **dict.fromkeys(
-        ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG"), _CWL
-    ),
 }  # fmt: skip
+
+# models of cwl_eval, whose gains are shares of max_rel; and those that have a cut-off
+GRADED_MODELS = ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG")
+CUT_MODELS = ("BPM", "NERR8", "NERR9", "SDCG")
 
 RANX: dict[str, Here | Refused] = {
     "hits": Here("num_rel_ret(average=macro)"),

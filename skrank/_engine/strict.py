@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -79,19 +80,34 @@ class StrictTables(Tables):
         out = np.empty(len(inverse))
         kernel, form = getattr(strict, self.kernel), Strict(self.found, self.unjudged, self.needed)
         stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
-        queries = [query for query in stopped if query >= 0]
-        if queries:
-            query = queries[0] if self.ids is None else self.ids[queries[0]]
-            raise ValueError(
-                f"{self.name} has no closed form over random orders, and its value depends on the "
-                f"order of tied documents in query {show(query)}: break the ties of "
-                'the scores, or choose ties="stable", "worst" or "best".'
-            )
+        refuse_order(self.name, stopped, self.ids)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The number of relevant documents."""
         return judgments.totals(self.found)
+
+
+def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray | None) -> None:
+    """Raise the error for the first query in which the order of tied documents matters.
+
+    Parameters
+    ----------
+    name : str
+        The metric, for messages.
+    stopped : iterable of int
+        What kernels returned: the number of such a query, or -1.
+    ids : ndarray of shape (n_queries,), optional
+        Query ids. Default: the numbers of the queries.
+    """
+    queries = [query for query in stopped if query >= 0]
+    if queries:
+        query = queries[0] if ids is None else ids[queries[0]]
+        raise ValueError(
+            f"{name} has no closed form over random orders, and its value depends on the "
+            f"order of tied documents in query {show(query)}: break the ties of "
+            'the scores, or choose ties="stable", "worst" or "best".'
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

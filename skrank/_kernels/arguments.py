@@ -93,6 +93,28 @@ class Strict(NamedTuple):
     needed: Array  # by query: relevant documents from which on precision counts
 
 
+class Reader(NamedTuple):
+    """A user whose reading depends on the gains seen, for metrics of one order: see `readers`."""
+
+    gain: Array  # by code: share of the highest gain, in [0, 1]
+    limit: int  # ranks that the user reads at most
+    goal: float  # gain that the user wants in all
+    reach: Array  # by rank and one more: probability to come there if no document satisfies
+    rest: Array  # by rank and one more: the sum of `reach` from there on
+    full: bool  # whether the ranks below the list have the highest gain, else none
+
+
+class Overlap(NamedTuple):
+    """The ideal ranking and the weights of depths, for compatibility: see `overlap`."""
+
+    relevant: Array  # by code
+    better: Array  # by query and code: relevant documents of a higher label
+    total: Array  # by query: relevant documents
+    share: Array  # by depth, from 0: sum of p**(d-1)/d over depths of at most that
+    weight: Array  # by depth, from 0: sum of p**(d-1)
+    normalize: bool
+
+
 class Blend(NamedTuple):
     """Weights of the ranks of the Q-measure: see `labels`."""
 

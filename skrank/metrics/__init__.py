@@ -6,7 +6,10 @@ compiled kernel of its family reads:
 - `quadratic`, sums over documents and pairs of documents (GAP, AP, nDCG, Q-measure, precision);
 - `cascade`, a user who stops when satisfied (ERR, PFound, reciprocal rank, success);
 - `preference`, worse documents above each relevant one (bpref, rpref);
-- `strict`, what has no closed form for ties (interpolated precision, infAP).
+- `strict`, what has no closed form for ties (interpolated precision, infAP);
+- `user_models`, users whose reading depends on the gains seen (INST, BPM, nearly ERR), which have
+  no closed form for ties either;
+- `overlap`, likeness to an ideal ranking (compatibility).
 
 `metric_from_function` makes one of a Python function of one ranked list; `register` adds a class.
 """
@@ -26,10 +29,16 @@ from skrank.metrics.accuracy import Accuracy as Accuracy
 from skrank.metrics.accuracy import accuracy_at_k_score as accuracy_at_k_score
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.ap import average_precision_score as average_precision_score
+from skrank.metrics.bpm import BPM as BPM
+from skrank.metrics.bpm import bpm_score as bpm_score
+from skrank.metrics.bpm_residual import BPMResidual as BPMResidual
+from skrank.metrics.bpm_residual import bpm_residual_score as bpm_residual_score
 from skrank.metrics.bpref import BPref as BPref
 from skrank.metrics.bpref import bpref_score as bpref_score
 from skrank.metrics.cg import CG as CG
 from skrank.metrics.cg import cg_score as cg_score
+from skrank.metrics.compat import Compat as Compat
+from skrank.metrics.compat import compat_score as compat_score
 from skrank.metrics.dcg import DCG as DCG
 from skrank.metrics.dcg import dcg_score as dcg_score
 from skrank.metrics.err import ERR as ERR
@@ -46,6 +55,14 @@ from skrank.metrics.iap import (
 )
 from skrank.metrics.infap import InfAP as InfAP
 from skrank.metrics.infap import infap_score as infap_score
+from skrank.metrics.insq import INSQ as INSQ
+from skrank.metrics.insq import insq_score as insq_score
+from skrank.metrics.insq_residual import INSQResidual as INSQResidual
+from skrank.metrics.insq_residual import insq_residual_score as insq_residual_score
+from skrank.metrics.inst import INST as INST
+from skrank.metrics.inst import inst_score as inst_score
+from skrank.metrics.inst_residual import INSTResidual as INSTResidual
+from skrank.metrics.inst_residual import inst_residual_score as inst_residual_score
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
 from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics.judged import Judged as Judged
@@ -53,6 +70,12 @@ from skrank.metrics.judged import judged_at_k_score as judged_at_k_score
 from skrank.metrics.mixture import Mixture as Mixture
 from skrank.metrics.ndcg import NDCG as NDCG
 from skrank.metrics.ndcg import ndcg_score as ndcg_score
+from skrank.metrics.nearly_err import NearlyERR as NearlyERR
+from skrank.metrics.nearly_err import nearly_err_score as nearly_err_score
+from skrank.metrics.nearly_err_residual import NearlyERRResidual as NearlyERRResidual
+from skrank.metrics.nearly_err_residual import (
+    nearly_err_residual_score as nearly_err_residual_score,
+)
 from skrank.metrics.nerr import NERR as NERR
 from skrank.metrics.nerr import nerr_score as nerr_score
 from skrank.metrics.num_nonrel_judged_ret import NumNonrelevantRetrieved as NumNonrelevantRetrieved
@@ -89,6 +112,10 @@ from skrank.metrics.rpref import RPref as RPref
 from skrank.metrics.rpref import rpref_score as rpref_score
 from skrank.metrics.rr import RR as RR
 from skrank.metrics.rr import reciprocal_rank_score as reciprocal_rank_score
+from skrank.metrics.sdcg import SDCG as SDCG
+from skrank.metrics.sdcg import sdcg_score as sdcg_score
+from skrank.metrics.sdcg_residual import SDCGResidual as SDCGResidual
+from skrank.metrics.sdcg_residual import sdcg_residual_score as sdcg_residual_score
 from skrank.metrics.set_ap import SetAP as SetAP
 from skrank.metrics.set_ap import (
     set_average_precision_at_k_score as set_average_precision_at_k_score,

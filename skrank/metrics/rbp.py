@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
+from skrank._engine.gains import Gain, check_gain
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
+from skrank._engine.user_models import gain_shares
 
 
 @register("rbp")
@@ -80,10 +81,7 @@ class RBP(Metric):
         weights = persistence_weights(self.p, scale.longest, k)
         if self.rel is not None:
             return QuadraticTables((scale.labels >= self.rel).astype(np.float64), weights)
-        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
-        top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
-        share = gain_per_code(self.gain, scale.labels, scale.place) / top
-        return QuadraticTables(share, weights)
+        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
 
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:

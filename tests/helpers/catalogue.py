@@ -173,7 +173,8 @@ def mix(*parts: tuple[float, Point]) -> MixturePoint:
 
 
 # no closed form for the mean over the orders of ties
-STRICT = ("iprec", "iap", "infap")
+READERS = ("inst", "bpm", "nearly_err")
+STRICT = ("iprec", "iap", "infap", *READERS, *(f"{name}_residual" for name in READERS))
 
 USERS = (0.2, 0.5, 0.3)
 NINE, TEN = {"rounding": "trec_eval9"}, {"rounding": "trec_eval10"}
@@ -306,6 +307,38 @@ CATALOGUE = [
     at("num_rel_ret(rel=2)@2", ref.num_rel_ret, rel=2, k=2),
     at("num_nonrel_judged_ret", ref.num_nonrel_judged_ret),
     at("num_nonrel_judged_ret(rel=2)@3", ref.num_nonrel_judged_ret, rel=2, k=3),
+    at("sdcg", ref.sdcg),
+    at("sdcg@3", ref.sdcg, k=3),
+    at("sdcg(gain=exp2,max_grade=4)@5", ref.sdcg, gain="exp2", max_grade=4, k=5),
+    at("sdcg(condensed=True)@2", ref.sdcg, k=2, condensed=True),
+    at("sdcg_residual", ref.sdcg_residual),
+    at("sdcg_residual@3", ref.sdcg_residual, k=3),
+    at("insq", ref.insq),
+    at("insq(T=2.5)@3", ref.insq, T=2.5, k=3),
+    at("insq(gain={0:0,1:0.5,2:0.5,3:4})", ref.insq, gain=MAPPING),
+    at("insq_residual", ref.insq_residual),
+    at("insq_residual(T=0.5)@2", ref.insq_residual, T=0.5, k=2),
+    at("inst", ref.inst),
+    at("inst(T=0.5)@4", ref.inst, T=0.5, k=4),
+    at("inst(T=3,gain=exp2,max_grade=4)", ref.inst, T=3, gain="exp2", max_grade=4),
+    at("inst_residual", ref.inst_residual),
+    at("inst_residual(T=2)@8", ref.inst_residual, T=2, k=8),
+    at("bpm", ref.bpm),
+    at("bpm@3", ref.bpm, k=3),
+    at("bpm(T=2.5)@20", ref.bpm, T=2.5, k=20),
+    at("bpm_residual", ref.bpm_residual),
+    at("bpm_residual(T=2)@5", ref.bpm_residual, T=2, k=5),
+    at("nearly_err", ref.nearly_err),
+    at("nearly_err(patience=all,max_grade=4)@5", ref.nearly_err, patience="all", max_grade=4, k=5),
+    at("nearly_err(patience=rank)@3", ref.nearly_err, patience="rank", k=3),
+    at("nearly_err(p=0.5)", ref.nearly_err, p=0.5),
+    at("nearly_err(patience=insq,T=2)", ref.nearly_err, patience="insq", T=2),
+    at("nearly_err_residual", ref.nearly_err_residual),
+    at("nearly_err_residual(patience=all)@6", ref.nearly_err_residual, patience="all", k=6),
+    at("compat", ref.compat),
+    at("compat(p=0.5)", ref.compat, p=0.5),
+    at("compat(normalize=False)", ref.compat, normalize=False),
+    at("compat(p=0,condensed=True)", ref.compat, p=0, condensed=True),
     at("judged", judged),
     at("judged@3", judged, k=3),
 ]

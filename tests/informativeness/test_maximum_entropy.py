@@ -118,7 +118,8 @@ QUADRATIC = [
     point.settled
     for point in CATALOGUE
     if isinstance(Plan(point.settled, judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
-    and point.settled.names[0] not in ("judged", "rbp_residual", "mixture")
+    and point.settled.names[0] not in ("judged", "mixture")
+    and not point.settled.names[0].endswith("_residual")
     and str(point.settled) != "set_ap"  # of pairs whose order does not matter
     and not point.settled.condensed
 ]

@@ -34,7 +34,8 @@ def test_ties_without_a_closed_form_are_refused(name):
 @every_point
 @pytest.mark.parametrize("ties", ["worst", "best"])
 def test_worst_and_best_ties_are_bounds(point, ties):
-    if point.name in ("q", "rpref", "infap", "rbp_residual", "num_nonrel_judged_ret"):
+    odd = ("q", "rpref", "infap", "num_nonrel_judged_ret", "bpm")
+    if point.name in odd or point.name.endswith("_residual"):
         pytest.skip("a better document further up may be worth less")
     metric = replace(point.metric, ties=ties)
     how = (ties, metric.greater_is_better)

@@ -1,5 +1,6 @@
 """Names of trec_eval, ir_measures and ranx: values equal the tools' own, or the name is refused."""
 
+import importlib
 import shutil
 
 import numpy as np
@@ -109,6 +110,108 @@ def test_values_are_those_of_ir_measures(names, ties):
             assert mean[f"ir_measures:{name}"] == pytest.approx(means[measure], abs=1e-12), name
         expected = [theirs[query, str(measure)] for query in found.index]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+COMPAT = ["Compat", "Compat(p=0.5)", "Compat(p=0.8,normalize=False)"]
+MODELS = ["SDCG(max_rel=3)@10", "SDCG(max_rel=4,dcg='log2')@300", "INSQ(max_rel=3)",
+          "INSQ(T=3.5,min_rel=1,max_rel=4)", "INST(max_rel=4)", "INST(T=2.5,max_rel=3)",
+          "BPM(max_rel=4)@10", "BPM(T=3.0,max_rel=4)@30", "NERR8(max_rel=3)@10",
+          "NERR9(max_rel=4)@50", "NERR10(max_rel=3)", "NERR10(p=0.5,max_rel=4)",
+          "NERR11(T=2.0,max_rel=3)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*COMPAT, *MODELS])
+def test_user_models_are_those_of_ir_measures(name):
+    if name in MODELS:
+        pytest.importorskip("cwl")
+    qrels, run = collection(3, ties=False)
+    theirs = of_ir_measures(name, qrels, run)
+    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+        ours, _ = values(qrels, run, [f"ir_measures:{name}"], "zero")
+    ours = ours.iloc[:, 0]
+    expected = [theirs[query] for query in ours.index]
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
+
+
+RESIDUALS = {
+    "sdcg_residual@20": ("cwl_dcg.NDCGCWLMetric", 20),
+    "insq_residual(T=2)": ("cwl_insq.INSQCWLMetric", 2.0),
+    "inst_residual(T=1.5,max_grade=4)": ("cwl_inst.INSTCWLMetric", 1.5),
+    "bpm_residual(T=2,max_grade=4)@20": ("cwl_bpm.BPMCWLMetric", 2.0, 20),
+    "nearly_err_residual(patience=all,max_grade=4)@20": ("cwl_nerr.NERReq8CWLMetric", 20),
+    "nearly_err_residual(patience=rank,max_grade=4)@20": ("cwl_nerr.NERReq9CWLMetric", 20),
+    "nearly_err_residual(max_grade=4)": ("cwl_nerr.NERReq10CWLMetric", 0.9),
+    "nearly_err_residual(patience=insq,max_grade=4)": ("cwl_nerr.NERReq11CWLMetric", 1.0),
+}
+
+
+@pytest.mark.parametrize("name", RESIDUALS)
+def test_residuals_are_those_of_cwl_eval(name):
+    pytest.importorskip("cwl")
+    theirs, *parameters = RESIDUALS[name]
+    module, _, cls = theirs.partition(".")
+    ranking = importlib.import_module("cwl.ruler.ranking").Ranking
+    model = getattr(importlib.import_module(f"cwl.ruler.measures.{module}"), cls)(*parameters)
+    model.residuals = True
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        n = int(rng.integers(1, 60))
+        labels = rng.choice([0, 0, 1, 2, 3, 4, np.nan], n)
+        model.measure(ranking("1", list(labels / 4), [1.0] * n))
+        found = skrank.metric(name)(labels, -np.arange(n))
+        assert found == pytest.approx(model.residual_expected_utility, abs=1e-12)
+
+
+CWL_VALUES = {  # of ir_measures 0.4.3 with cwl_eval 1.0.12 for the labels 0 1 - 4 0 2
+    "SDCG(max_rel=4)@10": 0.1687031098272771,
+    "INSQ(max_rel=4)": 0.12110196064202752,
+    "INSQ(T=2.5,min_rel=1,max_rel=4)": 0.08604617612209081,
+    "INST(max_rel=4)": 0.12741470850082293,
+    "INST(T=2.0,max_rel=4)": 0.14208526687717354,
+    "BPM(max_rel=4)@10": 0.3125,
+    "BPM(T=3.0,max_rel=4)@10": 0.175,
+    "NERR8(max_rel=4)@5": 0.2857142857142857,
+    "NERR9(max_rel=4)@5": 0.16129032258064516,
+    "NERR10(max_rel=4)": 0.25268069084063194,
+    "NERR11(max_rel=4)": 0.13191691771048045,
+}
+
+
+@pytest.mark.parametrize("name", CWL_VALUES)
+def test_user_models_have_values_of_cwl_eval(name):
+    labels = [0, 1, np.nan, 4, 0, 2]
+    found = skrank.metric(f"ir_measures:{name}")(labels, [6, 5, 4, 3, 2, 1])
+    assert found == pytest.approx(CWL_VALUES[name], abs=1e-12)
+
+
+def test_documents_that_the_run_lacks_come_last_in_the_ideal_ranking():
+    """ir_measures gives them the score 0."""
+    qrels, positive, negative = (
+        {"1": {"a": 1, "b": 1}},
+        {"a": 3.0, "c": 1.0},
+        {"a": -1.0, "c": -3.0},
+    )
+    theirs = [of_ir_measures("Compat", qrels, {"1": run})["1"] for run in (positive, negative)]
+    ours = [
+        values(qrels, {"1": run}, ["ir_measures:Compat"])[0].to_numpy().item()
+        for run in (positive, negative)
+    ]
+    assert ours[0] == ours[1] == pytest.approx(theirs[0])
+    assert theirs[1] < theirs[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("INST", r"max_rel= above min_rel= only\. The nearest is 'INST\(max_rel=4\)'"),
+        ("BPM(max_rel=3)", r"and with a cut-off\. The nearest is 'BPM\(max_rel=4\)@10'"),
+        ("INSQ(min_rel=3,max_rel=3)", "above min_rel="),
+        ("INSQ(max_rel=x)", "above min_rel="),
+    ],
+)
+def test_user_models_need_what_they_need_in_ir_measures(name, refused):
+    with pytest.raises(ValueError, match=refused):
+        skrank.metric(f"ir_measures:{name}")
 
 
 def test_binary_rbp_is_that_of_its_paper():

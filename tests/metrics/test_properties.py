@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from skrank.metrics import Mixture
+from skrank.metrics import Mixture, registered
 from skrank.testing import check_metric
 from tests.helpers.catalogue import every_point, trainable
 
 # a better document further up may be worth less
-ODD = ("q", "rpref", "infap", "judged", "rbp_residual", "num_nonrel_judged_ret")
+ODD = (
+    "q", "rpref", "infap", "judged", "num_nonrel_judged_ret", "bpm",
+    *(name for name in registered() if name.endswith("_residual")),
+)  # fmt: skip
 ALWAYS = {
     "its values are those of its definition",
     "only the order of scores counts",

@@ -12,7 +12,9 @@ no document that the metric would pay for. Nothing here is fast and nothing is c
 
 Sources: Robertson, Kanoulas, Yilmaz 2010 (GAP); ROMIP 2010, appendix A; Sakai 2007 (bpref, rpref,
 Q-measure); Jarvelin, Kekalainen 2002 (DCG); Chapelle et al. 2009 (ERR); Moffat, Zobel 2008 (RBP);
-Yilmaz, Aslam 2006 (infAP); Burges 2010 (LambdaRank); trec_eval where a paper leaves a choice.
+Yilmaz, Aslam 2006 (infAP); Moffat et al. 2012 and 2015 (INSQ, INST); Zhang et al. 2017 (BPM);
+Azzopardi, Mackenzie, Moffat 2021 (nearly ERR); Clarke, Vtyurina, Smucker 2021 (compatibility);
+Burges 2010 (LambdaRank); trec_eval where a paper leaves a choice.
 """
 
 from skrank.testing._orders import lambdas as lambdas
@@ -92,6 +94,17 @@ from tests.helpers.reference.trec import rbp_binary as rbp_binary
 from tests.helpers.reference.trec import relative_precision as relative_precision
 from tests.helpers.reference.trec import set_ap as set_ap
 from tests.helpers.reference.trec import utility as utility
+from tests.helpers.reference.users import bpm as bpm
+from tests.helpers.reference.users import bpm_residual as bpm_residual
+from tests.helpers.reference.users import compat as compat
+from tests.helpers.reference.users import insq as insq
+from tests.helpers.reference.users import insq_residual as insq_residual
+from tests.helpers.reference.users import inst as inst
+from tests.helpers.reference.users import inst_residual as inst_residual
+from tests.helpers.reference.users import nearly_err as nearly_err
+from tests.helpers.reference.users import nearly_err_residual as nearly_err_residual
+from tests.helpers.reference.users import sdcg as sdcg
+from tests.helpers.reference.users import sdcg_residual as sdcg_residual
 
 METRICS = {
     "gap": gap,
@@ -126,4 +139,15 @@ METRICS = {
     "relative_precision": relative_precision,
     "utility": utility,
     "iap": iap,
+    "sdcg": sdcg,
+    "insq": insq,
+    "inst": inst,
+    "bpm": bpm,
+    "nearly_err": nearly_err,
+    "sdcg_residual": sdcg_residual,
+    "insq_residual": insq_residual,
+    "inst_residual": inst_residual,
+    "bpm_residual": bpm_residual,
+    "nearly_err_residual": nearly_err_residual,
+    "compat": compat,
 }

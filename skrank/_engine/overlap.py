@@ -1,0 +1,67 @@
+"""Metrics that compare a list with the ideal ranking that is most like it: compatibility."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from skrank._engine.order import RankedCodes
+from skrank._engine.tables import Tables
+from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Overlap
+
+if TYPE_CHECKING:
+    from skrank._engine.judgments import Judgments
+
+
+@dataclass(frozen=True, eq=False)
+class OverlapTables(Tables):
+    """Rank-biased overlap with the ideal ranking, whose ties the list itself breaks.
+
+    Parameters
+    ----------
+    found : bool ndarray (n_codes,)
+        Whether documents of a code are relevant.
+    better : int64 ndarray (n_queries, n_codes)
+        Relevant documents of a higher label.
+    total : int64 ndarray (n_queries,)
+        Relevant documents.
+    share, weight : ndarrays (longest + 1,)
+        Sums of the weight of each depth over the depth, and of the weight, from depth 0 on.
+    normalize : bool
+        Whether to divide by the overlap of the ideal ranking with itself.
+    """
+
+    axes: ClassVar = {}
+
+    found: np.ndarray
+    better: np.ndarray
+    total: np.ndarray
+    share: np.ndarray
+    weight: np.ndarray
+    normalize: bool
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Codes of relevant documents."""
+        return self.found
+
+    def repeated(self, n_lists: int) -> OverlapTables:
+        """The tables of the first query, for `n_lists` lists."""
+        better = np.repeat(self.better[:1], n_lists, axis=0)
+        return replace(self, better=better, total=np.repeat(self.total[:1], n_lists))
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        from skrank._kernels import overlap
+
+        out = np.empty(len(inverse))
+        form = Overlap(self.found, self.better, self.total, self.share, self.weight, self.normalize)
+        run_chunks(overlap.compat, ranked.indptr, ranked.lists, form, inverse, out)
+        return out
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """The number of relevant documents."""
+        return judgments.totals(self.found)

@@ -1,0 +1,74 @@
+"""Compatibility: rank-biased overlap with the ideal ranking that is most like the list.
+
+A relevant document at rank r, the i-th of the ideal ranking, is in both rankings from depth
+max(r, i) on. The ideal ranking orders documents by label and, within a label, as the list does.
+"""
+
+import numpy as np
+
+from skrank._kernels.forms import njit, part
+from skrank._kernels.tiles import longest, options
+
+
+@part(**options)
+def _block(above, size, count, before, depth, share, chance):
+    """Mean over the orders of `size` tied documents of what `count` of one label are worth.
+
+    `chance[j]` is the probability that j of them stand above the current rank; `above` ranks are
+    above the block, and `before` documents above these `count` in the ideal ranking.
+    """
+    worth = 0.0
+    chance[0] = 1.0
+    for j in range(1, count + 1):
+        chance[j] = 0.0
+    for step in range(size):
+        rank = above + step + 1
+        for j in range(min(step, count - 1), -1, -1):
+            here = chance[j] * (count - j) / (size - step)
+            worth += here * (share[depth] - share[max(rank, before + j + 1) - 1])
+            chance[j + 1] += here
+            chance[j] -= here
+    return worth
+
+
+@njit(**options, allocates=True, exact=True)
+def compat(first, last, indptr, lists, form, inverse, out):
+    """Weighted mean over depths of the shared part, over that of the ideal ranking itself."""
+    ranked, tied, relevant, share = lists.codes, lists.tied, form.relevant, form.share
+    placed = np.zeros(len(relevant), np.int64)
+    held = np.zeros(len(relevant), np.int64)
+    chance = np.empty(longest(first, last, indptr) + 1)
+    for q in range(first, last):
+        out[q] = 0.0
+        if inverse[q] == 0:
+            continue
+        start = indptr[q]
+        end = start + lists.retrieved[q]
+        depth = max(lists.retrieved[q], form.total[q])
+        for code in range(len(relevant)):
+            placed[code] = 0
+        score = 0.0
+        row = start
+        while row < end:
+            stop = row + 1
+            while stop < end and tied[stop]:
+                stop += 1
+            for code in range(len(relevant)):
+                held[code] = 0
+            for place in range(row, stop):
+                held[ranked[place]] += 1
+            for code in range(len(relevant)):
+                if relevant[code] and held[code] > 0:
+                    before = form.better[q, code] + placed[code]
+                    score += _block(
+                        row - start, stop - row, held[code], before, depth, share, chance
+                    )
+                    placed[code] += held[code]
+            row = stop
+        best = form.weight[depth]
+        if form.normalize:
+            best = 0.0
+            for place in range(form.total[q]):
+                best += share[depth] - share[place]
+        out[q] = score / best * inverse[q]
+    return -1

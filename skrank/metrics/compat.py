@@ -1,0 +1,77 @@
+"""Compatibility: overlap with the ideal ranking that is most like the list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+from skrank._engine.names import register
+from skrank._engine.overlap import OverlapTables
+from skrank._engine.parameters import flag, parameter
+from skrank._engine.score_functions import score_function
+from skrank._engine.tables import Scale
+
+
+@register("compat")
+@dataclass(frozen=True, kw_only=True)
+class Compat(Metric):
+    r"""Compatibility: the rank-biased overlap of a list with its most similar ideal ranking.
+
+    .. math:: RBO = \frac{\sum_{d \le D} p^{d-1} |A_d \cap I_d| / d}{\sum_{d \le D} p^{d-1}}
+
+    A_d and I_d are the first d documents of the list and of the ideal ranking, which holds the
+    documents of a label above 0, highest label first and, within a label, in the order of the list;
+    D is the length of the longer one.
+
+    Parameters
+    ----------
+    p : float
+        Persistence, in [0, 1).
+    normalize : bool
+        Divide by the overlap of the ideal ranking with itself, so that it scores 1.
+    condensed, empty, ties, average
+        See `Metric`; there is no cut-off. Range [0, 1].
+
+    References
+    ----------
+    C. Clarke, A. Vtyurina, M. Smucker, Assessing Top-k Preferences, TOIS 2021.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("compat")([1, 0, 2], [0.9, 0.5, 0.1]), 4)
+    0.4219
+    """
+
+    untrainable: ClassVar[str | None] = (
+        "its ideal ranking depends on the order of the list: train on ndcg or rbp."
+    )
+    cut_instead: ClassVar[str | None] = "ndcg@k"
+
+    p: float = parameter(0.95, check.check_persistence)
+    normalize: bool = flag(True)
+
+    def tables(self, scale: Scale, k: int | None) -> OverlapTables:
+        """Documents of better labels above those of each code, and sums of the weights."""
+        check.check_few_labels(self.names[0], scale.labels)
+        relevant = (scale.labels > 0) & scale.judged
+        better = np.zeros((scale.n_queries, len(relevant)), np.int64)
+        total = np.zeros(scale.n_queries, np.int64)
+        for code in np.flatnonzero(relevant)[::-1]:
+            better[:, code] = total
+            total += scale.totals(np.arange(len(relevant)) == code).astype(np.int64)
+        depths = np.arange(1.0, scale.longest + 1)
+        weights = self.p ** (depths - 1)
+        return OverlapTables(
+            relevant, better, total,
+            share=np.append(0.0, np.cumsum(weights / depths)),
+            weight=np.append(0.0, np.cumsum(weights)),
+            normalize=self.normalize,
+        )  # fmt: skip
+
+
+compat_score = score_function(Compat, 0.8138)

@@ -1,0 +1,54 @@
+"""What documents not judged could add to INST."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
+from skrank._engine.tables import Scale
+from skrank._engine.user_models import ReaderResidualTables
+from skrank.metrics.inst import INST
+
+
+@register("inst_residual")
+@dataclass(frozen=True, kw_only=True)
+class INSTResidual(INST):
+    """Residual of INST: what documents without a label could add to it.
+
+    Its value if documents without a label, and ranks below the end of the list, have the highest
+    grade, less its value if they gain nothing.
+
+    Parameters
+    ----------
+    T, gain, max_grade
+        See `INST`.
+    k, condensed, empty, ties, average
+        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
+        as in cwl_eval. Defined for every query. The mean over the orders of ties has
+        no closed form: where it depends on that order, ``ties="average"`` is an error.
+        Range [-1, 1]; lower is better.
+
+    References
+    ----------
+    See `INST`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("inst_residual")([1, float("nan")], [0.9, 0.5]), 4)
+    0.3917
+    """
+
+    value_range: ClassVar[str] = "[-1, 1]"
+    greater_is_better: ClassVar[bool] = False
+    needs_relevant: ClassVar[bool] = False
+    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+
+    def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
+        """The metric twice: with the highest and with no gain."""
+        return ReaderResidualTables.of(super().tables(scale, k), scale)
+
+
+inst_residual_score = score_function(INSTResidual, 0.1292)

@@ -1,0 +1,63 @@
+"""Scaled discounted cumulated gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank._engine.names import register
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.score_functions import score_function
+from skrank._engine.tables import Scale
+from skrank._engine.user_models import UserModel, gain_shares
+
+
+@register("sdcg")
+@dataclass(frozen=True, kw_only=True)
+class SDCG(UserModel):
+    r"""Scaled discounted cumulated gain: DCG over that of k documents of the highest grade.
+
+    .. math:: SDCG@k = \frac{\sum_{r \le k} \text{gain}(y_r) / \log_2(1 + r)}
+              {\text{gain}(\text{max grade}) \sum_{r \le k} 1 / \log_2(1 + r)}
+
+    Parameters
+    ----------
+    gain : {"linear", "exp2"}, sequence or mapping
+        See `DCG`.
+    max_grade : int, optional
+        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
+        `skrank.with_groups` that the data come from, else the highest label of the data.
+    k, condensed, empty, ties, average
+        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
+        as in cwl_eval. Range [0, 1]; an ideal list scores less than 1 if the query has fewer than k
+        documents of the highest grade.
+
+    See Also
+    --------
+    SDCGResidual : how much documents without a label could add.
+
+    References
+    ----------
+    A. Moffat, F. Scholer, P. Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS
+    2012; cwl_eval, which calls it NDCG.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("sdcg@3", max_grade=2)([2, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.5866
+    """
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Share of the highest gain per label, share of all discounts per rank."""
+        weights = self.weights(log_discount, scale)
+        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+
+
+def log_discount(rank: np.ndarray) -> np.ndarray:
+    """The discount of DCG."""
+    return 1 / np.log2(1 + rank)
+
+
+sdcg_score = score_function(SDCG, 0.0102)

@@ -1,0 +1,47 @@
+"""What documents not judged could add to scaled discounted cumulated gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank._engine.names import register
+from skrank._engine.score_functions import score_function
+from skrank._engine.user_models import WeightResidual
+from skrank.metrics.sdcg import log_discount
+
+
+@register("sdcg_residual")
+@dataclass(frozen=True, kw_only=True)
+class SDCGResidual(WeightResidual):
+    """Residual of SDCG: what documents without a label could add to it at most.
+
+    Ranks below the end of a list that is shorter than k count as not judged.
+
+    Parameters
+    ----------
+    k, condensed, empty, ties, average
+        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
+        as in cwl_eval. Defined for every query. Range [0, 1]; lower is better.
+
+    References
+    ----------
+    See `SDCG`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("sdcg_residual@2")([1, float("nan")], [0.9, 0.5]), 4)
+    0.3869
+    """
+
+    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on sdcg."
+
+    def weigh(self, rank: np.ndarray) -> np.ndarray:
+        """The discount of DCG."""
+        return log_discount(rank)
+
+
+sdcg_residual_score = score_function(SDCGResidual, 0.9827)
