@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._engine.definition import bounds_of
 from skrank._engine.judgments import Judgments
 from skrank.active._graded_metric import GradedMetric, graded_metric
 from skrank.active._pool import Pool
@@ -19,8 +20,8 @@ def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarr
                 _if_all_labels_are(part.grades[code], part, pool)
                 for code in (np.argmin(part.gain), np.argmax(part.gain))
             )
-        elif term.value_range in ("[0, 1]", "[0, 1)"):
-            least, most = np.zeros_like(low), np.ones_like(high)
+        elif np.isfinite(bounds_of(term)).all():
+            least, most = (np.full_like(low, bound) for bound in bounds_of(term))
         else:
             raise ValueError(
                 f"values of {term} have no bounds before the labels are there, so no interval "

@@ -28,7 +28,7 @@ class INSTResidual(INST):
         See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
         as in cwl_eval. Defined for every query. The mean over the orders of ties has
         no closed form: where it depends on that order, ``ties="average"`` is an error.
-        Range [-1, 1]; lower is better.
+        Range [0, 1]; lower is better.
 
     References
     ----------
@@ -41,7 +41,6 @@ class INSTResidual(INST):
     0.3917
     """
 
-    value_range: ClassVar[str] = "[-1, 1]"
     greater_is_better: ClassVar[bool] = False
     needs_relevant: ClassVar[bool] = False
     untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."

@@ -116,7 +116,7 @@ def test_certainty_so_far_is_that_of_the_interval():
 def lists(name):
     """Metric and pool of three rankers, with ties and documents that are not retrieved."""
     random = np.random.default_rng(5)
-    ties = name.partition("@")[0] not in ("iap", "infap", "iprec")  # these metrics refuse ties
+    ties = not skrank.metric(name).strict  # which refuses ties
     scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
     scores.append(scores[1].copy())
     scores[2][random.random(60) < 0.2] = -np.inf
