@@ -7,7 +7,7 @@ import re
 _SIGNS = {
     "alpha": "alpha", "beta": "beta", "rho": "rho", "cdot": "*", "ge": ">=", "in": "in",
     "le": "<=", "max": "max", "min": "min", "prod": "prod", "quad": " ", "sum": "sum",
-    "log": "log", "{": "{", "}": "}", ",": " ", "left": "", "right": "",
+    "cap": "&", "log": "log", "{": "{", "}": "}", ",": " ", "left": "", "right": "",
 }  # fmt: skip
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|[^\\{}^_\s]")
 

@@ -18,8 +18,8 @@ class BPMResidual(BPM):
     """Residual of the Bejeweled player model: what documents without a label could add to it.
 
     Its value if documents without a label, and ranks below the end of the list, have the highest
-    grade, less its value if they gain nothing. It is below 0 where a user who gains nothing from them
-    reads on to better documents.
+    grade, less its value if they gain nothing. It is below 0 where a user who gains nothing from
+    them reads on to better documents.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from skrank._engine.user_models import ReaderTables, UserModel, gain_shares
 class INST(UserModel):
     r"""INST: gain per document of a user who stops the sooner, the more gain was found.
 
-    .. math:: C(i) = \Big(\frac{i + T + T_i - 1}{i + T + T_i}\Big)^2, \quad
+    .. math:: C(i) = \left(\frac{i + T + T_i - 1}{i + T + T_i}\right)^2, \quad
               T_i = T - \sum_{r \le i} \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade})}
 
     The user goes on from rank i with probability C(i), so that rank r has the weight

@@ -26,7 +26,7 @@ from skrank._engine.user_models import (
 class NearlyERR(UserModel):
     r"""Nearly ERR: gain per document of a user whom each document satisfies by its gain.
 
-    .. math:: C(i) = c_i \Big(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\Big)
+    .. math:: C(i) = c_i \left(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\right)
 
     The user goes on from rank i with probability C(i), so that rank r has the weight
     C(1) ... C(r - 1) over the sum of these products.

@@ -58,7 +58,9 @@ def values():
     for name in (
         "gap@3", "gap(condensed=True)", "ndcg", "q", "err", "rr@2", "bpref", "bpref(variant=10)",
         "bpref(variant=n)", "bpref(variant=old)", "rpref", "0.5*gap+0.5*err", "infap(ties=worst)",
-        "iprec(ties=best)",
+        "iprec(ties=best)", "compat", "inst(ties=worst)", "bpm(T=2,ties=worst)@9",
+        "nearly_err(ties=worst)", "inst_residual(ties=worst)@30", "bpm_residual(ties=best)",
+        "nearly_err_residual(ties=best)",
     ):  # fmt: skip
         for ties in ("average", "worst") if "ties" not in name else (None,):
             metric = skrank.metric(name, **({} if ties is None else {"ties": ties}))
