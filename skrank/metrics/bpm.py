@@ -34,8 +34,9 @@ class BPM(UserModel):
         `skrank.with_groups` that the data come from, else the highest label of the data.
     k, condensed, empty, ties, average
         See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. The mean over the orders of ties has no closed form: where it depends on
-        that order, ``ties="average"`` is an error. Range [0, 1].
+        as in cwl_eval. The mean over the orders of ties has no closed form: ``ties="average"`` is
+        an error where the user stops inside a block of tied documents of different gains.
+        Range [0, 1].
 
     See Also
     --------

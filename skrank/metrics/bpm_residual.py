@@ -28,8 +28,8 @@ class BPMResidual(BPM):
     k, condensed, empty, ties, average
         See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
         as in cwl_eval. Defined for every query. The mean over the orders of ties has
-        no closed form: where it depends on that order, ``ties="average"`` is an error.
-        Range [-1, 1]; lower is better.
+        no closed form: ``ties="average"`` is an error where the user stops inside a block of tied
+        documents of different gains. Range [-1, 1]; lower is better.
 
     References
     ----------
