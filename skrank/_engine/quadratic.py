@@ -58,6 +58,11 @@ class PairWorth:
             array = check.as_table(f"PairWorth.{name}", getattr(self, name), 1)
             check.check_finite_table(f"PairWorth.{name}", array)
             object.__setattr__(self, name, array)
+        with np.errstate(over="ignore"):
+            highest = self.join(
+                np.abs(self.upper).max(initial=0), np.abs(self.lower).max(initial=0)
+            )
+        check.check_finite_table("PairWorth.upper times PairWorth.lower", np.asarray(highest))
 
     def worth(self, codes: np.ndarray) -> np.ndarray:
         """K between codes."""

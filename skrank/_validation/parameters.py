@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -106,7 +107,8 @@ def check_number(
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     number = value.item() if isinstance(value, np.generic) else value
     inside = low < number <= high if open_low else low <= number <= high
-    if not inside:  # as NaN is; compared before it is a float, which has no room for some integers
+    # NaN is not inside, nor is an integer beyond the greatest float, which cannot become one.
+    if not inside or (isinstance(number, int) and abs(number) > sys.float_info.max):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     return float(number)
 

@@ -57,7 +57,7 @@ class Campaign(Asking, ABC):
         random_state: int | None = None,
     ) -> None:
         names, vectors = self._named_rankers(scores)
-        n_rows, seed = len(np.asarray(vectors[0])), as_seed(random_state)
+        n_rows, seed = len(check.as_vector("scores", vectors[0])), as_seed(random_state)
         graded, pool, proba = prepare(
             metric, vectors, groups, label_model, X, grades, seed, who=type(self).__name__
         )

@@ -46,9 +46,13 @@ class Moments:
     method: str
 
     def center(self, p: np.ndarray | None = None) -> float:
-        """Expected mean of L over the queries that count; p are frequencies, by default equal."""
+        """Expected mean of L over the queries that count; p are frequencies, by default equal.
+
+        0 if no query is expected to count.
+        """
         p = np.full(len(self.mass), 1 / len(self.mass)) if p is None else p
-        return float(p @ self.first / (p @ self.mass))
+        mass = float(p @ self.mass)
+        return float(p @ self.first) / mass if mass > 0 else 0.0
 
     def deviation(self, p: np.ndarray) -> np.ndarray:
         """Expected difference of L and its mean; the sum of p times the differences is 0."""

@@ -171,7 +171,7 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     """Ids of the documents of the pool, from those of all rows; None if there are none."""
     if items is None:
         return None
-    ids = storable_ids("items", items)
+    ids = storable_ids("items", check.as_column("items", items))
     if len(ids) != n_rows:
         raise ValueError(f"items has {len(ids)} entries for {n_rows} rows.")
     check_items(ids[pool.rows], pool.queries)

@@ -82,7 +82,7 @@ def sampling_distribution(
         center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
     error = (1 - mixing) * error + mixing * float(p @ error)
-    best = p * np.sqrt(error / cost)
+    best = p * np.sqrt(error) / np.sqrt(cost)  # a quotient below the root could overflow
     total = best.sum()
     q = (1 - mixing) * (best / total if total > 0 else p) + mixing * p
     never = np.flatnonzero((q == 0) & (p > 0))

@@ -163,8 +163,8 @@ def simulate(
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
     limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))
-    if limits.ndim > 1 or not (limits > 0).all():
-        raise ValueError(f"budgets={limits.tolist()} must be positive numbers.")
+    if limits.ndim > 1 or len(limits) == 0 or not (limits > 0).all():
+        raise ValueError(f"budgets={limits.tolist()} must be positive numbers, at least one.")
     n_campaigns = check.check_count("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:

@@ -61,7 +61,7 @@ class Target:
 
     def _passive_cost(self, mean: Mean) -> float | None:
         """Expected cost of uniform draws without replacement with the same standard error."""
-        if not mean.standard_error > 0:
+        if not (mean.standard_error > 0 and mean.variance > 0):
             return None
         p = np.where(self.design.q > 0, self.design.p, 0.0)
         p /= p.sum()

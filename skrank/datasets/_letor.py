@@ -36,6 +36,9 @@ class Fold(NamedTuple):
     test: Bunch
 
 
+_Parts = tuple[tuple[Path, ...], ...]  # files for training, validation and test
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LETOR:
     """A LETOR collection: its files in memory, and the folds made of them.
@@ -53,7 +56,7 @@ class LETOR:
     """
 
     files: dict[Path, Bunch]
-    splits: dict[int, tuple[tuple[Path, ...], ...]]
+    splits: dict[int, _Parts]
 
     def __repr__(self) -> str:
         return f"LETOR({len(self.files)} files, folds {_listed(self.splits)})"
@@ -76,9 +79,8 @@ class LETOR:
         ValueError
             If the collection has no such fold.
         """
-        if number not in self.splits:
-            raise ValueError(f"fold={number!r}: there are the folds {_listed(self.splits)}")
-        return Fold(*(_stack([self.files[path] for path in part]) for part in self.splits[number]))
+        parts = _fold_of(self.splits, number)
+        return Fold(*(_stack([self.files[path] for path in part]) for part in parts))
 
     @property
     def folds(self) -> Iterator[Fold]:
@@ -169,14 +171,19 @@ def load_letor(
     folder = Path(folder)
     splits = _find_splits(folder)
     if fold is not None:
-        if fold not in list(splits):
-            raise ValueError(f"fold={fold!r}: {folder} has the folds {_listed(splits)}")
-        splits = {fold: splits[fold]}
+        splits = {fold: _fold_of(splits, fold)}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
     collection = LETOR(_read_files(paths, _number_type(dtype)), splits)
     if any(len(part) > 1 for parts in splits.values() for part in parts):
         _check_disjoint(collection.files)
     return collection if fold is None else collection.fold(fold)
+
+
+def _fold_of(splits: dict[int, _Parts], number: object) -> _Parts:
+    """Files for training, validation and test of a fold."""
+    if not isinstance(number, (int, np.integer)) or number not in splits:
+        raise ValueError(f"fold={number!r}: there are the folds {_listed(splits)}.")
+    return splits[int(number)]
 
 
 def _listed(items: Iterable[object]) -> str:
@@ -191,7 +198,7 @@ def _find(folder: Path, *stems: str) -> Path:
     raise FileNotFoundError(f"{folder} has none of {_listed(names)}: add the missing part")
 
 
-def _find_splits(folder: Path) -> dict[int, tuple[tuple[Path, ...], ...]]:
+def _find_splits(folder: Path) -> dict[int, _Parts]:
     """For each fold, the files of its training, validation and test part."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder: give the one that holds the collection")

@@ -11,7 +11,17 @@ import pytest
 
 import skrank
 import skrank.lightgbm as lightgbm_adapter
-from skrank import active, datasets, extending, metrics, plotting, stats, testing, trec
+from skrank import (
+    active,
+    datasets,
+    extending,
+    informativeness,
+    metrics,
+    plotting,
+    stats,
+    testing,
+    trec,
+)
 from tests.helpers import odd
 
 
@@ -51,7 +61,25 @@ def test_splitting_no_row():
 
 MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
 MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+CAMPAIGN = {"metric": "dcg", "groups": ["a", "a", "b"], "grades": [0, 1, 2]}
 REFUSED = {
+    "a number as scores": (lambda: active.ActiveEvaluator(1.0, **CAMPAIGN), "scores"),
+    "a number as items": (
+        lambda: active.ActiveEvaluator([3, 2, 1], items=7, **CAMPAIGN),
+        "items",
+    ),
+    "no budget": (
+        lambda: active.simulate([0.0, 1.0], [0.5, 0.5], []),
+        r"budgets=\[\] must be positive numbers, at least one",
+    ),
+    "a number beyond floats": (
+        lambda: informativeness.maximum_entropy("gap", 10**400, [1, 0], 4),
+        "value=1000",
+    ),
+    "products of pairs beyond floats": (
+        lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
+        "PairWorth.upper times PairWorth.lower holds an infinite entry",
+    ),
     "masked scores": (lambda: stats.paired_t(MASKED), "row 1 of scores is masked"),
     "masked p-values": (lambda: stats.holm(MASKED), "row 1 of p_values is masked"),
     "masked costs": (
@@ -166,3 +194,40 @@ def test_a_run_with_a_query_that_nobody_judged():
     run = {"q": {"a": 2.0, "b": 1.0}, "other": {"a": 1.0}}
     found = ir_measures.calc_aggregate(measures, {"q": {"b": 1}}, run)
     assert [found[one] for one in measures] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("fold", [np.array([1, 2]), [1], "1", 9])
+def test_folds_that_are_not_there(fold, tmp_path):
+    for n in range(1, 6):
+        (tmp_path / f"S{n}.txt").write_text(f"1 qid:{n} 1:0.5\n0 qid:{n} 1:0.1\n")
+    with pytest.raises(ValueError, match="there are the folds 1, 2, 3, 4, 5"):
+        datasets.load_letor(tmp_path, fold=fold)
+    with pytest.raises(ValueError, match="there are the folds 1, 2, 3, 4, 5"):
+        datasets.load_letor(tmp_path).fold(fold)
+
+
+def test_costs_below_the_smallest_normal_float():
+    """The quotient of an error and such a cost overflows; its root does not."""
+    q = active.sampling_distribution(MOMENTS, costs=[5e-324, 1])
+    assert q[0] > 0.5
+    assert q.sum() == pytest.approx(1)
+
+
+def test_an_evaluator_whose_draws_are_all_alike_has_no_passive_cost():
+    labels = np.full(12, np.nan)
+    labels[1] = 2
+    evaluator = active.ActiveEvaluator(
+        [-2, -3, -2, 2, -2, 3, -3, 0, 2, 1, 0, 2], metric="dcg@2", grades=[0, 1, 2],
+        groups=np.repeat(range(4), 3), labels=labels, frequencies={0: 2, 1: 1, 2: 2, 3: 1},
+        mixing=0.0895, n_label_draws=4, cost_aware=False, random_state=2,
+    )  # fmt: skip
+    for request in evaluator.ask(2):
+        evaluator.tell(request, np.ones(len(request.rows)))
+    assert evaluator.estimate(0.4).passive_cost is None
+
+
+def test_a_pool_in_which_no_query_is_expected_to_count():
+    evaluator = active.ActiveEvaluator([3, 2, 1], metric="bpref", groups=list("aab"), grades=[0])
+    while (request := evaluator.next_query()) is not None:
+        evaluator.tell(request, np.zeros(len(request.rows)))
+    assert np.isnan(evaluator.estimate().value)
