@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.names import unique_metrics
 from skrank._typing import Options, RandomState
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels

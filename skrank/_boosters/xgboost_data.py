@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written
 from skrank._boosters.xgboost_workers import mean_weight, settle
-from skrank._engine.collection import highest_grade
+from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 

@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
 from skrank._boosters.xgboost_data import sizes_and_weights
-from skrank._engine.collection import highest_grade
+from skrank._engine.groups import highest_grade
 from skrank._typing import Folds, Options
 
 if TYPE_CHECKING:

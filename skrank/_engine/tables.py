@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 
 
 class Scale:
@@ -33,8 +33,10 @@ class Scale:
         Highest grade of the collection.
     longest : int
         Length of the longest list.
+    unjudged : int
+        Least code of documents that were not judged.
     alone : bool
-        Whether nobody has read the `judgments` so far.
+        True until `judgments` is accessed, so that tables can be cached.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Scale:
         self.labels, self.max_grade, self.longest = labels, max_grade, longest
         self._judgments = judgments
         self.alone = True
+        self.unjudged = judgments.n_labels
 
     @property
     def judgments(self) -> Judgments:
@@ -56,11 +59,6 @@ class Scale:
         return len(self._judgments.queries)
 
     @property
-    def unjudged(self) -> int:
-        """Least code of documents that were not judged."""
-        return self._judgments.n_labels
-
-    @property
     def judged(self) -> np.ndarray:
         """Whether documents of each code were judged."""
         return np.arange(len(self.labels)) < self.unjudged
@@ -72,10 +70,6 @@ class Scale:
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""
         return self.judgments.totals(worth)
-
-    def key(self) -> tuple[Hashable, ...]:
-        """What tables depend on that read nothing of single queries."""
-        return self.labels.tobytes(), self.unjudged, self.max_grade, self.longest
 
 
 @dataclasses.dataclass(frozen=True)

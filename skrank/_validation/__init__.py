@@ -9,4 +9,3 @@ from skrank._validation.extensions import *
 from skrank._validation.objectives import *
 from skrank._validation.parameters import *
 from skrank._validation.statistics import *
-from skrank._validation.swapped import *

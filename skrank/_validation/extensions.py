@@ -155,8 +155,10 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
         )
 
 
-def check_line(line: Any, n_queries: int, method: str) -> None:
-    """The parts of a line are numbers, one for each query or one for all."""
+def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
+    """A line whose parts are numbers, one for each query or one for all."""
+    if not isinstance(line, kind):
+        check_returned(line, kind, method, "a skrank.extending.Line")
     for name, part in zip(line._fields, line, strict=True):
         if not isinstance(part, (int, float)):
             array = np.asarray(part)

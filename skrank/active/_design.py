@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
+from skrank._engine.threads import cached_property
 from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._graded_metric import GradedMetric
 from skrank.active._means import Known

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
+from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Distributions, Graded

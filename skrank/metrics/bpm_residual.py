@@ -42,9 +42,9 @@ class BPMResidual(BPM):
     0.5
     """
 
-    value_range: ClassVar[str] = "[-1, 1]"
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
+    value_range = "[-1, 1]"
+    greater_is_better = False
+    needs_relevant = False
     untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]

@@ -41,7 +41,7 @@ class CG(Metric):
     2.0
     """
 
-    value_range: ClassVar[str] = "[0, inf)"
+    value_range = "[0, inf)"
     orderless: ClassVar[bool] = True
 
     gain: Gain = parameter("exp2", check_gain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class DCG(Metric):
     3.5
     """
 
-    value_range: ClassVar[str] = "[0, inf)"
+    value_range = "[0, inf)"
 
     gain: Gain = parameter("exp2", check_gain)
     discount: Discount = parameter("log2", _check_discount)

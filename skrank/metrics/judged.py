@@ -36,7 +36,7 @@ class Judged(SetMetric):
     0.5
     """
 
-    needs_relevant: ClassVar[bool] = False
+    needs_relevant = False
     untrainable: ClassVar[str | None] = "it says nothing about relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:

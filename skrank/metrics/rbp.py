@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class RBP(Metric):
     0.625
     """
 
-    value_range: ClassVar[str] = "[0, 1)"
+    value_range = "[0, 1)"
 
     p: float = parameter(0.8, check.check_persistence)
     gain: Gain = parameter("linear", check_gain)

@@ -43,8 +43,8 @@ class RBPResidual(Metric):
     0.5
     """
 
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
+    greater_is_better = False
+    needs_relevant = False
     untrainable: ClassVar[str | None] = "it says nothing about relevance: train on rbp."
 
     p: float = parameter(0.8, check.check_persistence)

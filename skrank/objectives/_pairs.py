@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
+from skrank._engine.queries import check_scores, rank_scores
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 from skrank.metrics import Metric, metric
@@ -67,8 +67,7 @@ class PairObjective(Objective):
         """Cut-off of the best value: no pair looks deeper than k and the truncation level."""
         if self.metric.ideal_cutoff == 0:
             return 0
-        levels = (self.metric.k, self.truncation_level)
-        return min((level for level in levels if level is not None), default=None)
+        return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
 class PairRounds:
@@ -140,16 +139,13 @@ class PairRounds:
         else:
             self._rank(scores, self.seed, warm=self.warm)
             self._pull(scores, self.sum_norm, grad, hess)
-        if not self._surely_fit():
+        # above totals, no gradient or curvature of a query is far
+        highest = float(self.totals.max()) * float(self.weight.max())
+        if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
         self.warm = True
         self.round += 1
         self.busy = False
-
-    def _surely_fit(self) -> bool:
-        """Whether totals, above which no gradient or curvature of a query is far, are small."""
-        highest = float(self.totals.max()) * float(self.weight.max())
-        return highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.parameters import Parameterised
+from skrank._typing import Options
 
 
 class BoundObjective(Protocol):
@@ -62,14 +63,11 @@ def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
     Boosters do not report when a training begins. What an objective counts or learns from round to
     round belongs to the data set that it is bound to, and starts anew with such scores.
     """
-    few = scores[:1000]  # which differ in most rounds
-    return _tie_in_queries(few, indptr) and _tie_in_queries(scores, indptr)
-
-
-def _tie_in_queries(scores: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether the first scores of a data set change only where a query begins."""
-    changes = np.flatnonzero(scores[1:] != scores[:-1]) + 1
-    return bool((indptr[np.searchsorted(indptr, changes)] == changes).all())
+    for some in (scores[:1000], scores):  # in most rounds, the first ones differ
+        changes = np.flatnonzero(some[1:] != some[:-1]) + 1
+        if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
+            return False
+    return True
 
 
 def seed_of_round(random_state: int, number: int) -> int:
@@ -210,8 +208,8 @@ class Objective(Parameterised, ABC):
 
     def on_scale(self, max_grade: int) -> Objective:
         """The objective with this highest grade of the collection, where it leaves it open."""
-        changes: dict[str, Any] = {"max_grade": max_grade} if self.needs_scale else {}
-        if hasattr(self, "metric"):
+        changes: Options = {"max_grade": max_grade} if self.needs_scale else {}
+        if hasattr(self, "metric") and self.metric.needs_scale:
             changes["metric"] = self.metric.on_scale(max_grade)
         return dataclasses.replace(self, **changes) if changes else self
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank.objectives._as_objective import as_objective
-from skrank.objectives.base import BoundObjective, Objective, SharedRounds
+from skrank.objectives.base import BoundLoss, BoundObjective, Objective, SharedRounds
+from skrank.objectives.lambdarank import as_objective
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
@@ -128,7 +129,7 @@ class BoundObjectiveMixture(SharedRounds):
         """Loss of each query, where all parts are functions; fills `grad` and `hess`."""
         return np.sum(
             [
-                weight * bound.losses(scores, *out)  # type: ignore[attr-defined]
+                weight * cast(BoundLoss, bound).losses(scores, *out)
                 for weight, bound, out in self._add(grad, hess)
             ],
             axis=0,
