@@ -67,7 +67,7 @@ def reduce_judgments(
     Raises
     ------
     ValueError
-        If `percent` is no whole number from 1 to 100, or a file cannot be read.
+        If `percent` is not a whole number from 1 to 100, or a file cannot be read.
 
     References
     ----------
@@ -270,8 +270,8 @@ def robustness(
     Raises
     ------
     ValueError
-        If there are fewer than two runs, a level is no whole number from 1 to 100 or there twice,
-        or for what `skrank.trec.evaluate` raises it.
+        If there are fewer than two runs, a level is not a whole number from 1 to 100 or there
+        twice, or for what `skrank.trec.evaluate` raises it.
 
     References
     ----------

@@ -23,9 +23,8 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
-from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
-from skrank.objectives.base import BoundObjective, Objective, begins_training
+from skrank.objectives.base import BoundBlocks, BoundObjective, Objective, begins_training
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -73,7 +73,7 @@ class Judgments:
     def max_grade(self) -> int:
         """Highest grade of the collection, as far as it is known: that of all labels, or of these.
 
-        At least 1; a label that is no whole number is rounded up.
+        At least 1; a label that is not a whole number is rounded up.
         """
         return self.collection_grade or highest_grade(self.labels)
 
@@ -254,7 +254,7 @@ def _encode_grades(
 
 
 def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Codes of arbitrary labels; rejects those that are no labels."""
+    """Codes of arbitrary labels; rejects those that are not labels."""
     bad = np.flatnonzero(check.are_no_labels(values))
     if len(bad):
         rows = [queries.caller_row(int(row)) for row in bad]

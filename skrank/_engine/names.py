@@ -41,7 +41,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     Raises
     ------
     TypeError
-        If the class is no such dataclass, or does not define `tables`.
+        If the class is not such a dataclass, or does not define `tables`.
     ValueError
         If a name is taken by another class or by a tool such as trec_eval, or cannot be a name; or
         if the class is one of skrank's own.
@@ -221,7 +221,7 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     if isinstance(name, Metric):
         return _build(type(name), _fields(name) | parameters) if parameters else name
     if not isinstance(name, str):
-        raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
+        raise ValueError(f"{name!r} is not a metric: pass a name such as 'gap@10', or a Metric.")
     return _of_text(name, parameters) if parameters else _known_text(name)
 
 

@@ -144,7 +144,9 @@ def as_ids(
         )
     if ids.dtype.kind in "cV":
         kind = "complex numbers" if ids.dtype.kind == "c" else "records"
-        raise ValueError(f"{source} holds {kind}, which are no {what} ids: use numbers or strings.")
+        raise ValueError(
+            f"{source} holds {kind}, which cannot be {what} ids: use numbers or strings."
+        )
     _check_none_missing(source, ids, what)
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
@@ -320,11 +322,11 @@ def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> Non
 
 
 def warn_labels_below(labels: np.ndarray) -> None:
-    """Warn of labels of qrels below 0 that are no whole numbers: they may be scores of a run."""
+    """Warn of labels of qrels below 0 that are not whole numbers: they may be scores of a run."""
     below = labels[labels < 0]
     if not np.array_equal(below, np.rint(below)):
         warnings.warn(
-            f"labels of the qrels are below 0 and no whole numbers, such as {below[0]:g}, as if "
+            f"labels of the qrels are below 0 and not whole numbers, such as {below[0]:g}, as if "
             "they were scores: qrels come first, then runs. Labels below 0 count as not judged.",
             UserWarning,
             stacklevel=2,

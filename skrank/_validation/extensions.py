@@ -34,7 +34,7 @@ def check_metric_name(name: object) -> str:
     """A name as texts such as ``name(parameter=value)@k`` have it."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(
-            f"{name!r} is no name for a metric: use small letters, digits and underscores, a "
+            f"{name!r} is not a name for a metric: use small letters, digits and underscores, a "
             "letter first, and no word of Python's own, such as 'my_metric'."
         )
     return name
@@ -49,7 +49,7 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
         )
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise TypeError(f"{cls.__name__} is no metric yet: it does not define {missing[0]}().")
+        raise TypeError(f"{cls.__name__} is not a metric yet: it does not define {missing[0]}().")
     try:
         inspect.signature(cls.tables).bind(None, None, None)  # type: ignore[attr-defined]
     except TypeError:
@@ -58,7 +58,7 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
         ) from None
     wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
     if "__dataclass_fields__" not in vars(cls):
-        raise TypeError(f"{cls.__name__} is no dataclass: {wanted}.")
+        raise TypeError(f"{cls.__name__} is not a dataclass: {wanted}.")
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         if not field.kw_only:
             raise TypeError(f"{cls.__name__}.{field.name} is not for keywords only: {wanted}.")
@@ -84,7 +84,7 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
             raise TypeError
         with np.errstate(invalid="ignore"):
             array: np.ndarray = np.require(given.astype(dtype, copy=False), requirements=["C", "W"])
-        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is no place
+        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is not a place
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None

@@ -124,7 +124,7 @@ class Design:
         return found[key]
 
     def check_budget(self, budget: float | None) -> float | None:
-        """A budget that pays at least for the cheapest query; None is no limit."""
+        """A budget that pays at least for the cheapest query; None means no limit."""
         if budget is None:
             return None
         budget = check.check_number("budget", budget, 0, np.inf, open_low=True)

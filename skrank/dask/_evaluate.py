@@ -15,7 +15,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
-from skrank.dask._collections import aligned_pieces, check_whole
+from skrank.dask._partitions import aligned_pieces, check_whole
 from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
 from skrank.metrics import Metric
 

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator, Table
-from skrank.dask._collections import aligned_pieces
 from skrank.dask._evaluate import DaskPiece, measured_pieces
+from skrank.dask._partitions import aligned_pieces
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores

@@ -128,7 +128,7 @@ def load_letor(
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
         relevance : ndarray of shape (n_rows,), float64
-            Labels. The label -1 stands for a document that nobody judged: it becomes NaN.
+            Labels. The label -1 stands for a document that was not judged: it becomes NaN.
         qid : ndarray of shape (n_rows,), int64, or str where an id is not an integer
             Query of each row.
 
@@ -208,7 +208,7 @@ def _find_splits(folder: Path) -> dict[int, tuple[tuple[Path, ...], ...]]:
             for n in numbers_of_folds
         }
     raise FileNotFoundError(
-        f"{folder} is no LETOR collection: it should hold the files S1 to S5 "
+        f"{folder} is not a LETOR collection: it should hold the files S1 to S5 "
         f"({_listed(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
         f"it holds {_listed(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
     )

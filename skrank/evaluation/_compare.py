@@ -86,8 +86,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there are fewer than two systems, the baseline is none of them, groups are missing, or a
-        metric is defined on fewer than two queries; a message about scores names the system.
+        If there are fewer than two systems, the baseline is not one of them, groups are missing, or
+        a metric is defined on fewer than two queries; a message about scores names the system.
 
     See Also
     --------

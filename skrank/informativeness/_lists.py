@@ -142,9 +142,9 @@ class Expectation:
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
             raise TypeError(
-                f"{plan.metric} is no sum over documents and pairs of documents, for which alone "
-                "the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or "
-                "recall."
+                f"{plan.metric} is not a sum over documents and pairs of documents, for which "
+                "alone the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision "
+                "or recall."
             )
         _, first = np.unique(lists.column_of, return_index=True)
         if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):

@@ -228,7 +228,7 @@ def study(
     ValueError
         If no list has enough documents, or for what `skrank.trec.evaluate` raises it.
     TypeError
-        If a metric is no sum over documents and pairs of documents.
+        If a metric is not a sum over documents and pairs of documents.
 
     References
     ----------

@@ -134,7 +134,7 @@ class PairRounds:
             self._make_room()
         self.busy = True
         if self.objective.perturbations:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # checked below
                 self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
         else:
             self._rank(scores, self.seed, warm=self.warm)

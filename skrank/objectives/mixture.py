@@ -64,8 +64,8 @@ class ObjectiveMixture(Objective):
                 raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
             if one.takes_positions:
                 raise ValueError(
-                    f"{type(one).__name__} learns about positions from the whole gradient: it can "
-                    "be no part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
+                    f"{type(one).__name__} learns about positions from the whole gradient: it "
+                    "cannot be part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
                 )
         self._set(parts=terms)
 

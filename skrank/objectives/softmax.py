@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter, random_seed
+from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank.objectives.base import BoundFunction, Objective, seed_of_round
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
+from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank.objectives.base import BoundFunction, Objective
 

@@ -86,7 +86,7 @@ class PosteriorDisplay(Display):
         if pair is None:
             return self._bars(ax, kwargs)
         if not isinstance(pair, int) or pair not in range(len(self.found.pairs)):
-            raise ValueError(f"pair={pair} is none of the {len(self.found.pairs)} pairs.")
+            raise ValueError(f"pair={pair} is not one of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(
                 f'the posterior of pair {pair} has no density: it is known for method "t" and '

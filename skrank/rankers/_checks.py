@@ -88,7 +88,7 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
-        raise ValueError(f'init={ranker.init!r} is no estimator: give one, "linear" or None.')
+        raise ValueError(f'init={ranker.init!r} is not an estimator: give one, "linear" or None.')
     for one in (ranker.estimator, ranker.init):
         if type(one).__module__.startswith(DASK_MODULES):
             raise ValueError(

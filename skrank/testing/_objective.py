@@ -52,7 +52,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
     """Gradients are finite, curvatures at least 0, and there are some."""
     for data in (case.data, make_lists(32, levels=2).retrieved()):
         grad, hess = case.gradient(data)
-        hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is no number")
+        hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is not a number")
         hold((hess >= 0).all(), "a curvature is below 0")
         hold(grad.any() and hess.any(), "there is nothing to learn")
 

@@ -5,11 +5,10 @@ import pytest
 
 import skrank
 from skrank._engine import judgments as module
-from skrank._engine.judgments import Judgments
-from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.queries import Queries, RankedCodes
-from skrank._engine.ranking import Ranking
+from skrank._engine.queries import RankedCodes
+from skrank.extending import Judgments, PairWorth, QuadraticTables, Queries
 from skrank.metrics import registered
+from tests.helpers.engine import Ranking
 
 WHOLE = [
     *sorted(registered()),

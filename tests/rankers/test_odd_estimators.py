@@ -11,7 +11,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skrank
 from skrank import GroupedRanker
-from skrank._fitted import trained_grade
 from skrank.datasets import make_ranking
 from tests.helpers.rankers import STOP, lgbm
 
@@ -61,9 +60,14 @@ def test_a_callable_objective_of_xgboost_cannot_follow_a_metric(data, y):
 
 
 def test_a_model_on_words_has_no_grade():
-    model = LogisticRegression().fit([[0.0], [1.0]], ["bad", "good"])
-    assert trained_grade(model) is None
-    assert trained_grade(LogisticRegression().fit([[0.0], [1.0]], [0, 3])) == 3
+    X, labels = [[0.0], [1.0]], {"y": [0, 1], "groups": ["q", "q"]}
+    words = LogisticRegression().fit(X, ["bad", "good"])
+    with pytest.raises(ValueError, match="depends on the highest grade of the collection"):
+        skrank.scorer("err", response_method="decision_function")(words, X, **labels)
+    grades = LogisticRegression().fit(X, [0, 3])
+    assert skrank.scorer("err")(grades, X, **labels) == skrank.scorer("err", max_grade=3)(
+        grades, X, **labels
+    )
 
 
 class Silent(FunctionTransformer):
