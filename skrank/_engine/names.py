@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
@@ -247,7 +247,7 @@ def _known_text(name: str) -> Metric:
     return _of_text(name, {})
 
 
-def _class_of(name: str, k: Any) -> type[Metric]:
+def _class_of(name: str, k: object) -> type[Metric]:
     """The class of a name, in any case of letters unless that makes it the name of two metrics."""
     ours = name.lower()
     if ours not in _registry:
@@ -302,7 +302,7 @@ def _fields(instance: Metric) -> Options:
     return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
 
 
-def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
+def _build(cls: type[Metric], parameters: Options) -> Metric:
     known = [field.name for field in dataclasses.fields(cls)]
     for name in parameters:
         if name not in known:

@@ -230,7 +230,7 @@ def check_list_function(function: object) -> Callable[..., Any]:
     )
 
 
-def takes_unretrieved(function: Callable[..., Any]) -> bool:
+def takes_unretrieved(function: Callable[..., object]) -> bool:
     """Whether a function asks for the labels that its list does not contain."""
     try:
         return "unretrieved" in inspect.signature(function).parameters

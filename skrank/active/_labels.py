@@ -130,7 +130,8 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     if len(wrong):
         raise ValueError(
             f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
-            f"{grades.tolist()}: give all grades= that a label may have, and NaN where there is no label."
+            f"{grades.tolist()}: give all grades= that a label may have, and NaN where there is "
+            "no label."
         )
     return given
 

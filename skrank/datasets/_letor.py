@@ -261,7 +261,7 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     return X, np.where(labels == -1, np.nan, labels), lines.qid
 
 
-def _number_type(dtype: DTypeLike) -> np.dtype[Any]:
+def _number_type(dtype: DTypeLike) -> np.dtype:
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -297,7 +297,7 @@ def _as_ids(qid: list[str]) -> np.ndarray:
 
 def _check_disjoint(files: dict[Path, Bunch]) -> None:
     """Refuse a query in two files: stacking them would make one query of two."""
-    owners: dict[Any, Path] = {}
+    owners: dict[object, Path] = {}
     for path, part in files.items():
         for query in np.unique(part.qid).tolist():
             if owners.setdefault(query, path) is not path:

@@ -7,7 +7,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +43,7 @@ def read_rows(
     scores: ArrayLike,
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    **more: Any,
+    **more: object,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
     """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
         n_resamples: int = 1000,
         random_state: check.RandomState = 0,
         ax: Axes | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw the curves of the metrics of a report.
 

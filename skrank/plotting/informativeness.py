@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class InformativenessDisplay(LinesDisplay):
         *,
         rel: Sequence[float] | None = None,
         metrics: Sequence[str] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw the errors.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.stats
@@ -61,7 +61,7 @@ class PosteriorDisplay(Display):
         self.found = found
         self.names = names
 
-    def plot(self, ax: Axes | None = None, *, pair: int | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, pair: int | None = None, **kwargs: object) -> Self:
         """Draw a bar of three parts for each pair, or the density of one pair.
 
         Parameters

@@ -33,7 +33,7 @@ class Given(BaseEstimator):
         self.fitted_ = True
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """The first feature."""
         return X[:, 0]
 
