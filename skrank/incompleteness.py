@@ -140,7 +140,7 @@ def _lots(qrels: Qrels, seed: int) -> np.ndarray:
     names = qrels.documents.names()
     lots = bytearray()
     for query, (low, high) in enumerate(pairwise(qrels.queries.indptr.tolist())):
-        # a digest, not a generator: what is drawn for a document depends on no other document
+        # a digest, not a generator: the draw of a document does not depend on other documents
         start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
         for name in names[low:high]:
             lot = start.copy()
@@ -232,8 +232,8 @@ def robustness(
     """How much of a comparison of systems is left when fewer documents are judged.
 
     Judgments are taken away as by `reduce_judgments`. At each level all systems are measured anew,
-    and each metric is asked whether it ranks the systems as it does on all judgments, and how many
-    pairs of systems it still tells apart.
+    and the report shows for each metric whether it ranks the systems as on all judgments, and how
+    many pairs of systems it still distinguishes.
 
     Parameters
     ----------

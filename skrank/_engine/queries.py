@@ -31,8 +31,8 @@ class Queries:
     order : int64 ndarray of shape (n_rows,) or None
         Caller's row of each contiguous row; None when they are the same.
     first_query, first_row : int
-        Where they begin among all queries, if they are a block of them: what is drawn does not
-        depend on blocks.
+        Numbers of the first query and row among all queries, if these are a block of them. Seeds
+        of random draws depend on these numbers, so that blocks do not change the draws.
     """
 
     ids: np.ndarray
@@ -188,8 +188,8 @@ class RankedCodes:
         worthy : bool ndarray (n_codes,)
             Whether documents of a code count.
         find : bool
-            Whether to look for them if nobody has; else all documents are as good. For a mere sum
-            of gains it does not pay.
+            Whether to search for them if no earlier call did. False: return all documents then,
+            which is faster for a sum of gains.
         """
         from skrank._kernels import ranking
 

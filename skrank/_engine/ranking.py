@@ -25,7 +25,7 @@ def deepest(depths: Sequence[int | None]) -> int | None:
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
 
-    Where nobody reads more than the first ranks, no more than these are put in order.
+    If only the first ranks are read, only these are sorted.
 
     Parameters
     ----------

@@ -166,8 +166,8 @@ class Tables(ABC):
     Attributes
     ----------
     axes : mapping of str to tuple of {"codes", "ranks", "queries"}
-        What the arrays have an entry for, by name. Compiled loops do not look where they read, so
-        that tables are held to it before they meet data.
+        What the arrays have an entry for, by name. Compiled loops do not check bounds, so that the
+        sizes of the arrays are checked when a metric is bound to judgments.
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}

@@ -90,8 +90,8 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
         raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None
     if array.ndim != n_axes:
         raise ValueError(f"{name} has {array.ndim} axes instead of {n_axes}.")
-    if array.size and np.isnan(array.min()):  # faster than to ask each, and room for the answers
-        raise ValueError(f"{name} holds NaN: a table says what every label and rank is worth.")
+    if array.size and np.isnan(array.min()):  # one pass, without a mask
+        raise ValueError(f"{name} holds NaN: every label and every rank needs a number.")
     return array
 
 

@@ -107,7 +107,7 @@ def check_number(
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     number = value.item() if isinstance(value, np.generic) else value
     inside = low < number <= high if open_low else low <= number <= high
-    if not inside:  # as NaN is; compared before it is a float, which has no room for some integers
+    if not inside:  # NaN, too; large integers are compared first, as float() overflows
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     return float(number)
 

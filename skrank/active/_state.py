@@ -191,7 +191,7 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
-    """Numbers in double precision, integers of 64 bits; ids and items as they are."""
+    """Numbers in double precision, integers of 64 bits; ids and items unchanged."""
     number = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
     if number is None or name in ("ids", "items"):
         return array

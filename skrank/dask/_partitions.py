@@ -179,7 +179,7 @@ def partition_queries(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One partition: data on a worker, and what is known of them here."""
+    """One partition: data on a worker, and their sizes."""
 
     data: Future  #  of the X, y, qid, group and weight of the partition
     queries: np.ndarray

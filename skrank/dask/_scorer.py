@@ -27,7 +27,7 @@ def scorer(
         One: the scorer returns a float. Several: a dict of floats.
     max_grade : int, optional
         Highest grade of the collection, for metrics that depend on it and do not fix it. Default:
-        what the model was trained on, if it says so.
+        that of the training labels of the model, if it is known.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
         Where the ranking comes from, for models that predict arrays: see `skrank.scorer`.
 

@@ -45,7 +45,7 @@ class BPMResidual(BPM):
     value_range = "[-1, 1]"
     greater_is_better = False
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
         """The metric twice: with the highest and with no gain."""

@@ -43,7 +43,7 @@ class INSTResidual(INST):
 
     greater_is_better = False
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
         """The metric twice: with the highest and with no gain."""

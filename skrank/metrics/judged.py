@@ -37,7 +37,7 @@ class Judged(SetMetric):
     """
 
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Documents with a label."""

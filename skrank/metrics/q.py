@@ -71,7 +71,7 @@ class QMeasure(Metric):
         return None if self.normalize == "all" else self.k
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Each pair is worth what the upper document adds to the lower one's blend."""
+        """A pair of documents counts the share of the upper one in the blend of the lower one."""
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain

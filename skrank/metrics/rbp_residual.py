@@ -45,7 +45,7 @@ class RBPResidual(Metric):
 
     greater_is_better = False
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on rbp."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on rbp."
 
     p: float = parameter(0.8, check.check_persistence)
 

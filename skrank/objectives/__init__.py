@@ -1,4 +1,4 @@
-"""Objectives: gradients of what a ranking is worth."""
+"""Objectives to train rankers on, and their gradients."""
 
 from skrank.objectives.additive import AdditivePositionBias as AdditivePositionBias
 from skrank.objectives.base import Objective as Objective

@@ -21,7 +21,7 @@ SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
-_SURELY_FITS = 1e30  # in single precision, with room for rounding
+_SURELY_FITS = 1e30  # in single precision, with a margin for rounding
 
 # Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
 Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
@@ -130,7 +130,7 @@ class PairRounds:
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        if self.busy:  # the last round was interrupted: what it has left is worth nothing
+        if self.busy:  # the last round was interrupted, and its order may be incomplete
             self._make_room()
         self.busy = True
         if self.objective.perturbations:

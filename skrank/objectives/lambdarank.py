@@ -165,7 +165,7 @@ def metric_to_train_on(name: str | Metric) -> Metric:
     Raises
     ------
     ValueError
-        If there is no such metric: the message tells how objectives are written.
+        If there is no such metric: the message shows how objectives are written.
     """
     if not isinstance(name, (str, Metric)):
         raise check.not_an_objective(name)

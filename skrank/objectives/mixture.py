@@ -37,7 +37,7 @@ class ObjectiveMixture(Objective):
     Raises
     ------
     ValueError
-        If there is no part, a weight is not above 0, or a part is no objective or one that learns
+        If there is no part, a weight is not above 0, or a part is not an objective, or learns
         about positions.
 
     Examples

@@ -27,7 +27,7 @@ class Softmax(Objective):
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        What a document of each label is worth, as in `skrank.metrics.DCG`. Documents that were not
+        Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged are worth what label 0 is.
     random_gains : bool
         Add to each gain a number drawn evenly from [0, 1), anew each round. With ``gain="exp2"``

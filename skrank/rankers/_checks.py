@@ -158,7 +158,7 @@ def check_shown(objective: Objective | None, rows: Rows) -> None:
         check.check_rows_shown(rows.kept)
         warnings.warn(
             "the order of the rows inside their query is taken for the positions at which their "
-            "documents were shown; in rows that were shuffled it says nothing. Give position= to "
+            "documents were shown; the order of shuffled rows is meaningless. Give position= to "
             "fit.",
             UserWarning,
             stacklevel=3,  # where fit is called

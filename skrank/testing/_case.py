@@ -25,7 +25,7 @@ class Inapplicable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A metric, with what is known of it.
+    """A metric, and the settings of its tests.
 
     Attributes
     ----------

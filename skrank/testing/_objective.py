@@ -21,7 +21,7 @@ from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
 
 @dataclass(frozen=True, eq=False)
 class ObjectiveCase:
-    """An objective, with what is known of it."""
+    """An objective, and the settings of its tests."""
 
     objective: Objective
     shift_invariant: bool

@@ -1,4 +1,4 @@
-"""Properties of a metric or objective as other tools meet it: by name, copied, in a scorer."""
+"""Properties of metrics and objectives in other tools: by name, copied, in a scorer."""
 
 from __future__ import annotations
 

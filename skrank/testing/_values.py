@@ -77,7 +77,7 @@ def values_are_in_range(case: Case) -> None:
 
 
 def ideal_lists_are_best(case: Case) -> None:
-    """No order of documents is worth more than that by label."""
+    """No order of documents has a higher value than the order by label."""
     assume(case.monotone, "a better document further up may be worth less")
     metric = case.metric.on_scale(3)
     sign = 1 if metric.greater_is_better else -1

@@ -11,18 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skrank
 from skrank import GroupedRanker
-from skrank.datasets import make_ranking
 from tests.helpers.rankers import STOP, lgbm
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
 
 
 def test_an_estimator_without_weights_says_so(data, y):
