@@ -12,8 +12,8 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.definition import format_value
 from skrank._engine.peer_tables import IR_MEASURES, RANX, TREC_EVAL, Here
+from skrank._engine.plan import format_value
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent

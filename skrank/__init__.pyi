@@ -18,7 +18,7 @@ from . import testing as testing
 from . import torch as torch
 from . import trec as trec
 from . import xgboost as xgboost
-from ._cut_queries import CutQueryWarning as CutQueryWarning
+from ._engine.groups import CutQueryWarning as CutQueryWarning
 from ._engine.groups import with_groups as with_groups
 from ._ranked_lists import rank as rank
 from .evaluation import Comparison as Comparison

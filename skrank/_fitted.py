@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
-from skrank._engine.collection import highest_grade
+from skrank._engine.groups import LEVEL, highest_grade
 from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -29,9 +30,9 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
     ndarray of shape (n_rows,)
     """
     if response_method == "auto":
-        response_method = next(
-            (method for method in RESPONSES if hasattr(estimator, method)), "predict"
-        )
+        for response_method in RESPONSES:  # the last is what all models have
+            if hasattr(estimator, response_method):
+                break
     values = np.asarray(getattr(estimator, response_method)(X))
     if response_method == "predict_proba":
         return values @ _grades_of_classes(estimator)
@@ -101,3 +102,27 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def warn_of_feature(X: Table, estimator: Estimator) -> None:
+    """Warn if the column "qid" of X is a feature of a model, or of one inside it."""
+    if LEVEL not in list(getattr(X, "columns", ())):
+        return
+    if any(LEVEL in _features(model) for model in chain_of(estimator)):
+        warnings.warn(
+            'the column "qid" of X is a feature of the model: move the queries to the index, '
+            "X.set_index('qid'), or use skrank.with_groups(y, qid).",
+            UserWarning,
+            stacklevel=3,  # the line that calls the scorer, or fit
+        )
+
+
+def _features(model: Estimator) -> list[str]:
+    """Names of the features of a model; of a pipeline, those that its last step gets."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and hasattr(model, "steps"):
+        try:
+            names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
+        except (AttributeError, ValueError):  # a step without names of features
+            names = None
+    return [] if names is None else [str(name).rpartition("__")[2] for name in names]

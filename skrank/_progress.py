@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 _T = TypeVar("_T")
 _DELAY = 2.0  # seconds: what ends before shows nothing
@@ -14,7 +14,7 @@ _DELAY = 2.0  # seconds: what ends before shows nothing
 class Bar(Protocol):
     """What counts how much of the work is done."""
 
-    def update(self, n: int) -> Any:
+    def update(self, n: int) -> object:
         """Count `n` more."""
 
 

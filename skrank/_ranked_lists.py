@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups, show
-from skrank._engine.order import check_scores, rank_scores
-from skrank._engine.queries import Queries
+from skrank._engine.queries import Queries, check_scores, rank_scores
 
 if TYPE_CHECKING:
     import pandas as pd

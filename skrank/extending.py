@@ -1,7 +1,7 @@
 """What metrics and objectives of one's own are made of.
 
-A metric is a frozen dataclass that derives from `skrank.Metric` and says, in `tables`, what each
-label and each rank is worth. The tables name the family whose compiled loops read them:
+A metric is a frozen dataclass that derives from `skrank.Metric`. Its method `tables` returns the
+gains of labels and the weights of ranks, in the form that the compiled loops of a family read:
 
 - `QuadraticTables`: gains at ranks, and pairs of documents (`PairWorth`): DCG, AP, GAP, Q-measure;
 - `CascadeTables`: a user who reads on until satisfied: ERR, PFound, reciprocal rank;

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.names import unique_metrics
 from skrank._typing import Options, RandomState
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
@@ -67,7 +67,7 @@ def reduce_judgments(
     Raises
     ------
     ValueError
-        If `percent` is no whole number from 1 to 100, or a file cannot be read.
+        If `percent` is not a whole number from 1 to 100, or a file cannot be read.
 
     References
     ----------
@@ -140,7 +140,7 @@ def _lots(qrels: Qrels, seed: int) -> np.ndarray:
     names = qrels.documents.names()
     lots = bytearray()
     for query, (low, high) in enumerate(pairwise(qrels.queries.indptr.tolist())):
-        # a digest, not a generator: what is drawn for a document depends on no other document
+        # a digest, not a generator: the draw of a document does not depend on other documents
         start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
         for name in names[low:high]:
             lot = start.copy()
@@ -232,8 +232,8 @@ def robustness(
     """How much of a comparison of systems is left when fewer documents are judged.
 
     Judgments are taken away as by `reduce_judgments`. At each level all systems are measured anew,
-    and each metric is asked whether it ranks the systems as it does on all judgments, and how many
-    pairs of systems it still tells apart.
+    and the report shows for each metric whether it ranks the systems as on all judgments, and how
+    many pairs of systems it still distinguishes.
 
     Parameters
     ----------
@@ -270,8 +270,8 @@ def robustness(
     Raises
     ------
     ValueError
-        If there are fewer than two runs, a level is no whole number from 1 to 100 or there twice,
-        or for what `skrank.trec.evaluate` raises it.
+        If there are fewer than two runs, a level is not a whole number from 1 to 100 or there
+        twice, or for what `skrank.trec.evaluate` raises it.
 
     References
     ----------

@@ -19,7 +19,7 @@ from skrank._boosters.adapters import (
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._engine.collection import highest_grade
+from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Table
@@ -331,7 +331,7 @@ def _read(
     group: ArrayLike | None,
 ) -> tuple[ArrayLike, Supplied]:
     """Scores and data from the arguments of a callable."""
-    if not _is_dataset(second):  # LightGBM's scikit-learn estimators pass arrays
+    if not hasattr(second, "get_label"):  # LightGBM's scikit-learn estimators pass arrays
         labels = np.asarray(first)
         return second, Supplied(labels, labels, _array(group), _array(weight))
     dataset: lightgbm.Dataset = second
@@ -339,10 +339,6 @@ def _read(
     sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
     found = _trained_grade(dataset), _positions(dataset)
     return first, Supplied(dataset, labels, sizes, weights, *found)
-
-
-def _is_dataset(x: object) -> bool:
-    return hasattr(x, "get_label")
 
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
@@ -366,7 +362,7 @@ def _trained_grade(dataset: lightgbm.Dataset) -> int:
 
 def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     """Judgments, weights per query and the highest grade."""
-    source = "the lightgbm.Dataset" if _is_dataset(data.owner) else "LightGBM's data"
+    source = "the lightgbm.Dataset" if hasattr(data.owner, "get_label") else "LightGBM's data"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
     rows = getattr(data.owner, "used_indices", None)
     if rows is not None and data.owner.reference.get_group() is not None:

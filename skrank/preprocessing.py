@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.collection import LEVEL
-from skrank._engine.groups import groups_of_features, resolve_groups
+from skrank._engine.groups import LEVEL, groups_of_features, resolve_groups
 from skrank._engine.queries import Queries
 from skrank._fitted import restored_on_failure
 from skrank._typing import Table

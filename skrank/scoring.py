@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_cut_queries, warn_of_feature
-from skrank._engine.collection import collection_of
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import collection_of, require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._fitted import RESPONSES, predicted_scores, trained_grade
+from skrank._fitted import RESPONSES, predicted_scores, trained_grade, warn_of_feature
 from skrank._typing import Estimator, Table
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric, metric, registered
 
 if TYPE_CHECKING:
@@ -137,7 +134,7 @@ class RankingScorer:
         response_method: str = "auto",
     ) -> None:
         given = check.several("metrics", metrics, (str, Metric))
-        self.metrics = tuple(unique_metrics([_positive(one) for one in given]).values())
+        self.metrics = tuple(unique_metrics(list(map(_positive, given))).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
             "response_method", response_method, ("auto", *RESPONSES)
@@ -191,12 +188,13 @@ class RankingScorer:
         warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
         warn_of_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
-        known = None
-        if self.max_grade is None and any(one.needs_scale for one in self.metrics):
-            known = judgments.collection_grade or trained_grade(estimator)
         means = {}
         for one in self.metrics:
-            plan = _plan(one, judgments, self.max_grade, known)
+            if self.max_grade is not None:
+                plan = one.bind(judgments, max_grade=self.max_grade)
+            else:
+                known = one.needs_scale and (judgments.collection_grade or trained_grade(estimator))
+                plan = one.bind_part(judgments, max_grade=known or None)
             means[one] = plan.mean(ranking, plan.values(ranking), weights)
         return as_scores(means)
 
@@ -343,17 +341,13 @@ class _ScoreFunction:
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries, collection=collection_of(y_true))
-        plan = _plan(self.metric, judgments, self.max_grade, judgments.collection_grade)
+        if self.max_grade is not None:
+            plan = self.metric.bind(judgments, max_grade=self.max_grade)
+        else:
+            plan = self.metric.bind_part(judgments, max_grade=judgments.collection_grade)
         weights = check.query_weights(sample_weight, queries)
         ranking = Ranking(judgments, y_pred)
         return plan.mean(ranking, plan.values(ranking), weights)
-
-
-def _plan(one: Metric, judgments: Judgments, given: int | None, known: int | None) -> Plan:
-    """The plan of a metric for the given highest grade, else for the known one."""
-    if given is not None:
-        return one.bind(judgments, max_grade=given)
-    return one.bind_part(judgments, max_grade=known)
 
 
 def _positive(item: str | Metric) -> str | Metric:

@@ -19,14 +19,18 @@ from skrank._boosters.adapters import (
 )
 from skrank._boosters.folds import chosen_metrics, chosen_objective
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._boosters.xgboost_data import host, judge_for_training, judge_part, read
-from skrank._boosters.xgboost_parts import Parts, keep_boosters
-from skrank._boosters.xgboost_workers import (
+from skrank._boosters.xgboost_data import (
+    Parts,
+    host,
     is_absent,
     join,
     join_training,
+    judge_for_training,
+    judge_part,
+    keep_boosters,
     means_of_workers,
     n_workers,
+    read,
 )
 from skrank._typing import Folds
 from skrank.metrics import Metric, metric

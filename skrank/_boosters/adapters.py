@@ -18,14 +18,13 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Plan, average
 from skrank._engine.ranking import Ranking
-from skrank._typing import Options, Reduced
+from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
-from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
-from skrank.objectives.base import BoundObjective, Objective, begins_training
+from skrank.objectives.base import BoundBlocks, BoundObjective, Objective, begins_training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +73,12 @@ class Supplied:
 
     def equals(self, kept: Supplied) -> bool:
         """Whether nothing that a plan depends on differs from a snapshot."""
-        return self.max_grade == kept.max_grade and all(
-            _same(getattr(self, name), getattr(kept, name)) for name in _ARRAYS
+        return (
+            self.max_grade == kept.max_grade
+            and _same(self.sizes, kept.sizes)
+            and _same(self.weights, kept.weights)
+            and _same(self.positions, kept.positions)
+            and _same(self.labels, kept.labels)  # the longest last
         )
 
     def at_least(self, max_grade: int | None) -> Supplied:
@@ -86,17 +89,18 @@ class Supplied:
 
     def snapshot(self) -> Supplied:
         """A copy that does not change with the data set, and does not keep the owner alive."""
-        copies: Options = {name: _small_copy(getattr(self, name)) for name in _ARRAYS}
-        return replace(self, owner=None, **copies)
+        return Supplied(
+            None,
+            _small_copy(self.labels),
+            None if self.sizes is None else _small_copy(self.sizes),
+            None if self.weights is None else _small_copy(self.weights),
+            self.max_grade,
+            None if self.positions is None else _small_copy(self.positions),
+        )
 
 
-_ARRAYS = ("sizes", "weights", "positions", "labels")  # compared fields, the longest last
-
-
-def _small_copy(values: np.ndarray | None) -> np.ndarray | None:
+def _small_copy(values: np.ndarray) -> np.ndarray:
     """A copy, as uint8 where that is exact: grades then take one byte per row, not four."""
-    if values is None:
-        return None
     if values.size and values.min() >= 0 and values.max() <= 255:  # False where there is NaN
         small = values.astype(np.uint8)
         if np.array_equal(small, values):
@@ -310,7 +314,7 @@ class MetricCallable:
         measured = list(plan.measured(scores))
         if self.per_query is not None:
             self.per_query.add(owner, self.metrics, [values for _, values, _ in measured])
-        return [plan.average(values, mass) for plan, values, mass in measured]
+        return [average(plan.metric, values, mass, stacklevel=5) for plan, values, mass in measured]
 
     def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
         def bind(data: Supplied) -> EvalPlan:

@@ -57,10 +57,10 @@ def row_folds(
 def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
     """The objective of skrank from an argument or the parameters; None if it is the booster's."""
     if objective is not None and given is not None:
-        raise ValueError("there are two objectives: give objective=, or one in params.")
+        raise ValueError("two objectives are given: give objective=, or one in params.")
     if objective is None and given is None:
         raise ValueError(
-            "there is no objective: give one of skrank, such as objective='gap', or one of the "
+            "the objective is missing: give one of skrank, such as objective='gap', or one of the "
             "booster in params."
         )
     return getattr(given, "objective", None) if objective is None else objective_of(objective, {})
@@ -73,5 +73,5 @@ def chosen_metrics(
     if metrics is None:
         metrics = getattr(objective, "metric", None)
     if metrics is None:
-        raise ValueError("there is no metric: give metrics=, such as metrics='gap@10'.")
+        raise ValueError("the metric is missing: give metrics=, such as metrics='gap@10'.")
     return tuple(metric(one) for one in check.several("metrics", metrics, (str, Metric)))

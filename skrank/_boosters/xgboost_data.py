@@ -1,17 +1,20 @@
-"""Data of a DMatrix, as metrics and objectives take them."""
+"""Data of a DMatrix: as metrics and objectives take them, over all workers, and split by query."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written
-from skrank._boosters.xgboost_workers import mean_weight, settle
-from skrank._engine.collection import highest_grade
+from skrank._boosters.adapters import Supplied, as_written, import_booster
+from skrank._boosters.folds import row_folds
+from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
+from skrank._typing import Folds, Options
 
 if TYPE_CHECKING:
     import xgboost
@@ -66,3 +69,105 @@ def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, in
     given = np.ones(len(judgments.queries)) if weights is None else weights
     mean = mean_weight(given)
     return judgments, None if weights is None else weights / mean, top
+
+
+def n_workers() -> int:
+    """Number of workers that train together."""
+    return int(import_booster("xgboost").collective.get_world_size())
+
+
+def settle(grade: int, error: Exception | None = None) -> int:
+    """The highest grade of all workers (0 if unknown). The error of one is raised on all."""
+    if n_workers() == 1:
+        return grade
+    collective = import_booster("xgboost").collective
+    failed = 0 if error is None else collective.get_rank() + 1
+    top, last_failed = collective.allreduce(np.array([grade, failed]), collective.Op.MAX)
+    if last_failed:  # all workers raise: the others would wait for one that fails alone
+        raise ValueError(collective.broadcast(str(error), int(last_failed) - 1)) from error
+    return int(top)
+
+
+def mean_weight(weights: np.ndarray) -> float:
+    """Mean weight of the queries of all workers."""
+    if n_workers() == 1:
+        return float(weights.mean())
+    collective = import_booster("xgboost").collective
+    own = np.array([weights.sum(), float(len(weights))])
+    total, count = collective.allreduce(own, collective.Op.SUM)
+    return float(total / count)
+
+
+def is_absent(data: Supplied) -> bool:
+    """True if other workers have rows of a data set, and this one has none."""
+    return len(data.labels) == 0 and n_workers() > 1
+
+
+def join(data: Supplied) -> int:
+    """Take part in the agreement on a data set of which this worker has no rows."""
+    return settle(data.max_grade or 0)
+
+
+def join_training(data: Supplied) -> int:
+    """Take part in the agreement on data to train on of which this worker has no rows."""
+    top = join(data)
+    mean_weight(np.empty(0))
+    return top
+
+
+def means_of_workers(own: np.ndarray) -> list[float]:
+    """Means over the queries of all workers, from the sums and weights of each."""
+    collective = import_booster("xgboost").collective
+    both = collective.allreduce(own, collective.Op.SUM)
+    sums, masses = both.reshape(-1, 2).T  # allreduce flattens arrays
+    return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
+
+
+Pair = tuple["xgboost.DMatrix", "xgboost.DMatrix", Options]
+
+
+class Parts:
+    """The training and the test part of each fold of a DMatrix.
+
+    Attributes
+    ----------
+    max_grade : int
+        Highest grade of all labels.
+    """
+
+    def __init__(self, data: Supplied, folds: Folds, groups: ArrayLike | None, seed: int) -> None:
+        check.check_sliceable(data.owner, import_booster("xgboost"))
+        sizes, self.weights = sizes_and_weights(data)
+        labels = as_written(data.labels)
+        self.max_grade = highest_grade(labels)
+        self.matrix, self.sizes = data.owner, sizes
+        self._row_query = np.repeat(np.arange(len(sizes)), sizes)
+        self._folds = row_folds(folds, labels, sizes, groups, seed)
+        self._left: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
+
+    def __len__(self) -> int:
+        return len(self._folds)
+
+    def next(self, _train: xgboost.DMatrix, _test: xgboost.DMatrix, params: Options) -> Pair:
+        """The parts of the next fold, for `fpreproc` of `xgboost.cv`, which ignores its own."""
+        train, test = next(self._left)
+        return self._part(train), self._part(test), params
+
+    def _part(self, rows: np.ndarray) -> xgboost.DMatrix:
+        queries = np.unique(self._row_query[rows])
+        part = self.matrix.slice(rows, allow_groups=True)
+        part.set_group(self.sizes[queries])
+        if self.weights is not None:
+            part.set_weight(self.weights[queries])
+        return part
+
+
+def keep_boosters(boosters: list[xgboost.Booster]) -> xgboost.callback.TrainingCallback:
+    """A callback of `xgboost.cv` that appends the Booster of each fold to a list."""
+
+    class Keep(import_booster("xgboost").callback.TrainingCallback):  # type: ignore[misc]
+        def before_training(self, model: xgboost.Booster) -> xgboost.Booster:
+            boosters.extend(fold.bst for fold in model.cvfolds)
+            return model
+
+    return Keep()

@@ -63,7 +63,7 @@ def aggregate_judgments(
     if len(bad):
         row, column = bad[0]
         raise ValueError(
-            f"grade {grades[row, column]:g} of assessor {column} in row {row} is no grade: name "
+            f"grade {grades[row, column]:g} of assessor {column} in row {row} is not a grade: name "
             "marks for cannot-be-judged in cannot=, and use NaN for documents not seen."
         )
     with warnings.catch_warnings():

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
-from skrank._engine.threads import run_chunks
+from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels.arguments import Cascade
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.groups import show
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""Groups: the query of each row, and the sources that may have it."""
+"""Groups: the query of each row, the sources that may have it, and the collection of all rows."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sized
 from typing import TYPE_CHECKING
@@ -10,11 +11,114 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.collection import ATTRS_KEY, LEVEL, Collection, index_level
 from skrank._typing import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LEVEL = "qid"  # name of the index level (or column) that has the query of each row
+ATTRS_KEY = "skrank"  # of the collection in `Series.attrs`
+
+
+def highest_grade(labels: np.ndarray) -> int:
+    """Highest label, rounded up, at least 1; NaN does not count."""
+    return max(1, math.ceil(np.fmax.reduce(labels, initial=0)))
+
+
+class Collection(dict[str, int]):
+    """Number of rows and highest label of each query.
+
+    The dictionary has the totals, since `DataFrame.to_parquet` writes attrs as JSON. Nothing
+    changes a collection: copies share it, so that a slice of labels costs no more with it.
+
+    Parameters
+    ----------
+    ids, sizes : ndarray of shape (n_queries,)
+        Queries and their numbers of rows.
+    tops : float64 ndarray of shape (n_queries,)
+        Highest labels; NaN for a query without labels.
+    """
+
+    def __init__(self, ids: np.ndarray, sizes: np.ndarray, tops: np.ndarray) -> None:
+        self.ids, self.sizes, self.tops = ids, sizes, tops
+        self.max_grade = highest_grade(tops)
+        super().__init__(queries=len(ids), rows=int(sizes.sum()), max_grade=self.max_grade)
+
+    @classmethod
+    def of(cls, ids: ArrayLike, labels: ArrayLike) -> Collection:
+        """The collection of rows. Labels that are not finite numbers count as missing."""
+        import pandas as pd
+
+        codes, unique = pd.factorize(np.asarray(ids))
+        tops = np.full(len(unique), np.nan)
+        try:
+            np.fmax.at(tops, codes, np.asarray(labels, dtype=np.float64))
+        except (TypeError, ValueError):
+            tops[:] = np.nan
+        tops[np.isinf(tops)] = np.nan
+        return cls(np.asarray(unique), np.bincount(codes, minlength=len(unique)), tops)
+
+    def _places(self, ids: np.ndarray) -> np.ndarray:
+        import pandas as pd
+
+        return pd.Index(self.ids).get_indexer(pd.Index(ids))
+
+    def sizes_of(self, ids: np.ndarray) -> np.ndarray:
+        """Number of rows of each query in the collection, 0 for unknown queries."""
+        places = self._places(ids)
+        return np.where(places >= 0, self.sizes[places], 0)
+
+    def grade_of(self, part: Collection) -> int | None:
+        """Highest grade of the collection; None if these labels cannot be a part of it.
+
+        Labels keep their attrs when they are changed, as in ``y > 0``. Then the highest label of
+        some query rises, or falls although all rows of the query are there.
+        """
+        places = self._places(part.ids)
+        if np.any(places < 0) or np.isnan(self.tops).all():
+            return None
+        tops, complete = self.tops[places], part.sizes == self.sizes[places]
+        same = (part.tops == tops) | (np.isnan(part.tops) & np.isnan(tops))
+        lower = ~complete & ~(part.tops > tops)
+        return self.max_grade if np.all(same | lower) else None
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Collection:
+        return self  # pandas copies attrs with every slice
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # pandas.concat keeps attrs that are equal in all parts
+
+    __ne__ = object.__ne__
+    __hash__ = None
+
+
+def index_level(data: object) -> ArrayLike | None:
+    """The index level that has the query of each row, if `data` has one."""
+    index = getattr(data, "index", None)
+    names = getattr(index, "names", None) or ()
+    return index.get_level_values(LEVEL) if index is not None and LEVEL in names else None
+
+
+def collection_of(y: object) -> Collection | None:
+    """The collection of labels whose index has the queries that `with_groups` gave them."""
+    found = (getattr(y, "attrs", None) or {}).get(ATTRS_KEY)
+    return found if isinstance(found, Collection) and index_level(y) is not None else None
+
+
+def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
+    """Highest grade of a collection, which a ranker keeps for scorers.
+
+    Parameters
+    ----------
+    y : labels, maybe a part of a collection
+    labels : ndarray
+        `y` and further labels, those of a validation part.
+    """
+    collection, ids = collection_of(y), index_level(y)
+    known = None
+    if collection is not None and ids is not None:
+        known = collection.grade_of(Collection.of(ids, y))
+    return max(known or 1, highest_grade(labels.astype(np.float64)))
 
 
 def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
@@ -112,7 +216,9 @@ def resolve_groups(
         If lengths are wrong, an id is missing, or two sources disagree.
     """
     sized = y if y is not None else X
-    n_rows = _length(sized)
+    # None where it is unknown: other checks refuse such data
+    shape = getattr(sized, "shape", None)
+    n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
     found: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
@@ -143,12 +249,6 @@ def resolve_groups(
     return check.as_ids('column "qid" of X', column, n_rows)
 
 
-def _length(data: object) -> int | None:
-    """Number of rows; None where it is unknown: other checks refuse such data."""
-    shape = getattr(data, "shape", None)
-    return shape[0] if shape else len(data) if isinstance(data, Sized) else None
-
-
 def require_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
@@ -171,3 +271,53 @@ def groups_of_features(groups: ArrayLike | None, X: Table, *, who: str) -> np.nd
             'metadata routing enabled), or a DataFrame X whose index is named "qid".'
         )
     return ids
+
+
+class CutQueryWarning(UserWarning):
+    """Some rows of a query are missing.
+
+    Splits of rows, such as `KFold`, `train_test_split`, `learning_curve` and halving over
+    ``"n_samples"``, cut through queries: models are then trained and measured on parts of lists,
+    and measured on queries that they know, so that scores are too high or belong to another task.
+
+    skrank's rankers, scorers and splitters compare the rows that they get with all rows of the call
+    of `skrank.with_groups` that made the labels. They cannot see a cut where groups are passed by
+    metadata routing or on the index of `X`, or where labels have become a NumPy array.
+
+    `skrank.QueryKFold` and the other splitters keep queries whole; `max_queries` of
+    `skrank.GroupedRanker` takes the place of the number of rows in learning curves and halving.
+    If documents are left out on purpose, call `skrank.with_groups` on the others:
+    ``y = skrank.with_groups(y[some], y.index[some])``. Where parts of queries are meant, silence
+    the warning: ``warnings.simplefilter("ignore", skrank.CutQueryWarning)``.
+    """
+
+
+def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: str) -> None:
+    """Warn if queries have fewer rows than in the collection that the labels are a part of.
+
+    Parameters
+    ----------
+    y : labels
+    ids, sizes : ndarray of shape (n_queries,)
+        Queries of the labels and their numbers of rows.
+    where : str
+        Name of the rows in the message.
+    """
+    collection = collection_of(y)
+    if collection is None:
+        return
+    complete = collection.sizes_of(ids)
+    cut = np.flatnonzero(sizes < complete)
+    if len(cut):
+        first = cut[0]
+        warnings.warn(
+            f"{len(cut)} of {len(ids)} queries are cut in the {where}, first query "
+            f"{show(ids[first])}, of which there are {sizes[first]} of {complete[first]} rows. "
+            "Keep queries whole: split with skrank.QueryKFold or skrank.query_train_test_split, "
+            "and vary max_queries of GroupedRanker instead of the number of rows "
+            "(validation_curve for learning_curve, resource='max_queries' for halving). If "
+            "documents are left out on purpose, call skrank.with_groups on the others, or ignore "
+            "skrank.CutQueryWarning.",
+            CutQueryWarning,
+            stacklevel=1,  # one line for all callers, so that a search repeats no message
+        )

@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank._engine.collection import Collection, collection_of, highest_grade
-from skrank._engine.groups import resolve_groups
-from skrank._engine.order import RankedCodes, rank_scores
-from skrank._engine.queries import Queries
-from skrank._engine.threads import run_chunks
+from skrank._engine.groups import Collection, collection_of, highest_grade, resolve_groups
+from skrank._engine.queries import Queries, RankedCodes, rank_scores
+from skrank._engine.threads import cached_property, run_chunks
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
 _MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
@@ -76,7 +73,7 @@ class Judgments:
     def max_grade(self) -> int:
         """Highest grade of the collection, as far as it is known: that of all labels, or of these.
 
-        At least 1; a label that is no whole number is rounded up.
+        At least 1; a label that is not a whole number is rounded up.
         """
         return self.collection_grade or highest_grade(self.labels)
 
@@ -113,18 +110,21 @@ class Judgments:
 
     def number_of(self, some: np.ndarray) -> np.ndarray:
         """Documents of each query that have some of the codes (a mask)."""
-        key = some.tobytes()
-        if key not in self._numbers:
+        key = some.tobytes(), b""
+        if key not in self._sums:
             if self.counts is None:
-                self._numbers[key] = self.totals(some)
+                self._sums[key] = self.totals(some)
             else:
-                self._numbers[key] = (self.counts @ some).astype(np.float64)
-            self._numbers[key].flags.writeable = False  # many metrics share it
-        return self._numbers[key]
+                self._sums[key] = (self.counts @ some).astype(np.float64)
+            self._sums[key].flags.writeable = False  # many metrics share it
+        return self._sums[key]
 
     @cached_property
-    def _numbers(self) -> dict[bytes, np.ndarray]:
-        """Numbers of documents by codes: most metrics of a collection ask for the same."""
+    def _sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
+        """Numbers of documents by codes, and best sums by worth and weights.
+
+        Most metrics of a collection need the same; cut-offs and averages share normalisers.
+        """
         return {}
 
     def coded_as(self, whole: Judgments) -> Judgments:
@@ -180,16 +180,13 @@ class Judgments:
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Worth per code times weight per rank, summed over best lists."""
-        if len(weights) > len(self.queries):  # to look for them would take as long
-            return self._new_best_sums(worth, weights)
-        key = worth.tobytes(), weights.tobytes()
-        if key not in self._best_sums:
-            self._best_sums[key] = self._new_best_sums(worth, weights)
-        return self._best_sums[key].copy()
-
-    def _new_best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         from skrank._kernels import quadratic
 
+        key = None
+        if len(weights) <= len(self.queries):  # else a look-up takes as long as the sums
+            key = worth.tobytes(), weights.tobytes()
+            if key in self._sums:
+                return self._sums[key].copy()
         before = np.zeros(len(weights) + 1)
         np.cumsum(weights, out=before[1:])
         sums = np.empty(len(self.queries))
@@ -199,12 +196,9 @@ class Judgments:
         else:
             order = best_first(worth)
             run_chunks(quadratic.ideals, self.indptr, self.counts, order, worth, before, sums)
+        if key is not None:
+            self._sums[key] = sums.copy()
         return sums
-
-    @cached_property
-    def _best_sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
-        """Sums by worth and weights: cut-offs and averages share what they are divided by."""
-        return {}
 
     @property
     def n_labels(self) -> int:
@@ -260,7 +254,7 @@ def _encode_grades(
 
 
 def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Codes of arbitrary labels; rejects those that are no labels."""
+    """Codes of arbitrary labels; rejects those that are not labels."""
     bad = np.flatnonzero(check.are_no_labels(values))
     if len(bad):
         rows = [queries.caller_row(int(row)) for row in bad]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.ranking import Ranking
+from skrank._typing import Options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,4 +161,5 @@ class Metric(Definition):
         """The metric with this highest grade of the collection, if it needs one and has none."""
         if not self.needs_scale:
             return self
-        return dataclasses.replace(self, max_grade=max_grade)  # type: ignore[call-arg]
+        changes: Options = {"max_grade": max_grade}  # which metrics with a scale have as a field
+        return dataclasses.replace(self, **changes)

@@ -8,13 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from skrank._engine.cached import cached_property
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
+from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
+from skrank._engine.threads import cached_property
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 
 
@@ -158,17 +157,12 @@ class MixturePlan(Plan):
 
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
         """One over the best sums, one row per metric, at the lesser of `cutoff` and its own."""
-
-        def level(one: Definition) -> int | None:
-            levels = (one.k, cutoff)
-            return min((level for level in levels if level is not None), default=None)
-
-        return np.stack(
-            [
-                plan.inverse_ideal(0 if plan.metric.ideal_cutoff == 0 else level(plan.metric))
-                for _, plan in self.parts
-            ]
-        )
+        inverses = []
+        for _, plan in self.parts:
+            own = plan.metric
+            level = min(filter(None, (own.k, cutoff)), default=None)
+            inverses.append(plan.inverse_ideal(0 if own.ideal_cutoff == 0 else level))
+        return np.stack(inverses)
 
     @property
     def depth(self) -> int | None:

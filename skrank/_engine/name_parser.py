@@ -31,7 +31,7 @@ def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
     Metric
     """
     wrong = ValueError(
-        f"{text!r} is no metric name: write name, name@k or name(parameter=value)@k, "
+        f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, "
         "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
     try:

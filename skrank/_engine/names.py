@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.definition import first_name
 from skrank._engine.metric import Metric
 from skrank._engine.name_parser import read
 from skrank._engine.peer_tables import Refused
@@ -42,7 +41,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     Raises
     ------
     TypeError
-        If the class is no such dataclass, or does not define `tables`.
+        If the class is not such a dataclass, or does not define `tables`.
     ValueError
         If a name is taken by another class or by a tool such as trec_eval, or cannot be a name; or
         if the class is one of skrank's own.
@@ -99,10 +98,16 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
         cls.names = tuple(dict.fromkeys((*earlier, *names)))
         cls.function = function or f"{cls.names[0]}_score"
         _registry.update(dict.fromkeys(names, cls))
-        _known_text.cache_clear()
+        _forget_texts()
         return cls
 
     return add
+
+
+def _forget_texts() -> None:
+    """Have texts read anew, as the registry has changed."""
+    _known_text.cache_clear()
+    columns.cache_clear()
 
 
 def refuse_known_name(name: str, cls: type[Metric]) -> None:
@@ -152,7 +157,7 @@ def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         _registry.pop(name, None)
     cls.names = ()
-    _known_text.cache_clear()
+    _forget_texts()
 
 
 def known() -> Mapping[str, type[Metric]]:
@@ -216,7 +221,7 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     if isinstance(name, Metric):
         return _build(type(name), _fields(name) | parameters) if parameters else name
     if not isinstance(name, str):
-        raise ValueError(f"{name!r} is no metric: pass a name such as 'gap@10', or a Metric.")
+        raise ValueError(f"{name!r} is not a metric: pass a name such as 'gap@10', or a Metric.")
     return _of_text(name, parameters) if parameters else _known_text(name)
 
 
@@ -242,7 +247,7 @@ def _known_text(name: str) -> Metric:
     return _of_text(name, {})
 
 
-def _class_of(name: str, k: Any) -> type[Metric]:
+def _class_of(name: str, k: object) -> type[Metric]:
     """The class of a name, in any case of letters unless that makes it the name of two metrics."""
     ours = name.lower()
     if ours not in _registry:
@@ -274,21 +279,21 @@ def _refuse_two_meanings(name: str, cut: str) -> None:
         )
 
 
-def columns(name: str | Metric) -> dict[str, Metric]:
-    """Metrics by what reports call them, in order.
+@lru_cache(maxsize=256)
+def columns(name: str) -> Mapping[str, Metric]:
+    """Metrics of a text by what reports call them, in order.
 
     One, under its full name; or, under the names that another tool gives them, one or all of a
     family such as "trec_eval:P".
     """
-    if isinstance(name, str):
-        prefix, text = peer_names.split_prefix(name)
-        if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
-            family = peer_names.expand(text) or []
-            if len(family) > 1:
-                colon = ":" * bool(prefix)
-                return {f"{prefix}{colon}{one}": metric(f"{prefix}{colon}{one}") for one in family}
-        if peer_names.translate(name, _registry) is not None:
-            return {name.strip(): metric(name)}
+    prefix, text = peer_names.split_prefix(name)
+    if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
+        family = peer_names.expand(text) or []
+        if len(family) > 1:
+            colon = ":" * bool(prefix)
+            return {f"{prefix}{colon}{one}": metric(f"{prefix}{colon}{one}") for one in family}
+    if peer_names.translate(name, _registry) is not None:
+        return {name.strip(): metric(name)}
     one = metric(name)
     return {str(one): one}
 
@@ -297,10 +302,39 @@ def _fields(instance: Metric) -> Options:
     return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
 
 
-def _build(cls: type[Metric], parameters: Mapping[str, Any]) -> Metric:
+def _build(cls: type[Metric], parameters: Options) -> Metric:
     known = [field.name for field in dataclasses.fields(cls)]
     for name in parameters:
         if name not in known:
             meant = "k" if name == "cutoff" else None  # as ir_measures calls it
-            raise check.unknown_name(f"parameter of {first_name(cls)}", name, known, meant)
+            kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
+            raise check.unknown_name(kind, name, known, meant)
     return cls(**parameters)
+
+
+def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
+    """Metrics by their full name, or by the name that another tool gives them, each once.
+
+    Parameters
+    ----------
+    metrics : name or Metric, or several
+
+    Returns
+    -------
+    dict of str to Metric, in the given order
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is given twice.
+    """
+    chosen: dict[str, Metric] = {}
+    for item in check.several("metrics", metrics, (str, Metric)):
+        found = columns(item) if isinstance(item, str) else {str(metric(item)): item}
+        for name, one in found.items():
+            if name in chosen:
+                raise ValueError(f"metric {name!r} is given twice: each has one column.")
+            chosen[name] = one
+    if not chosen:
+        raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
+    return chosen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Overlap

@@ -18,10 +18,7 @@ _CHECK = "check"
 
 
 def _field(default: Any, checked: Check) -> Any:
-    def normal(name: str, value: Any) -> object:
-        return None if value is None and default is None else checked(name, value)
-
-    return dataclasses.field(default=default, metadata={_CHECK: normal})
+    return dataclasses.field(default=default, metadata={_CHECK: checked})
 
 
 def parameter(default: T, checked: Callable[[Any], object]) -> T:
@@ -60,13 +57,16 @@ class Parameterised:
     """A frozen dataclass whose parameters are checked, and stored in their normal form."""
 
     def __post_init__(self) -> None:
-        checks: dict[str, Check] = {}
+        checked: dict[str, dataclasses.Field[Any]] = {}
         # a class that gives a parameter of its base another default keeps the check of the base
         for cls in reversed(type(self).__mro__):
             for name, field in vars(cls).get("__dataclass_fields__", {}).items():
                 if _CHECK in field.metadata:
-                    checks[name] = field.metadata[_CHECK]
-        self._set(**{name: one(name, getattr(self, name)) for name, one in checks.items()})
+                    checked[name] = field
+        for name, field in checked.items():
+            value = getattr(self, name)
+            if value is not None or field.default is not None:
+                object.__setattr__(self, name, field.metadata[_CHECK](name, value))
 
     def _set(self, **fields: object) -> None:
         """Store normalised parameters of a frozen instance."""

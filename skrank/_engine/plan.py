@@ -1,19 +1,140 @@
-"""Bind a metric to labels: what depends on labels only is computed once."""
+"""What a metric defines, and a metric bound to labels: the parts that depend on labels only."""
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
+from skrank._engine.parameters import Parameterised, choice, count, flag
+from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Line, Lists, Scale, Tables
+from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
+from skrank._engine.threads import cached_property
+
+ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Definition(Parameterised, ABC):
+    """What metric classes say of their metric: parameters, and arrays for a kernel to interpret.
+
+    Plans read it; what users call is in `Metric`, which derives from it.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ()  # of classes that `register` knows
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
+    function: ClassVar[str] = ""  # name of its score function
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+    strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list are worth the same
+    cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
+
+    # of a class, or of a metric: those of sums and of functions differ
+    greater_is_better = True
+    needs_relevant = True  # not defined for queries without a relevant document
+    value_range = "[0, 1]"
+
+    k: int | None = count(None, "the number of top ranks that count")
+    condensed: bool = flag(False)
+    empty: str | int = choice("skip", check.EMPTY_CHOICES)
+    ties: str = choice("average", check.TIES_CHOICES)
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(average=check.check_choice("average", self.average, self.averages))
+        if self.cut_instead is not None:
+            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
+
+    @abstractmethod
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
+        return 0
+
+    @property
+    def untrainable(self) -> str | None:
+        """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
+        return ORDERLESS if self.orderless and self.k is None else None
+
+    @property
+    def smooth(self) -> Smooth | None:
+        """The form that SoftRank trains on; None if there is none."""
+        return None
+
+    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
+        """Discount of each rank, from 1 on, if this is a sum of discounted gains; else None."""
+        return None
+
+    @property
+    def top_grade(self) -> int | None:
+        """Highest grade of the collection, as far as a parameter fixes it."""
+        return getattr(self, "max_grade", None)
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether values depend on a highest grade of the collection that no parameter gives."""
+        return False
+
+    def line(self, lists: Lists) -> Line:
+        """Values of queries from their normalised sums, of which every metric is a linear function.
+
+        Default: the sum itself.
+        """
+        return Line()
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """Weight of each query in the mean; None for equal weights."""
+        return None
+
+    @property
+    def __name__(self) -> str:  # as functions have one: `sklearn.metrics.make_scorer` asks for it
+        return str(self)
+
+    def __str__(self) -> str:
+        changed = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in self.unnamed and value != field.default:
+                changed.append(f"{field.name}={format_value(value)}")
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def first_name(self) -> str:
+        """The name in reports, without parameters."""
+        kind: type = type(self)
+        return self.names[0] if self.names else kind.__name__
+
+
+def bounds_of(one: Definition) -> tuple[float, float]:
+    """The ends of its `value_range`."""
+    low, high = one.value_range[1:-1].split(",")
+    return float(low), float(high)
+
+
+def format_value(value: object) -> str:
+    """The text of a parameter, without spaces, as `metric` reads it."""
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(format_value, value)) + "]"
+    if isinstance(value, str):
+        constant = value in ("False", "None", "True")
+        bare = value.isascii() and value.isidentifier() and not constant
+        return value if bare else repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
 
 _MOST_KEPT, _LONGEST_KEPT = 64, 2048  # tables, and ranks of each
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
@@ -27,7 +148,7 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
 
     The next batch of a training mostly has the same labels and lists of the same length.
     """
-    key = (metric, k, *scale.key())
+    key = (metric, k, scale.labels.tobytes(), scale.unjudged, scale.max_grade, scale.longest)
     try:
         found = _kept.get(key)
     except TypeError:  # a parameter of a metric of one's own has no hash
@@ -69,7 +190,11 @@ class Plan:
         self.metric = metric
         self.judgments = judgments
         check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{type(metric).__name__}.ideal_cutoff")
-        top = check.check_max_grade(metric.top_grade) or max_grade or judgments.max_grade
+        top = metric.top_grade
+        if top is None:
+            top = max_grade or judgments.max_grade
+        else:
+            check.check_max_grade(top)
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
 
@@ -93,7 +218,7 @@ class Plan:
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
         """One over the best sum of each query at a cut-off (1 if `cutoff` is 0); 0 if empty."""
         if cutoff == 0:
-            return self._filled()
+            return (~self.empty).astype(np.float64)
         same = cutoff == self.metric.k
         tables = self.tables if same else tables_of(self.metric, self.scale, cutoff)
         ideal = tables.ideals(self.judgments)
@@ -116,8 +241,7 @@ class Plan:
     def _line(self, lists: Lists) -> Line:
         """Values of queries from their normalised sums."""
         line, method = self.metric.line(lists), f"{type(self.metric).__name__}.line()"
-        check.check_returned(line, Line, method, "a skrank.extending.Line")
-        check.check_line(line, len(lists.shown), method)
+        check.check_line(line, Line, len(lists.shown), method)
         return line
 
     def slope(self) -> np.ndarray:
@@ -149,7 +273,9 @@ class Plan:
     ) -> float:
         """Mean of the `values` that `ranking` has, with a weight per query, as the metric says."""
         mass = self.mass(ranking)
-        return self.average(values, mass if weights is None else mass * weights)
+        mass = mass if weights is None else mass * weights
+        # warnings point at the line of the user, past average, this, a call and a function
+        return average(self.metric, values, mass, stacklevel=5)
 
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean; 0 for those that `empty` leaves out."""
@@ -159,16 +285,7 @@ class Plan:
             mass = check.check_mass(mass, len(self.empty), method)
         if self.metric.empty != "skip":
             return np.ones(len(self.empty)) if mass is None else mass
-        return self._filled() if mass is None else np.where(self.empty, 0.0, mass)
-
-    def _filled(self) -> np.ndarray:
-        """1 for queries that are not empty, else 0."""
-        return (~self.empty).astype(np.float64)
-
-    def average(self, values: np.ndarray, mass: np.ndarray) -> float:
-        """Mean (or sum) of the values of weight above 0, as the metric says."""
-        # warnings point at the line of the user, past average, this, mean, a call and a function
-        return average(self.metric, values, mass, stacklevel=6)
+        return np.where(self.empty, 0.0, 1.0 if mass is None else mass)
 
 
 def average(

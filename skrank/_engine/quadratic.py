@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import LambdaKernels, Scale, Tables
-from skrank._engine.threads import run_chunks
+from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels.arguments import Quadratic, QuadraticSwaps
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
-MOST_CLASSES = 64  # labels that pairs may tell apart
+MOST_CLASSES = 64  # of labels with different gains, with pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class PairWorth:
 
     Examples
     --------
-    Average precision: each pair of relevant documents is worth one over the rank of the lower.
+    Average precision: a pair of relevant documents counts 1 / (rank of the lower one).
 
     >>> import numpy as np
     >>> from skrank.extending import PairWorth

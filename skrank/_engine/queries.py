@@ -1,13 +1,15 @@
-"""Rows of each query, made contiguous in memory."""
+"""Rows of each query, made contiguous in memory, and the order that scores give to them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from skrank._engine.cached import cached_property
+from skrank import _validation as check
 from skrank._engine.groups import show
+from skrank._engine.threads import cached_property, run_chunks
+from skrank._kernels.arguments import NO_TIE, Kept, Ranked
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,8 +31,8 @@ class Queries:
     order : int64 ndarray of shape (n_rows,) or None
         Caller's row of each contiguous row; None when they are the same.
     first_query, first_row : int
-        Where they begin among all queries, if they are a block of them: what is drawn does not
-        depend on blocks.
+        Numbers of the first query and row among all queries, if these are a block of them. Seeds
+        of random draws depend on these numbers, so that blocks do not change the draws.
     """
 
     ids: np.ndarray
@@ -130,3 +132,113 @@ class Queries:
     def row_query(self) -> np.ndarray:
         """Number of the query of each contiguous row."""
         return np.repeat(np.arange(len(self)), self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedCodes:
+    """Codes in rank order with their ties."""
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+    _kept: list[tuple[np.ndarray, Kept]] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
+        """Codes in an order without ties."""
+        ranked = cls(indptr, codes, np.zeros(len(codes), np.uint8), retrieved)
+        vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)
+        return ranked
+
+    def shown(self, k: int) -> np.ndarray:
+        """Retrieved documents of each query down to rank k, as floats."""
+        return np.minimum(self.retrieved, k).astype(np.float64)
+
+    @property
+    def lists(self) -> Ranked:
+        """The argument of kernels."""
+        return Ranked(self.codes, self.tied, self.retrieved, self._tie)
+
+    @cached_property
+    def _tie(self) -> np.ndarray:
+        """The first rank of each query that is tied with the one above, or `NO_TIE`."""
+        from skrank._kernels import ranking
+
+        tie = np.empty_like(self.retrieved)
+        run_chunks(ranking.first_ties, self.indptr, self.tied, self.retrieved, tie)
+        return tie
+
+    @cached_property
+    def without_ties(self) -> bool:
+        """Whether no documents are tied."""
+        return bool((self._tie == NO_TIE).all())
+
+    @cached_property
+    def all_kept(self) -> Kept:
+        """All retrieved documents: all queries read the same ranks."""
+        ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)
+        return Kept(ranks, np.zeros_like(self.retrieved), self.retrieved)
+
+    def kept(self, worthy: np.ndarray, *, find: bool = True) -> Kept:
+        """The retrieved documents that count, and maybe others; looked for once for many metrics.
+
+        Parameters
+        ----------
+        worthy : bool ndarray (n_codes,)
+            Whether documents of a code count.
+        find : bool
+            Whether to search for them if no earlier call did. False: return all documents then,
+            which is faster for a sum of gains.
+        """
+        from skrank._kernels import ranking
+
+        for codes, kept in self._kept:
+            if codes[worthy].all():
+                return kept
+        if not find:
+            return self.all_kept
+        ranks, count = np.empty(len(self.codes), np.uint32), np.empty_like(self.retrieved)
+        kept = Kept(ranks, self.indptr[:-1], count)
+        run_chunks(ranking.keep, self.indptr, self.lists, worthy, kept)
+        self._kept.append((worthy, kept))
+        return kept
+
+
+def rank_scores(
+    queries: Queries,
+    scores: np.ndarray,
+    order: np.ndarray,
+    tied: np.ndarray,
+    retrieved: np.ndarray,
+    *,
+    warm: bool = False,
+) -> None:
+    """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
+    from skrank._kernels import ranking
+
+    long = True if queries.longest > ranking.COUNT_UP_TO else None
+    run_chunks(ranking.rank, queries.indptr, scores, warm, long, order, tied, retrieved)
+
+
+def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
+    """Codes of the first `depth` ranks and of what is tied with the last of them."""
+    from skrank._kernels import ranking
+
+    head = RankedCodes(
+        queries.indptr,
+        np.empty_like(codes),
+        np.empty(len(codes), np.uint8),
+        np.empty(len(queries), np.int64),
+    )
+    run_chunks(
+        ranking.head, queries.indptr, scores, codes, depth, head.codes, head.tied, head.retrieved
+    )
+    return head
+
+
+def check_scores(queries: Queries, scores: np.ndarray) -> None:
+    """Refuse NaN and +inf among contiguous scores: they cannot be ranked."""
+    if len(scores) and not scores.max() < np.inf:  # NaN, if there is one
+        row = int(np.argmin(scores < np.inf))
+        raise check.bad_score(float(scores[row]), queries.caller_row(row))

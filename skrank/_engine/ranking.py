@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes, check_scores, rank_head, rank_scores
-from skrank._engine.threads import run_chunks
+from skrank._engine.queries import RankedCodes, check_scores, rank_head, rank_scores
+from skrank._engine.threads import cached_property, run_chunks
 
 _DEEPEST_HEAD = 32  # ranks up to which finding the best documents is faster than sorting all
 _LONG = 3  # times as many documents must there be
@@ -26,7 +25,7 @@ def deepest(depths: Sequence[int | None]) -> int | None:
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
 
-    Where nobody reads more than the first ranks, no more than these are put in order.
+    If only the first ranks are read, only these are sorted.
 
     Parameters
     ----------
@@ -133,31 +132,27 @@ class Ranking:
 
     @cached_property
     def _known(self) -> np.ndarray:
-        known = (self.judgments.queries.sizes - self._unknown()).astype(np.float64)
-        known.flags.writeable = False  # many metrics share it
-        return known
-
-    def _unknown(self) -> np.ndarray:
         from skrank._kernels import labels
 
-        judgments = self.judgments
-        if judgments.unjudged is None:
-            return np.zeros(len(judgments.queries), np.int64)
-        if np.array_equal(self.retrieved, judgments.queries.sizes):
-            return np.zeros(len(self.retrieved), np.int64)
-        lost = np.empty(len(self.retrieved), np.int64)
-        ranked = self.codes("average", False)
-        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, judgments.unjudged, lost)
-        return lost
+        judgments, sizes = self.judgments, self.judgments.queries.sizes
+        known = sizes.astype(np.float64)
+        if judgments.unjudged is not None and not np.array_equal(self.retrieved, sizes):
+            lost = np.empty(len(self.retrieved), np.int64)
+            ranked = self.codes("average", False)
+            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, judgments.unjudged, lost)
+            known -= lost
+        known.flags.writeable = False  # many metrics share it
+        return known
 
     def _settled(self, ties: str) -> RankedCodes:
         from skrank._kernels import ranking
 
         judgments = self.judgments
         if ties == "average":
+            order, tied, retrieved = self._sorted
             ranked = np.empty_like(judgments.codes)
-            run_chunks(ranking.gather, judgments.indptr, judgments.codes, self.order, ranked)
-            return RankedCodes(judgments.indptr, ranked, self.tied, self.retrieved)
+            run_chunks(ranking.gather, judgments.indptr, judgments.codes, order, ranked)
+            return RankedCodes(judgments.indptr, ranked, tied, retrieved)
         average = self.codes("average", False)
         if ties == "stable":
             return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)

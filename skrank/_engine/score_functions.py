@@ -102,11 +102,11 @@ def _signature(cls: type[Metric]) -> inspect.Signature:
     return inspect.Signature([*rows, groups, *fields, weights], return_annotation="float")
 
 
-def _annotations(cls: type[Metric], parameters: list[str]) -> dict[str, Any]:
+def _annotations(cls: type[Metric], parameters: list[str]) -> dict[str, object]:
     """Types as objects, for `typing.get_type_hints`."""
     types = get_type_hints(cls)
-    rows: dict[str, Any] = {"relevance": ArrayLike, "scores": ArrayLike}
-    optional: dict[str, Any] = {"groups": ArrayLike | None, "sample_weight": ArrayLike | None}
+    rows: dict[str, object] = {"relevance": ArrayLike, "scores": ArrayLike}
+    optional: dict[str, object] = {"groups": ArrayLike | None, "sample_weight": ArrayLike | None}
     return rows | optional | {name: types[name] for name in parameters} | {"return": float}
 
 

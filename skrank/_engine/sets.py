@@ -63,8 +63,8 @@ class CountMetric(HitsMetric):
     """A number of documents of a query; those of all queries are added up."""
 
     averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
-    value_range: ClassVar[str] = "[0, inf)"
-    needs_relevant: ClassVar[bool] = False
+    value_range = "[0, inf)"
+    needs_relevant = False
 
     untrainable: ClassVar[str | None] = "it counts documents: train on ap, or on precision@k."
 

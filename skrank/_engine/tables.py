@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 
 
 class Scale:
@@ -33,8 +33,10 @@ class Scale:
         Highest grade of the collection.
     longest : int
         Length of the longest list.
+    unjudged : int
+        Least code of documents that were not judged.
     alone : bool
-        Whether nobody has read the `judgments` so far.
+        True until `judgments` is accessed, so that tables can be cached.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Scale:
         self.labels, self.max_grade, self.longest = labels, max_grade, longest
         self._judgments = judgments
         self.alone = True
+        self.unjudged = judgments.n_labels
 
     @property
     def judgments(self) -> Judgments:
@@ -56,11 +59,6 @@ class Scale:
         return len(self._judgments.queries)
 
     @property
-    def unjudged(self) -> int:
-        """Least code of documents that were not judged."""
-        return self._judgments.n_labels
-
-    @property
     def judged(self) -> np.ndarray:
         """Whether documents of each code were judged."""
         return np.arange(len(self.labels)) < self.unjudged
@@ -72,10 +70,6 @@ class Scale:
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum over the documents of each query of a worth per code."""
         return self.judgments.totals(worth)
-
-    def key(self) -> tuple[Hashable, ...]:
-        """What tables depend on that read nothing of single queries."""
-        return self.labels.tobytes(), self.unjudged, self.max_grade, self.longest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,8 +166,8 @@ class Tables(ABC):
     Attributes
     ----------
     axes : mapping of str to tuple of {"codes", "ranks", "queries"}
-        What the arrays have an entry for, by name. Compiled loops do not look where they read, so
-        that tables are held to it before they meet data.
+        What the arrays have an entry for, by name. Compiled loops do not check bounds, so that the
+        sizes of the arrays are checked when a metric is bound to judgments.
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -291,3 +285,34 @@ def discounts(
     if k is not None:
         values[k:] = 0.0
     return values
+
+
+Gain = str | Sequence[float] | Mapping[float, float]
+
+
+def check_gain(gain: Gain) -> Any:
+    """A gain as "exp2", "linear", gains by label 0, 1, 2, ..., or pairs of label and gain."""
+    if isinstance(gain, str):
+        return check.check_choice("gain", gain, ("exp2", "linear"))
+    if isinstance(gain, Mapping) or _is_pairs(gain):
+        pairs = check.check_mapping("gain", gain)
+        check.check_gains("gain", [worth for _, worth in pairs])
+        return pairs
+    numbers = check.check_numbers("gain", gain)
+    check.check_gains("gain", numbers)
+    return numbers
+
+
+def _is_pairs(gain: object) -> bool:
+    return isinstance(gain, tuple) and len(gain) > 0 and isinstance(gain[0], tuple)
+
+
+def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = None) -> np.ndarray:
+    """Gain of each label; `place` says where the first document of a code stands."""
+    if gain == "exp2":
+        check.check_exponent("gain=exp2", labels, place)
+        return np.exp2(labels) - 1
+    if gain == "linear":
+        return labels.astype(np.float64)
+    pairs = gain if isinstance(gain[0], tuple) else enumerate(gain)
+    return check.look_up("gain", dict(pairs), labels)

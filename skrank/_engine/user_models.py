@@ -18,13 +18,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
-from skrank._engine.order import RankedCodes
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import refuse_order
-from skrank._engine.tables import Line, Lists, Scale, Tables, discounts
+from skrank._engine.tables import (
+    Gain,
+    Line,
+    Lists,
+    Scale,
+    Tables,
+    check_gain,
+    discounts,
+    gain_per_code,
+)
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Reader
 
@@ -92,8 +100,8 @@ class UserModel(Reading):
 class Residual(Reading):
     """How much a metric rises if what was not judged has the highest grade."""
 
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
+    greater_is_better = False
+    needs_relevant = False
 
 
 @dataclass(frozen=True, kw_only=True)

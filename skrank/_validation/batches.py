@@ -254,7 +254,7 @@ def check_paths(parameter: str, paths: Any) -> list[str]:
     return found
 
 
-def check_names(parameter: str, names: list[Any]) -> list[str]:
+def check_names(parameter: str, names: list[str]) -> list[str]:
     """Names of columns, after a check that there is at least one."""
     if not names or not all(isinstance(one, str) for one in names):
         raise ValueError(f"{parameter}={names!r} must name columns of the files.")
@@ -389,7 +389,7 @@ def check_hidden(hidden: object) -> tuple[int, ...]:
     return tuple(check_count("each of hidden", width, "units of a layer") for width in hidden)
 
 
-def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def check_unchanged(before: Mapping[str, object], now: Mapping[str, object]) -> None:
     """Check that parameters have the values of the first fit, for a warm start."""
     for name, value in before.items():
         if value is not now[name] and value != now[name]:

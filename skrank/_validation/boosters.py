@@ -77,7 +77,10 @@ def check_bagging(params: Mapping[str, Any]) -> None:
 
 def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
     """A parameter of LightGBM by any of its names."""
-    return next((params[name] for name in aliases if name in params), default)
+    for name in aliases:
+        if name in params:
+            return params[name]
+    return default
 
 
 def refuse_distributed_positions() -> None:

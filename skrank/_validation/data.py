@@ -61,7 +61,7 @@ def check_finite_scores(
 
 
 def bad_label(value: float, row: int) -> ValueError:
-    """The error for a label that is no grade."""
+    """The error for a label that is not a grade."""
     if value < 0:
         return ValueError(
             f"label of row {row} is {value:g}: labels must be at least 0. "

@@ -34,7 +34,7 @@ def check_metric_name(name: object) -> str:
     """A name as texts such as ``name(parameter=value)@k`` have it."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(
-            f"{name!r} is no name for a metric: use small letters, digits and underscores, a "
+            f"{name!r} is not a name for a metric: use small letters, digits and underscores, a "
             "letter first, and no word of Python's own, such as 'my_metric'."
         )
     return name
@@ -49,7 +49,7 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
         )
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise TypeError(f"{cls.__name__} is no metric yet: it does not define {missing[0]}().")
+        raise TypeError(f"{cls.__name__} is not a metric yet: it does not define {missing[0]}().")
     try:
         inspect.signature(cls.tables).bind(None, None, None)  # type: ignore[attr-defined]
     except TypeError:
@@ -58,7 +58,7 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
         ) from None
     wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
     if "__dataclass_fields__" not in vars(cls):
-        raise TypeError(f"{cls.__name__} is no dataclass: {wanted}.")
+        raise TypeError(f"{cls.__name__} is not a dataclass: {wanted}.")
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         if not field.kw_only:
             raise TypeError(f"{cls.__name__}.{field.name} is not for keywords only: {wanted}.")
@@ -84,14 +84,14 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
             raise TypeError
         with np.errstate(invalid="ignore"):
             array: np.ndarray = np.require(given.astype(dtype, copy=False), requirements=["C", "W"])
-        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is no place
+        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is not a place
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None
     if array.ndim != n_axes:
         raise ValueError(f"{name} has {array.ndim} axes instead of {n_axes}.")
-    if array.size and np.isnan(array.min()):  # faster than to ask each, and room for the answers
-        raise ValueError(f"{name} holds NaN: a table says what every label and rank is worth.")
+    if array.size and np.isnan(array.min()):  # one pass, without a mask
+        raise ValueError(f"{name} holds NaN: every label and every rank needs a number.")
     return array
 
 
@@ -155,8 +155,10 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
         )
 
 
-def check_line(line: Any, n_queries: int, method: str) -> None:
-    """The parts of a line are numbers, one for each query or one for all."""
+def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
+    """A line whose parts are numbers, one for each query or one for all."""
+    if not isinstance(line, kind):
+        check_returned(line, kind, method, "a skrank.extending.Line")
     for name, part in zip(line._fields, line, strict=True):
         if not isinstance(part, (int, float)):
             array = np.asarray(part)
@@ -228,7 +230,7 @@ def check_list_function(function: object) -> Callable[..., Any]:
     )
 
 
-def takes_unretrieved(function: Callable[..., Any]) -> bool:
+def takes_unretrieved(function: Callable[..., object]) -> bool:
     """Whether a function asks for the labels that its list does not contain."""
     try:
         return "unretrieved" in inspect.signature(function).parameters

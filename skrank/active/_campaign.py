@@ -198,7 +198,7 @@ class Campaign(Asking, ABC):
         return pd.DataFrame(columns)
 
     def draws(self, n: int | None = None) -> pd.Series:
-        """Queries as they are drawn with replacement, to label them in one batch.
+        """Queries, drawn with replacement, to label in one batch.
 
         Nothing is asked or paid.
 

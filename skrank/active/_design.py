@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
 from skrank._engine.queries import Queries
+from skrank._engine.threads import cached_property
 from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._graded_metric import GradedMetric
 from skrank.active._means import Known
@@ -124,7 +124,7 @@ class Design:
         return found[key]
 
     def check_budget(self, budget: float | None) -> float | None:
-        """A budget that pays at least for the cheapest query; None is no limit."""
+        """A budget that pays at least for the cheapest query; None means no limit."""
         if budget is None:
             return None
         budget = check.check_number("budget", budget, 0, np.inf, open_low=True)

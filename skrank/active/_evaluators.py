@@ -333,7 +333,7 @@ class Decision:
     candidates: tuple[str, ...]
 
     def __str__(self) -> str:
-        who = "nobody" if self.leader is None else repr(self.leader)
+        who = "no ranker" if self.leader is None else repr(self.leader)
         state = "decided" if self.better is not None else "not decided yet"
         return f"{who} leads, confidence {self.confidence:.1%} ({state}); {self.difference}"
 

@@ -146,7 +146,7 @@ def read(
     """
     with open(path, "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise ValueError(f"{os.fspath(path)} holds no {what}: it is no regular file.")
+            raise ValueError(f"{os.fspath(path)} holds no {what}: it is not a regular file.")
         try:
             with zipfile.ZipFile(stream) as archive:
                 entries = _entries(archive)

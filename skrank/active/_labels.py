@@ -129,8 +129,9 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
     if len(wrong):
         raise ValueError(
-            f"label {given[wrong[0]]:g} of row {wrong[0]} is none of the grades {grades.tolist()}: "
-            "give all grades= that a label may have, and NaN where there is no label."
+            f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
+            f"{grades.tolist()}: give all grades= that a label may have, and NaN where there is "
+            "no label."
         )
     return given
 

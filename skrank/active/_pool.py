@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
-from skrank._engine.order import check_scores, rank_scores
-from skrank._engine.queries import Queries
+from skrank._engine.queries import Queries, check_scores, rank_scores
 from skrank._engine.threads import run_chunks
 
 Costs: TypeAlias = str | ArrayLike | Mapping[object, float]

@@ -58,7 +58,7 @@ def labels_of(
     if len(wrong):
         raise ValueError(
             f"label {values[wrong[0]]:g} of item {show(request.items[wrong[0]])} of query {query} "
-            f"is none of the grades {grades.tolist()}: correct it, or give all grades= when the "
+            f"is not one of the grades {grades.tolist()}: correct it, or give all grades= when the "
             "campaign starts."
         )
     return values

@@ -191,7 +191,7 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
-    """Numbers in double precision, integers of 64 bits; ids and items as they are."""
+    """Numbers in double precision, integers of 64 bits; ids and items unchanged."""
     number = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
     if number is None or name in ("ids", "items"):
         return array
@@ -234,7 +234,9 @@ def _drawing(
     """Frequencies, probabilities of draws, costs and moments of the queries."""
     q, p, costs = arrays["q"], arrays["p"], arrays["costs"]
     for name, values in (("q", q), ("p", p)):
-        _require((values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is no distribution")
+        _require(
+            (values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is not a distribution"
+        )
     _require(((q > 0) == ((p > 0) & is_open)).all(), "q draws other queries than those that count")
     _require(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
@@ -243,7 +245,7 @@ def _drawing(
     moments = arrays["moments"]
     _require(np.isfinite(moments).all(), "moments are not finite")
     mass, first, second = moments
-    _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are no probabilities")
+    _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are not probabilities")
     _require(second.min() >= 0, "second moments are negative")
     return p, q, costs, Moments(queries.ids, mass, first, second, method)
 

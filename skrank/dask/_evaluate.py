@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.collection import collection_of
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import collection_of, require_groups
 from skrank._engine.judgments import Judgments
+from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
-from skrank.dask._collections import aligned_pieces, check_whole
-from skrank.evaluation._evaluate import (
-    DEFAULT_METRICS,
-    MeasuredQueries,
-    Report,
-    measure,
-    report_of,
-    unique_metrics,
-)
+from skrank.dask._partitions import aligned_pieces, check_whole
+from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,15 +12,70 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import require_groups, show
 from skrank._engine.queries import Queries
 from skrank._typing import DaskColumn, DaskTable, Table
-from skrank.dask._collections import aligned_pieces, check_whole
 
 if TYPE_CHECKING:
     import dask.array as da
     from dask.delayed import Delayed
     from distributed import Client, Future
+
+
+def aligned_pieces(collections: Mapping[str, DaskTable | None]) -> list[tuple[Delayed | None, ...]]:
+    """The pieces of collections, partition by partition; None of those that are None.
+
+    Parameters
+    ----------
+    collections : dict of str to dask Array, Series or DataFrame, or None
+        By the names that messages have for them. Only groups and weights may be None.
+
+    Raises
+    ------
+    ValueError
+        If one is not a collection, is cut by columns, or has other partitions than the first.
+    """
+    for name, one in collections.items():
+        if one is None and name not in ("groups", "sample_weight"):
+            raise ValueError(f"{name} is None: it must be a Dask collection.")
+    first = next(iter(collections))
+    columns = {
+        name: _pieces(name, one, first) for name, one in collections.items() if one is not None
+    }
+    counts = [len(column) for column in columns.values()]
+    if len(set(counts)) > 1:
+        *names, last = columns
+        raise ValueError(
+            f"{', '.join(names)} and {last} have {counts} partitions: take all from one frame, or "
+            "rechunk them alike."
+        )
+    absent = [None] * counts[0]
+    return list(zip(*(columns.get(name, absent) for name in collections), strict=True))
+
+
+def _pieces(name: str, collection: DaskTable, first: str) -> list[Delayed]:
+    """The partitions of a collection."""
+    if not hasattr(collection, "to_delayed"):
+        raise ValueError(f"{name} must be a Dask collection{f', as {first} is' * (name != first)}.")
+    pieces = np.asarray(collection.to_delayed(), dtype=object)
+    if pieces.ndim == 2 and pieces.shape[1] > 1:
+        raise ValueError(f"{name} is cut by columns: rechunk it, {name}.rechunk((-1, None)) first.")
+    return pieces.ravel().tolist()
+
+
+def check_whole(ids_of_partitions: Sequence[np.ndarray]) -> None:
+    """Refuse queries that lie in two partitions: no worker would see them whole."""
+    seen: dict[object, int] = {}
+    for number, ids in enumerate(ids_of_partitions):
+        for one in ids.tolist():
+            if one in seen:
+                raise ValueError(
+                    f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
+                    'whole, with frame = frame.shuffle("qid").persist() before labels, scores, '
+                    "features and groups are taken from the frame: without persist, each would be "
+                    "shuffled by itself, into an order of its own."
+                )
+            seen[one] = number
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +179,7 @@ def partition_queries(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One partition: data on a worker, and what is known of them here."""
+    """One partition: data on a worker, and their sizes."""
 
     data: Future  #  of the X, y, qid, group and weight of the partition
     queries: np.ndarray

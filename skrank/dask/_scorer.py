@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator, Table
-from skrank.dask._collections import aligned_pieces
 from skrank.dask._evaluate import DaskPiece, measured_pieces
+from skrank.dask._partitions import aligned_pieces
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores
@@ -27,7 +27,7 @@ def scorer(
         One: the scorer returns a float. Several: a dict of floats.
     max_grade : int, optional
         Highest grade of the collection, for metrics that depend on it and do not fix it. Default:
-        what the model was trained on, if it says so.
+        that of the training labels of the model, if it is known.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
         Where the ranking comes from, for models that predict arrays: see `skrank.scorer`.
 

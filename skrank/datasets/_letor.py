@@ -130,7 +130,7 @@ def load_letor(
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
         relevance : ndarray of shape (n_rows,), float64
-            Labels. The label -1 stands for a document that nobody judged: it becomes NaN.
+            Labels. The label -1 stands for a document that was not judged: it becomes NaN.
         qid : ndarray of shape (n_rows,), int64, or str where an id is not an integer
             Query of each row.
 
@@ -215,7 +215,7 @@ def _find_splits(folder: Path) -> dict[int, _Parts]:
             for n in numbers_of_folds
         }
     raise FileNotFoundError(
-        f"{folder} is no LETOR collection: it should hold the files S1 to S5 "
+        f"{folder} is not a LETOR collection: it should hold the files S1 to S5 "
         f"({_listed(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
         f"it holds {_listed(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
     )
@@ -268,7 +268,7 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     return X, np.where(labels == -1, np.nan, labels), lines.qid
 
 
-def _number_type(dtype: DTypeLike) -> np.dtype[Any]:
+def _number_type(dtype: DTypeLike) -> np.dtype:
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -304,7 +304,7 @@ def _as_ids(qid: list[str]) -> np.ndarray:
 
 def _check_disjoint(files: dict[Path, Bunch]) -> None:
     """Refuse a query in two files: stacking them would make one query of two."""
-    owners: dict[Any, Path] = {}
+    owners: dict[object, Path] = {}
     for path, part in files.items():
         for query in np.unique(part.qid).tolist():
             if owners.setdefault(query, path) is not path:

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
 from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison, tabulate
-from skrank.evaluation._evaluate import DEFAULT_METRICS, unique_metrics
+from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.evaluation._folds import fold_scores
 from skrank.evaluation._pair_tests import TEST_CHOICES, PairTest, fold_test, pair_test, seed_test
 from skrank.metrics import Metric
@@ -85,8 +86,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there are fewer than two systems, the baseline is none of them, groups are missing, or a
-        metric is defined on fewer than two queries; a message about scores names the system.
+        If there are fewer than two systems, the baseline is not one of them, groups are missing, or
+        a metric is defined on fewer than two queries; a message about scores names the system.
 
     See Also
     --------

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.definition import bounds_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.names import columns
-from skrank._engine.plan import GEOMETRIC_FLOOR, average
+from skrank._engine.names import unique_metrics
+from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 from skrank.metrics import Metric
@@ -252,33 +251,6 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
         weights=pd.DataFrame(mass.T, index, names),
         metric_of=dict(metrics),
     )
-
-
-def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
-    """Metrics by their full name, or by the name that another tool gives them, each once.
-
-    Parameters
-    ----------
-    metrics : name or Metric, or several
-
-    Returns
-    -------
-    dict of str to Metric, in the given order
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one is given twice.
-    """
-    chosen: dict[str, Metric] = {}
-    for item in check.several("metrics", metrics, (str, Metric)):
-        for name, one in columns(item).items():
-            if name in chosen:
-                raise ValueError(f"metric {name!r} is given twice: each has one column.")
-            chosen[name] = one
-    if not chosen:
-        raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
-    return chosen
 
 
 def mean_intervals(

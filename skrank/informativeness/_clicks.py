@@ -47,9 +47,9 @@ def thresholds_from_clicks(
     Raises
     ------
     ValueError
-        If lengths differ, a grade is no whole number, a document has more clicks than it was shown
-        and `shown` is given, or there is nothing to tell the thresholds by: no click on a relevant
-        document ("share"), a grade that was not shown or no rise of the rate ("rate").
+        If lengths differ, a grade is not a whole number, a document has more clicks than it was
+        shown and `shown` is given, or there is nothing to tell the thresholds by: no click on a
+        relevant document ("share"), a grade that was not shown or no rise of the rate ("rate").
 
     References
     ----------

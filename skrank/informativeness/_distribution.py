@@ -176,7 +176,7 @@ def maximum_entropy(
         If no order of the documents has such a value (the message names the least and the greatest
         one), if counts are negative or more than there are ranks, or if the metric is not defined.
     TypeError
-        If the metric is no such sum (ERR, reciprocal rank, bpref, ...).
+        If the metric is not such a sum (ERR, reciprocal rank, bpref, ...).
 
     References
     ----------

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
+from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Distributions, Graded
@@ -143,21 +142,21 @@ class Expectation:
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
             raise TypeError(
-                f"{plan.metric} is no sum over documents and pairs of documents, for which alone "
-                "the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision or "
-                "recall."
+                f"{plan.metric} is not a sum over documents and pairs of documents, for which "
+                "alone the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision "
+                "or recall."
             )
         _, first = np.unique(lists.column_of, return_index=True)
         if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):
             raise ValueError(
-                f"{plan.metric} tells documents that were not judged from those of label 0: no "
-                "distribution of grades does."
+                f"{plan.metric} treats documents that were not judged unlike those of label 0, "
+                "which no distribution of grades does."
             )
         n_columns, pairs = len(lists.labels), tables.pairs
         if pairs is not None and plan.scale.longest > 1 and not tables.ordered:
             raise ValueError(
-                f"the order of the whole list does not matter to {plan.metric}, so that it says "
-                "nothing of the grades at single ranks: add a cut-off."
+                f"{plan.metric} does not depend on the order of the whole list, and so not on the "
+                "grades at single ranks: add a cut-off."
             )
         worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
         weights = np.zeros_like(tables.u) if pairs is None else pairs.weights

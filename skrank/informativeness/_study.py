@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Plan
 from skrank._typing import RandomState
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
@@ -228,7 +228,7 @@ def study(
     ValueError
         If no list has enough documents, or for what `skrank.trec.evaluate` raises it.
     TypeError
-        If a metric is no sum over documents and pairs of documents.
+        If a metric is not a sum over documents and pairs of documents.
 
     References
     ----------

@@ -150,7 +150,7 @@ def select_thresholds(
     Raises
     ------
     ValueError
-        If labels are no whole numbers, candidates are no probabilities of the grades, or for what
+        If labels are not whole numbers, candidates are not probabilities of the grades, or for what
         `study` raises it.
 
     References

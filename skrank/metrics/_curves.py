@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import judge
-from skrank._engine.order import RankedCodes
+from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision

@@ -123,16 +123,21 @@ class FunctionMetric(Metric):
 
     function: Callable[..., float] = None  # type: ignore[assignment,misc]
     name: str = ""
-    greater_is_better: bool = flag(True)  # type: ignore[misc]
-    needs_relevant: bool = flag(True)  # type: ignore[misc]
-    value_range: str = "(-inf, inf)"  # type: ignore[misc]
+    greater_is_better: bool = flag(True)
+    needs_relevant: bool = flag(True)
+    value_range: str = "(-inf, inf)"
     unjudged: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_list_function(self.function)
         refuse_known_name(check.check_metric_name(self.name), type(self))
-        self._set(names=(self.name,), unjudged=float(self.unjudged))
+        self._set(unjudged=float(self.unjudged))
+
+    @property
+    def first_name(self) -> str:
+        """Its own name."""
+        return self.name
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Read by trying every order."""

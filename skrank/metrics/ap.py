@@ -57,7 +57,7 @@ class AP(Metric):
         return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Each pair of relevant documents is worth one over the rank of the lower."""
+        """A pair of relevant documents counts 1 / (rank of the lower one)."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, relevant, relevant, np.multiply)

@@ -42,10 +42,10 @@ class BPMResidual(BPM):
     0.5
     """
 
-    value_range: ClassVar[str] = "[-1, 1]"
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+    value_range = "[-1, 1]"
+    greater_is_better = False
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
         """The metric twice: with the highest and with no gain."""

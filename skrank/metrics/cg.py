@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale, discounts
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 
 
 @register("cg")
@@ -41,7 +40,7 @@ class CG(Metric):
     2.0
     """
 
-    value_range: ClassVar[str] = "[0, inf)"
+    value_range = "[0, inf)"
     orderless: ClassVar[bool] = True
 
     gain: Gain = parameter("exp2", check_gain)

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Line, Lists, Scale, Smooth, discounts
+from skrank._engine.tables import (
+    Gain,
+    Line,
+    Lists,
+    Scale,
+    Smooth,
+    check_gain,
+    discounts,
+    gain_per_code,
+)
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
 _SHIFTS = {"log2": 1.0, "romip": 2.0}  # what is added to the rank under the logarithm
@@ -66,7 +73,7 @@ class DCG(Metric):
     3.5
     """
 
-    value_range: ClassVar[str] = "[0, inf)"
+    value_range = "[0, inf)"
 
     gain: Gain = parameter("exp2", check_gain)
     discount: Discount = parameter("log2", _check_discount)

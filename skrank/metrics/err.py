@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
@@ -42,7 +41,7 @@ class ERR(Metric):
     0.9388020833333334
     """
 
-    value_range: ClassVar[str] = "[0, 1)"
+    value_range = "[0, 1)"
 
     max_grade: int | None = parameter(None, check.check_max_grade)
 

@@ -34,7 +34,7 @@ class Error(Accuracy):
     0.3333
     """
 
-    greater_is_better: ClassVar[bool] = False
+    greater_is_better = False
     untrainable: ClassVar[str | None] = (
         "its gradient is that of accuracy: train on accuracy with a cut-off."
     )

@@ -34,7 +34,7 @@ class GAP(Metric):
         point mass on grade t gives average precision with ``rel=t``.
     max_grade : int, optional
         Highest grade of the collection. Default: the number of thresholds, else the highest label
-        of the data that the metric meets.
+        of the labels that are measured.
     normalize : {"all", "ideal"}
         With a cut-off: divide by D over all documents of the query (as trec_eval's map_cut), or by
         the best possible value at k, so that an ideal list scores 1.
@@ -90,7 +90,7 @@ class GAP(Metric):
         return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Each pair is worth the smaller G, at one over the rank of the lower document."""
+        """A pair of documents counts the smaller G / (rank of the lower one)."""
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, worth, worth, np.minimum)

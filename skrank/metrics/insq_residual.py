@@ -39,7 +39,7 @@ class INSQResidual(WeightResidual):
     0.6118
     """
 
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     T: float = number(1.0, 0, 1e6, open_low=True)
 

@@ -41,9 +41,9 @@ class INSTResidual(INST):
     0.3917
     """
 
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on insq."
+    greater_is_better = False
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
         """The metric twice: with the highest and with no gain."""

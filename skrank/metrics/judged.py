@@ -36,8 +36,8 @@ class Judged(SetMetric):
     0.5
     """
 
-    needs_relevant: ClassVar[bool] = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance."
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Documents with a label."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -13,6 +14,7 @@ from skrank._engine.mixture import MixturePlan, MixtureTables
 from skrank._engine.names import metric
 from skrank._engine.tables import Scale
 
+_AS_PARTS: Any = None  # the settings of the metrics of a mixture
 SETTINGS = ("condensed", "empty", "ties", "average")  # on which the metrics of a mixture agree
 
 
@@ -69,10 +71,10 @@ class Mixture(Metric):
     names = ("mixture",)  # for messages: not registered
 
     parts: tuple[tuple[float, Metric], ...] = ()
-    condensed: bool = None  # type: ignore[assignment]  # None: as the parts say
-    empty: str | int = None  # type: ignore[assignment]
-    ties: str = None  # type: ignore[assignment]
-    average: str = None  # type: ignore[assignment]
+    condensed: bool = _AS_PARTS
+    empty: str | int = _AS_PARTS
+    ties: str = _AS_PARTS
+    average: str = _AS_PARTS
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ("k", *SETTINGS)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from skrank._engine.names import register
 from skrank._engine.score_functions import score_function
@@ -38,7 +37,7 @@ class NDCG(DCG):
     0.6885
     """
 
-    value_range: ClassVar[str] = "[0, 1]"
+    value_range = "[0, 1]"
 
     @property
     def ideal_cutoff(self) -> int | None:

@@ -53,7 +53,7 @@ class NearlyERR(UserModel):
 
     See Also
     --------
-    ERR : the metric itself, which is no mean gain per document.
+    ERR : the metric itself, which is not a mean gain per document.
     NearlyERRResidual : how much documents without a label could add.
 
     References

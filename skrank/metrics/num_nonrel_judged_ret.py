@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class NumNonrelevantRetrieved(RelevantCount):
     1.0
     """
 
-    greater_is_better: ClassVar[bool] = False
+    greater_is_better = False
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Labels below `rel`."""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import best_first
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale, discounts
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Blend
 
@@ -72,7 +71,7 @@ class QMeasure(Metric):
         return None if self.normalize == "all" else self.k
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Each pair is worth what the upper document adds to the lower one's blend."""
+        """A pair of documents counts the share of the upper one in the blend of the lower one."""
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain

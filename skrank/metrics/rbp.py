@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale, discounts
+from skrank._engine.tables import Gain, Scale, check_gain, discounts
 from skrank._engine.user_models import gain_shares
 
 
@@ -56,7 +54,7 @@ class RBP(Metric):
     0.625
     """
 
-    value_range: ClassVar[str] = "[0, 1)"
+    value_range = "[0, 1)"
 
     p: float = parameter(0.8, check.check_persistence)
     gain: Gain = parameter("linear", check_gain)

@@ -43,9 +43,9 @@ class RBPResidual(Metric):
     0.5
     """
 
-    greater_is_better: ClassVar[bool] = False
-    needs_relevant: ClassVar[bool] = False
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on rbp."
+    greater_is_better = False
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on rbp."
 
     p: float = parameter(0.8, check.check_persistence)
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
+from skrank._engine.tables import Gain, Scale, check_gain, gain_per_code
 
 
 @register("rpref")

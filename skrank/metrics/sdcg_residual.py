@@ -37,7 +37,7 @@ class SDCGResidual(WeightResidual):
     0.3869
     """
 
-    untrainable: ClassVar[str | None] = "it says nothing about relevance: train on sdcg."
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on sdcg."
 
     def weigh(self, rank: np.ndarray) -> np.ndarray:
         """The discount of DCG."""

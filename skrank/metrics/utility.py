@@ -60,9 +60,9 @@ class Utility(RelevantSet):
     1.0
     """
 
-    value_range: ClassVar[str] = "(-inf, inf)"
+    value_range = "(-inf, inf)"
     averages: ClassVar[tuple[str, ...]] = ("macro",)
-    needs_relevant: ClassVar[bool] = False
+    needs_relevant = False
 
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)
     n_documents: int | None = parameter(None, _check_size)

@@ -13,9 +13,10 @@ from sklearn.utils import check_consistent_length
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._typing import RandomState
-from skrank.model_selection._base import QuerySplitter, Split
 from skrank.model_selection._parts import (
     QueryRows,
+    QuerySplitter,
+    Split,
     Stratify,
     check_stratify,
     count_queries,

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._typing import RandomState, Table
-from skrank.model_selection._base import FoldSplitter, Split
-from skrank.model_selection._parts import QueryRows, Stratify
+from skrank.model_selection._parts import FoldSplitter, QueryRows, Split, Stratify
 
 
 @dataclass(eq=False, repr=False)

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.order import check_scores, rank_scores
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
+from skrank._engine.queries import check_scores, rank_scores
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Gradients, Lists, Pairs
 from skrank.metrics import Metric, metric
@@ -21,7 +21,7 @@ SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 # Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
-_SURELY_FITS = 1e30  # in single precision, with room for rounding
+_SURELY_FITS = 1e30  # in single precision, with a margin for rounding
 
 # Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
 Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
@@ -67,8 +67,7 @@ class PairObjective(Objective):
         """Cut-off of the best value: no pair looks deeper than k and the truncation level."""
         if self.metric.ideal_cutoff == 0:
             return 0
-        levels = (self.metric.k, self.truncation_level)
-        return min((level for level in levels if level is not None), default=None)
+        return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
 class PairRounds:
@@ -131,25 +130,22 @@ class PairRounds:
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        if self.busy:  # the last round was interrupted: what it has left is worth nothing
+        if self.busy:  # the last round was interrupted, and its order may be incomplete
             self._make_room()
         self.busy = True
         if self.objective.perturbations:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # checked below
                 self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
         else:
             self._rank(scores, self.seed, warm=self.warm)
             self._pull(scores, self.sum_norm, grad, hess)
-        if not self._surely_fit():
+        # above totals, no gradient or curvature of a query is far
+        highest = float(self.totals.max()) * float(self.weight.max())
+        if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
         self.warm = True
         self.round += 1
         self.busy = False
-
-    def _surely_fit(self) -> bool:
-        """Whether totals, above which no gradient or curvature of a query is far, are small."""
-        highest = float(self.totals.max()) * float(self.weight.max())
-        return highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""

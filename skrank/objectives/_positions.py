@@ -155,7 +155,7 @@ class BoundPositionObjective(SharedRounds, ABC):
 
     @abstractmethod
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` by what is known about the positions, and learn from them."""
+        """Fill `grad` and `hess` for the present estimates, and update the estimates."""
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""

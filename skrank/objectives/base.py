@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.parameters import Parameterised
+from skrank._engine.threads import thread_count
+from skrank._typing import Options
 
 
 class BoundObjective(Protocol):
@@ -40,7 +43,7 @@ def read_rows(
     scores: ArrayLike,
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    **more: Any,
+    **more: object,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
     """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
 
@@ -62,14 +65,11 @@ def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
     Boosters do not report when a training begins. What an objective counts or learns from round to
     round belongs to the data set that it is bound to, and starts anew with such scores.
     """
-    few = scores[:1000]  # which differ in most rounds
-    return _tie_in_queries(few, indptr) and _tie_in_queries(scores, indptr)
-
-
-def _tie_in_queries(scores: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether the first scores of a data set change only where a query begins."""
-    changes = np.flatnonzero(scores[1:] != scores[:-1]) + 1
-    return bool((indptr[np.searchsorted(indptr, changes)] == changes).all())
+    for some in (scores[:1000], scores):  # in most rounds, the first ones differ
+        changes = np.flatnonzero(some[1:] != some[:-1]) + 1
+        if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
+            return False
+    return True
 
 
 def seed_of_round(random_state: int, number: int) -> int:
@@ -210,8 +210,8 @@ class Objective(Parameterised, ABC):
 
     def on_scale(self, max_grade: int) -> Objective:
         """The objective with this highest grade of the collection, where it leaves it open."""
-        changes: dict[str, Any] = {"max_grade": max_grade} if self.needs_scale else {}
-        if hasattr(self, "metric"):
+        changes: Options = {"max_grade": max_grade} if self.needs_scale else {}
+        if hasattr(self, "metric") and self.metric.needs_scale:
             changes["metric"] = self.metric.on_scale(max_grade)
         return dataclasses.replace(self, **changes) if changes else self
 
@@ -233,3 +233,53 @@ class Objective(Parameterised, ABC):
         if not isinstance(other, Objective):
             return NotImplemented
         return Objective.mixture(((1.0, self), (1.0, other)))
+
+
+_ROWS = 2**18  # of a block: little beside data whose memory matters
+_ROWS_OF_A_THREAD = 2**15  # and enough of them to keep all threads at work
+
+
+def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
+    """Queries, rows and judgments of each block: whole queries, in their order."""
+    indptr, n_rows = judgments.indptr, judgments.queries.n_rows
+    size = max(_ROWS, _ROWS_OF_A_THREAD * thread_count())
+    ends = np.searchsorted(indptr, np.arange(size, n_rows, size))
+    for first, last in pairwise(np.unique(np.r_[0, ends, len(indptr) - 1]).tolist()):
+        queries = slice(first, last)
+        yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
+
+
+class BoundBlocks(SharedRounds):
+    """An objective bound to blocks of queries, which count their rounds together.
+
+    Gradients are those of the objective bound to all queries at once.
+
+    Parameters
+    ----------
+    objective : Objective
+        Bound to all queries at once unless it is one `by_query`.
+    judgments : Judgments
+    weights : ndarray (n_queries,), optional
+    max_grade : int, optional
+        Highest grade of the collection.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        judgments: Judgments,
+        weights: np.ndarray | None,
+        max_grade: int | None,
+    ) -> None:
+        everything = slice(None), slice(None), judgments
+        self.parts: list[tuple[slice, BoundObjective]] = []
+        for queries, rows, block in blocks(judgments) if objective.by_query else [everything]:
+            some = None if weights is None else weights[queries]
+            self.parts.append((rows, objective.bind(block, some, max_grade=max_grade)))
+        self.bounds = [bound for _, bound in self.parts]
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self.round = self.round  # an interrupted round is begun anew by all
+        for rows, bound in self.parts:
+            bound.gradient(scores[rows], grad[rows], hess[rows])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank.objectives._as_objective import as_objective
-from skrank.objectives.base import BoundObjective, Objective, SharedRounds
+from skrank.objectives.base import BoundLoss, BoundObjective, Objective, SharedRounds
+from skrank.objectives.lambdarank import as_objective
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
@@ -36,7 +37,7 @@ class ObjectiveMixture(Objective):
     Raises
     ------
     ValueError
-        If there is no part, a weight is not above 0, or a part is no objective or one that learns
+        If there is no part, a weight is not above 0, or a part is not an objective, or learns
         about positions.
 
     Examples
@@ -63,8 +64,8 @@ class ObjectiveMixture(Objective):
                 raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
             if one.takes_positions:
                 raise ValueError(
-                    f"{type(one).__name__} learns about positions from the whole gradient: it can "
-                    "be no part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
+                    f"{type(one).__name__} learns about positions from the whole gradient: it "
+                    "cannot be part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
                 )
         self._set(parts=terms)
 
@@ -128,7 +129,7 @@ class BoundObjectiveMixture(SharedRounds):
         """Loss of each query, where all parts are functions; fills `grad` and `hess`."""
         return np.sum(
             [
-                weight * bound.losses(scores, *out)  # type: ignore[attr-defined]
+                weight * cast(BoundLoss, bound).losses(scores, *out)
                 for weight, bound, out in self._add(grad, hess)
             ],
             axis=0,

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter, random_seed
+from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank.objectives.base import BoundFunction, Objective, seed_of_round
 
@@ -27,7 +27,7 @@ class Softmax(Objective):
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        What a document of each label is worth, as in `skrank.metrics.DCG`. Documents that were not
+        Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged are worth what label 0 is.
     random_gains : bool
         Add to each gain a number drawn evenly from [0, 1), anew each round. With ``gain="exp2"``

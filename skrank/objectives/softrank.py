@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from skrank import _validation as check
-from skrank._engine.definition import first_name
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, flag, number
 from skrank._engine.quadratic import QuadraticTables
@@ -171,7 +170,7 @@ def _refusal(chosen: Metric, form: str) -> str | None:
     if smooth is None:
         return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
     if smooth.pairs and form == "distribution":
-        return f'only dcg and ndcg have it, {first_name(chosen)} has "moments".'
+        return f'only dcg and ndcg have it, {chosen.first_name} has "moments".'
     if smooth.pairs and chosen.k is not None:
         return (
             "its cut-off has no smooth form: train on "

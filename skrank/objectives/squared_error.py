@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.gains import Gain, check_gain, gain_per_code
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
+from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank.objectives.base import BoundFunction, Objective
 
@@ -32,7 +32,7 @@ class SquaredError(Objective):
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        What a document of each label is worth, as in `skrank.metrics.DCG`. Documents that were not
+        Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged are worth what label 0 is.
     max_grade : int, optional
         Highest grade of the collection, which has the target 1; gains that are listed have their

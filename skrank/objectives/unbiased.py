@@ -12,7 +12,6 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
 from skrank._engine.threads import run_chunks
 from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
-from skrank.objectives._blocks import blocks
 from skrank.objectives._pairs import PairObjective, PairRounds
 from skrank.objectives._positions import (
     BoundPositionObjective,
@@ -20,6 +19,7 @@ from skrank.objectives._positions import (
     PositionObjective,
     Shown,
 )
+from skrank.objectives.base import blocks
 
 _UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
 

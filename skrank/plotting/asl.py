@@ -1,9 +1,9 @@
-"""Curves of achieved significance levels: how many pairs of systems a metric tells apart."""
+"""Curves of achieved significance levels: pairs of systems that a metric distinguishes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ASLCurveDisplay(LinesDisplay, PlainDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
-    The lower a curve, the more pairs a metric tells apart at the same level. The legend says what
+    The lower a curve, the more pairs a metric distinguishes at the same level. The legend says what
     share of the pairs is below `alpha`, and what difference of means that takes. Levels of 0, which
     no resample reached, lie below the axis.
 
@@ -79,7 +79,7 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
         n_resamples: int = 1000,
         random_state: check.RandomState = 0,
         ax: Axes | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw the curves of the metrics of a report.
 

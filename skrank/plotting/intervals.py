@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class IntervalDisplay(PlainDisplay):
         confidence: float = 0.95,
         interval: str = "bootstrap-t",
         ax: Axes | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw the means of the runs of a report.
 
@@ -118,7 +118,7 @@ class IntervalDisplay(PlainDisplay):
         metric: str,
         *,
         ax: Axes | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw the differences that a comparison has found.
 

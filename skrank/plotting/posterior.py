@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.stats
@@ -61,7 +61,7 @@ class PosteriorDisplay(Display):
         self.found = found
         self.names = names
 
-    def plot(self, ax: Axes | None = None, *, pair: int | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, pair: int | None = None, **kwargs: object) -> Self:
         """Draw a bar of three parts for each pair, or the density of one pair.
 
         Parameters
@@ -86,7 +86,7 @@ class PosteriorDisplay(Display):
         if pair is None:
             return self._bars(ax, kwargs)
         if not isinstance(pair, int) or pair not in range(len(self.found.pairs)):
-            raise ValueError(f"pair={pair} is none of the {len(self.found.pairs)} pairs.")
+            raise ValueError(f"pair={pair} is not one of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(
                 f'the posterior of pair {pair} has no density: it is known for method "t" and '

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from skrank import _validation as check
 from skrank._typing import Axes
@@ -75,7 +75,7 @@ class RobustnessDisplay(LinesDisplay):
         *,
         column: str = "tau_b",
         metrics: Sequence[str] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Draw one column of the study.
 

@@ -11,15 +11,14 @@ from skrank._engine.groups import show
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import metric
 from skrank.objectives import Objective
-from skrank.rankers._dask import MODULES
-from skrank.rankers._fit import EstimatorKind, metrics_of
+from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
 from skrank.rankers._rows import Rows
 
-_SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
-_VALIDATION = (
+_SIZES = {"group", "group_id"}  # arguments of fit of LightGBM, XGBoost and CatBoost
+_VALIDATION = {
     "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
     "eval_sample_weight", "sample_weight_eval_set", "early_stopping_rounds",
-)  # fmt: skip
+}  # fmt: skip
 
 
 def check_parameters(
@@ -64,8 +63,7 @@ def check_parameters(
             "validation_fraction and X_val unset."
         )
     params = ranker.estimator.get_params(deep=False) if kind.patience_parameters else {}
-    own = next((name for name in kind.patience_parameters if params.get(name)), None)
-    if own is not None:
+    for own in filter(params.get, kind.patience_parameters):
         raise ValueError(
             f"{own} of {name} needs queries to validate on: give early_stopping_rounds to "
             "GroupedRanker instead, with validation_fraction, or with X_val, y_val and groups_val "
@@ -90,9 +88,9 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
-        raise ValueError(f'init={ranker.init!r} is no estimator: give one, "linear" or None.')
+        raise ValueError(f'init={ranker.init!r} is not an estimator: give one, "linear" or None.')
     for one in (ranker.estimator, ranker.init):
-        if type(one).__module__.startswith(MODULES):
+        if type(one).__module__.startswith(DASK_MODULES):
             raise ValueError(
                 f"{type(one).__name__} trains on Dask, where init gives no start: give it by hand, "
                 "as init_score (LightGBM) or base_margin (XGBoost), X @ coef_ of a "
@@ -134,15 +132,13 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
 
 def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
-    sizes = next((name for name in _SIZES if name in params), None)
-    if kind.trains_on_queries and sizes is not None:
+    for sizes in _SIZES & params.keys() if kind.trains_on_queries else ():
         raise ValueError(
             f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
             "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
             "numpy.repeat(numpy.arange(len(sizes)), sizes)."
         )
-    other = next((name for name in _VALIDATION if name in params), None)
-    if overwrites and other is not None:
+    for other in _VALIDATION & params.keys() if overwrites else ():
         raise ValueError(
             f"{other}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
             "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
@@ -162,7 +158,7 @@ def check_shown(objective: Objective | None, rows: Rows) -> None:
         check.check_rows_shown(rows.kept)
         warnings.warn(
             "the order of the rows inside their query is taken for the positions at which their "
-            "documents were shown; in rows that were shuffled it says nothing. Give position= to "
+            "documents were shown; the order of shuffled rows is meaningless. Give position= to "
             "fit.",
             UserWarning,
             stacklevel=3,  # where fit is called

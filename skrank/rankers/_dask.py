@@ -5,17 +5,15 @@ They are trained on the workers of a cluster; the fitted estimator is an LGBMRan
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import skrank.lightgbm
 from skrank._boosters.adapters import import_booster
-from skrank._engine.collection import highest_grade
+from skrank._engine.groups import highest_grade
 from skrank._typing import Estimator, Options, Table
 from skrank.dask import Partitions, partition_queries
 from skrank.objectives import Objective
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     Collection: TypeAlias = dask.array.Array | dask.dataframe.DataFrame
-
-MODULES = ("lightgbm.dask", "xgboost.dask")
-
-
-def is_collection(X: object) -> bool:
-    """True if the features are on Dask."""
-    return hasattr(X, "__dask_graph__")
 
 
 class DaskRanker(EstimatorKind):
@@ -170,13 +161,12 @@ def fit_collections(
     X, y, groups, weight = rows
     names = pd.DataFrame(columns=X.columns) if hasattr(X, "columns") else np.empty((0, X.shape[1]))
     validate_data(ranker, names, skip_check_array=True)
-    estimator = cloned(ranker.estimator)
-    client = client_of(estimator)
+    client = client_of(ranker.estimator)
     train = partition_queries(X, y, groups, sample_weight=weight, client=client)
     valid = None if validation[0] is None else partition_queries(*validation, client=client)
     max_grade = highest_grade(np.array(dask.compute(*(p.y.max() for p in (train, valid) if p))))
-    fit = fit_of(ranker, kind, estimator, Part(X, y, params=arguments), None, max_grade)
-    _refuse_positions(estimator, fit.objective)
+    fit = fit_of(ranker, kind, Part(X, y, params=arguments), None, max_grade)
+    _refuse_positions(fit.estimator, fit.objective)
     kind.train_partitions(fit, train, valid)
     return fit, max_grade
 
@@ -213,23 +203,3 @@ def client_of(estimator: Estimator) -> Client:
     from distributed import get_client
 
     return estimator.client or get_client()
-
-
-def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
-    """A clone with the client of the estimator: a client itself cannot be copied."""
-    if not type(estimator).__module__.startswith(MODULES):
-        return clone(estimator, safe=safe)
-    bare = copy.copy(estimator)
-    bare.client = None
-    made = clone(bare)
-    client = _client_or_none(estimator)
-    if client is not _client_or_none(made):
-        made.client = client
-    return made
-
-
-def _client_or_none(estimator: Estimator) -> Client | None:
-    try:
-        return estimator.client
-    except ValueError:  # DaskXGBRanker without a client, while there is no current one
-        return None

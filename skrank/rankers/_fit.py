@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skrank._engine.judgments import Judgments
+from skrank._engine.names import unique_metrics
 from skrank._engine.ranking import Ranking
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Table
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives._as_objective import metric_of
+from skrank.objectives.lambdarank import metric_of
 from skrank.rankers._rows import Part
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+DASK_MODULES = ("lightgbm.dask", "xgboost.dask")
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # of early stopping, for rankers that train on their own objective
 _DEFAULT_PATIENCE = 50  # rounds
@@ -146,12 +153,9 @@ class Fit:
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     patience: int | None = None
     start: Start = field(default_factory=Start)
-    arguments: Options = field(init=False)
+    arguments: Options = field(default_factory=dict)
     log: Log = field(init=False, default_factory=dict)
     best_iteration: int | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        self.arguments = dict(self.train.params)
 
     def run(self, n_rounds: int | None = None) -> None:
         """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
@@ -214,12 +218,7 @@ class Fit:
 
 
 def fit_of(
-    ranker: Estimator,
-    kind: EstimatorKind,
-    estimator: Estimator,
-    train: Part,
-    valid: Part | None,
-    top: int,
+    ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, top: int
 ) -> Fit:
     """The training that the parameters of a GroupedRanker ask for; `top` is the highest grade."""
     objective, rounds = ranker.objective, ranker.early_stopping_rounds
@@ -227,7 +226,30 @@ def fit_of(
         objective = as_objective(objective).on_scale(top)
     metrics = {name: one.on_scale(top) for name, one in metrics_of(ranker, kind).items()}
     patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
-    return Fit(kind, estimator, train, valid, objective, metrics, patience)
+    return Fit(
+        kind, cloned(ranker.estimator), train, valid, objective, metrics, patience,
+        arguments=dict(train.params),
+    )  # fmt: skip
+
+
+def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
+    """A clone with the client of the estimator: a client itself cannot be copied."""
+    if not type(estimator).__module__.startswith(DASK_MODULES):
+        return clone(estimator, safe=safe)
+    bare = copy.copy(estimator)
+    bare.client = None
+    made = clone(bare)
+    client = _client_or_none(estimator)
+    if client is not _client_or_none(made):
+        made.client = client
+    return made
+
+
+def _client_or_none(estimator: Estimator) -> Client | None:
+    try:
+        return estimator.client
+    except ValueError:  # DaskXGBRanker without a client, while there is no current one
+        return None
 
 
 def metrics_of(ranker: Estimator, kind: EstimatorKind) -> dict[str, Metric]:

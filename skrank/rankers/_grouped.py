@@ -14,16 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_feature
-from skrank._engine.collection import collection_grade
-from skrank._engine.groups import require_groups
-from skrank._fitted import restored_on_failure
+from skrank._engine.groups import collection_grade, require_groups
+from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, Start, fit_of
+from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, Start, cloned, fit_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._rows import Part, Rows, features
 from skrank.rankers._start import fit_start, trains_on_queries
@@ -226,7 +224,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         given = self._given_groups(y, groups, qid)
         kind = kind_of(self.estimator)
-        on_dask = _dask.is_collection(X)
+        on_dask = hasattr(X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(
                 X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight, position=position
@@ -291,7 +289,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             `init`, the sum of its scores and those of the rounds; for a regressor with a link, as
             for counts, the inverse link of this sum.
         """
-        if _dask.is_collection(X):
+        if hasattr(X, "__dask_graph__"):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
         start = Start(self.init_, self.init_factor_)
@@ -336,7 +334,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         bare = copy.copy(self)  # clone cannot copy the Dask client of an estimator
         bare.estimator = None
         made = super(GroupedRanker, bare).__sklearn_clone__()
-        made.estimator = _dask.cloned(self.estimator, safe=False)
+        made.estimator = cloned(self.estimator, safe=False)
         return made
 
     def __sklearn_tags__(self) -> Tags:
@@ -369,8 +367,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def _begin(self, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int) -> Fit:
         """The training of a clone of the estimator, from the scores of `init` if there is one."""
-        fit = fit_of(self, kind, _dask.cloned(self.estimator), train, valid, max_grade)
-        fit.start = fit_start(self, train, fit.objective)
+        fit = fit_of(self, kind, train, valid, max_grade)
+        if self.init is not None:
+            fit.start = fit_start(self, train, fit.objective)
         return fit
 
     def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:

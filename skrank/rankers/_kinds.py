@@ -6,8 +6,8 @@ from inspect import signature
 
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoostModel, CatBoostRanker, CatBoostRegressor
-from skrank.rankers._dask import MODULES, DaskLightGBMRanker, DaskXGBoostRanker
-from skrank.rankers._fit import EstimatorKind, Fit
+from skrank.rankers._dask import DaskLightGBMRanker, DaskXGBoostRanker
+from skrank.rankers._fit import DASK_MODULES, EstimatorKind, Fit
 from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBMModel, LightGBMRanker, LightGBMRegressor
 from skrank.rankers._xgboost import XGBoostModel, XGBoostRanker, XGBoostRegressor
@@ -47,14 +47,17 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
             f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
             f"make_pipeline(..., GroupedRanker({inner}()))."
         )
-    if type(estimator).__module__.startswith(MODULES) and not _RANKERS.keys() & names:
+    if type(estimator).__module__.startswith(DASK_MODULES) and not _RANKERS.keys() & names:
         raise TypeError(
             f"{type(estimator).__name__} trains on single rows of Dask collections: give "
             "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
         )
     classifiers = _CLASSIFIERS if hasattr(estimator, "predict_proba") else {}
     kinds = _REGRESSORS | classifiers | _RANKERS
-    return next((kinds[name]() for name in names if name in kinds), None) or OtherKind(estimator)
+    for name in names:
+        if name in kinds:
+            return kinds[name]()
+    return OtherKind(estimator)
 
 
 class OtherKind(EstimatorKind):

@@ -11,17 +11,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_feature
-from skrank._engine.collection import collection_grade
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import collection_grade, require_groups
 from skrank._engine.judgments import Judgments
+from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
-from skrank._fitted import restored_on_failure
+from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives._as_objective import metric_of
+from skrank.objectives.lambdarank import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._fit import VALIDATION, HeldOut

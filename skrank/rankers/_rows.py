@@ -12,9 +12,9 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_cut_queries
-from skrank._engine.cached import cached_property
+from skrank._engine.groups import warn_of_cut_queries
 from skrank._engine.queries import Queries
+from skrank._engine.threads import cached_property
 from skrank._typing import Options, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts, query_codes
 

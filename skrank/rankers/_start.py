@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skrank._typing import Estimator
 from skrank.objectives import Objective
-from skrank.objectives._as_objective import metric_of
+from skrank.objectives.lambdarank import metric_of
 from skrank.rankers._fit import Fit, Start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
@@ -21,8 +21,6 @@ _ROUNDING = 1e-9  # a smaller spread, as a share of the largest score, is roundi
 def fit_start(ranker: Estimator, train: Part, objective: Objective | None) -> Start:
     """Train the `init` of a ranker; the factor brings its scores to the spread `init_scale`."""
     init, scale = ranker.init, ranker.init_scale
-    if init is None:
-        return Start()
     if isinstance(init, str):
         init = LinearRanker((objective and metric_of(objective)) or "gap")
     fit = Fit(kind_of(init), clone(init), replace(train, params={}))

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
-from skrank._engine.collection import LEVEL
+from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, Log
 from skrank.rankers._rows import Part

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skrank._engine.definition import first_name
 from skrank._engine.names import known
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
@@ -26,7 +25,7 @@ class Inapplicable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A metric, with what is known of it.
+    """A metric, and the settings of its tests.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class Case:
     @property
     def registered(self) -> bool:
         """Whether its name stands for it."""
-        return known().get(first_name(self.metric)) is type(self.metric)
+        return known().get(self.metric.first_name) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
         """Literal value of `settled` for each query, NaN where it is not defined."""

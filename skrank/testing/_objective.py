@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.objectives.base import BoundLoss
 from skrank.testing._case import assume, close, hold, run
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
@@ -19,7 +21,7 @@ from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
 
 @dataclass(frozen=True, eq=False)
 class ObjectiveCase:
-    """An objective, with what is known of it."""
+    """An objective, and the settings of its tests."""
 
     objective: Objective
     shift_invariant: bool
@@ -50,7 +52,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
     """Gradients are finite, curvatures at least 0, and there are some."""
     for data in (case.data, make_lists(32, levels=2).retrieved()):
         grad, hess = case.gradient(data)
-        hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is no number")
+        hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is not a number")
         hold((hess >= 0).all(), "a curvature is below 0")
         hold(grad.any() and hess.any(), "there is nothing to learn")
 
@@ -95,7 +97,8 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
 
     def loss(scores: np.ndarray) -> float:
         grad, hess = np.empty(len(scores)), np.empty(len(scores))
-        return float(objective.bind(judgments).losses(scores, grad, hess).sum())  # type: ignore[attr-defined]
+        bound = cast(BoundLoss, objective.bind(judgments))
+        return float(bound.losses(scores, grad, hess).sum())
 
     grad = case.bound(data)[0]
     for row in range(len(grad)):

@@ -1,4 +1,4 @@
-"""Properties of a metric or objective as other tools meet it: by name, copied, in a scorer."""
+"""Properties of metrics and objectives in other tools: by name, copied, in a scorer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Given(BaseEstimator):
         self.fitted_ = True
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """The first feature."""
         return X[:, 0]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from skrank._engine.definition import bounds_of
+from skrank._engine.plan import bounds_of
 from skrank.testing._case import SEEDS, Case, assume, close, hold, per_query
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._orders import ranking
@@ -77,7 +77,7 @@ def values_are_in_range(case: Case) -> None:
 
 
 def ideal_lists_are_best(case: Case) -> None:
-    """No order of documents is worth more than that by label."""
+    """No order of documents has a higher value than the order by label."""
     assume(case.monotone, "a better document further up may be worth less")
     metric = case.metric.on_scale(3)
     sign = 1 if metric.greater_is_better else -1

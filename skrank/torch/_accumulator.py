@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.names import unique_metrics
+from skrank._engine.plan import average
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.torch._batch import Batch
 from skrank.torch._ranks import check_group, gather_all
@@ -133,9 +134,8 @@ class MetricAccumulator:
         mine = np.hstack([nothing, *self._values]), np.hstack([nothing, *self._mass])
         every = gather_all(mine, self.process_group)
         values, mass = (np.hstack(parts) for parts in zip(*every, strict=True))
-        one_row = Judgments([0.0], Queries.single(1))
         return {
-            name: one.bind(one_row, max_grade=self.max_grade).average(values[i], mass[i])
+            name: average(one, values[i], mass[i], stacklevel=4)
             for i, (name, one) in enumerate(self.metrics.items())
         }
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from skrank import _validation as check
-from skrank._engine.gains import gain_per_code
+from skrank._engine.tables import gain_per_code
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
 from skrank.torch._batch import Batch
 from skrank.torch._dense import DenseQueries, QuadraticSum, quadratic_tables

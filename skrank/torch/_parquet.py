@@ -190,7 +190,7 @@ def _reading(what: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no file {what!r}.") from None
+        raise FileNotFoundError(f"file {what!r} does not exist.") from None
     except (_arrow().lib.ArrowException, OSError) as error:
         raise ValueError(f"{what} cannot be read: {error}") from error
 

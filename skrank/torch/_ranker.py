@@ -16,11 +16,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._cut_queries import warn_of_feature
-from skrank._engine.collection import collection_grade
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import collection_grade, require_groups
+from skrank._engine.names import unique_metrics
+from skrank._fitted import warn_of_feature
 from skrank._typing import RandomState, Table
-from skrank.evaluation._evaluate import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.order import check_scores, rank_scores
-from skrank._engine.queries import Queries, slices
+from skrank._engine.queries import Queries, check_scores, rank_scores, slices
 from skrank._engine.threads import run_chunks
 from skrank.trec._columns import (
     QRELS,

@@ -10,8 +10,10 @@ import numpy as np
 
 from skrank import _progress
 from skrank import _validation as check
-from skrank._engine.cached import cached_property
-from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals, unique_metrics
+from skrank._engine.names import unique_metrics
+from skrank._engine.threads import cached_property
+from skrank._typing import Options
+from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.metrics import Metric
 from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
@@ -293,12 +295,12 @@ def evaluate(
     bm25 0.75               0.815465
     """
     check.check_choice("missing", missing, MISSING_CHOICES)
-    given: dict[str, Any] = {"empty": empty, "rel": None if rel is None else check.check_rel(rel)}
-    given["condensed"] = check.check_flag("judged_only", judged_only) or None
-    chosen = {
-        name: _changed(one, {key: value for key, value in given.items() if value is not None})
-        for name, one in unique_metrics(metrics).items()
-    }
+    given: Options = {} if empty is None else {"empty": empty}
+    if rel is not None:
+        given["rel"] = check.check_rel(rel)
+    if check.check_flag("judged_only", judged_only):
+        given["condensed"] = True
+    chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
@@ -318,7 +320,7 @@ def evaluate(
     return TrecReport(sources.names(joined.tags), pool.qrels.queries.ids, dict(chosen), found)
 
 
-def _changed(one: Metric, given: dict[str, Any]) -> Metric:
+def _changed(one: Metric, given: Options) -> Metric:
     """The metric with those of the given parameters that it has."""
     if not given:
         return one

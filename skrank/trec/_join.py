@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._engine.cached import cached_property
 from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
-from skrank._engine.queries import Queries, slices
+from skrank._engine.queries import Queries, RankedCodes, slices
 from skrank._engine.ranking import Ranking
+from skrank._engine.threads import cached_property
 from skrank.trec._data import Qrels, Run
 
 

@@ -45,11 +45,6 @@ _OPEN: dict[bytes, Callable[[BinaryIO], Any]] = {
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
-def _is_packed(head: bytes) -> bool:
-    """Whether a file that begins with `head` is packed."""
-    return head.startswith(tuple(_OPEN))
-
-
 def _unpacked(file: BinaryIO, head: bytes) -> Any:
     """The content of a packed file that begins with `head`, as a file object."""
     return next(call for magic, call in _OPEN.items() if head.startswith(magic))(file)
@@ -105,7 +100,7 @@ def opened(source: Source) -> Iterator[File]:
         else:
             raw = _Raw(source.read)
         stream: io.BufferedReader = io.BufferedReader(raw, HEAD)
-        packed = _is_packed(stream.peek(HEAD))
+        packed = stream.peek(HEAD).startswith(tuple(_OPEN))
         if packed:
             with _unpacking(name):
                 content = _unpacked(stream, stream.peek(HEAD))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank._engine.judgments import Judgments
 from skrank.active import ActiveComparator
 from skrank.active._anytime import (
     certainty_so_far,
@@ -16,6 +15,7 @@ from skrank.active._anytime import (
 from skrank.active._bounds import difference_bounds, value_bounds
 from skrank.active._means import Known
 from skrank.active._moments import prepare
+from skrank.extending import Judgments
 from skrank.metrics import registered
 from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator
 

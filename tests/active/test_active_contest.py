@@ -156,7 +156,7 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     ("labels", "message"),
     [
         ([1.0], "labels has 1 entries"),
-        (np.full(len(data.qid), 7.0), "label 7 of row 0 is none of the grades"),
+        (np.full(len(data.qid), 7.0), "label 7 of row 0 is not one of the grades"),
         (data.relevance, "nothing to ask"),
     ],
 )

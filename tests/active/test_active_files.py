@@ -238,7 +238,7 @@ def test_archives_of_other_kinds(saved):
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
 def test_devices_are_refused():
-    with pytest.raises(ValueError, match="/dev/zero holds no campaign: it is no regular file"):
+    with pytest.raises(ValueError, match="/dev/zero holds no campaign: it is not a regular file"):
         ActiveEvaluator.load("/dev/zero")
 
 

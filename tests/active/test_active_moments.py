@@ -205,7 +205,7 @@ def test_grades_need_not_be_neighbours_nor_start_at_0():
 
 
 def test_row_order_and_threads_do_not_matter():
-    from skrank._engine.threads import limit_threads
+    from tests.helpers.engine import limit_threads
 
     random = np.random.default_rng(7)
     groups = np.repeat(np.arange(600), 120)

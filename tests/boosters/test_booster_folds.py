@@ -146,7 +146,7 @@ each = pytest.mark.parametrize("run", [run_lightgbm, run_xgboost])
         ({"groups": np.zeros(3)}, "one query id per row"),
         ({"metrics": []}, "no metric"),
         ({"metrics": "gapp"}, "did you mean 'gap'"),
-        ({"objective": None}, "there is no objective"),
+        ({"objective": None}, "the objective is missing"),
         ({"early_stopping_rounds": 0}, "must be at least 1"),
         ({"per_query": {}}, "must be a QueryLog"),
     ],
@@ -186,7 +186,7 @@ def test_bad_groups(data, run):
 def test_one_objective_and_one_metric(data, run):
     with pytest.raises(ValueError, match="two objectives"):
         run(data, {"objective": "rank:ndcg"}, objective="gap")
-    with pytest.raises(ValueError, match=r"there is no metric: give metrics="):
+    with pytest.raises(ValueError, match=r"the metric is missing: give metrics="):
         run(data, {"objective": "rank:ndcg"})
     for name in ("metric", "eval_metric"):
         if (name == "metric") == (run is run_lightgbm):

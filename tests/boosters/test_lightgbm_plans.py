@@ -14,7 +14,7 @@ import pytest
 
 import skrank
 import skrank.lightgbm
-from skrank._engine.judgments import Judgments
+from skrank.extending import Judgments
 from tests.helpers.lightgbm_data import (
     QUIET,
     Data,

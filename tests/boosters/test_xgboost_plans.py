@@ -16,7 +16,7 @@ from xgboost.tracker import RabitTracker
 import skrank
 import skrank.xgboost
 from skrank._boosters import xgboost_data
-from skrank._engine.judgments import Judgments
+from skrank.extending import Judgments
 from tests.helpers.xgboost_data import (
     QUIET,
     Data,

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
+from skrank.extending import Judgments, Queries
 from skrank.metrics import registered
+from tests.helpers.engine import Ranking
 
 DEPTHS = (1, 3, 10)
 

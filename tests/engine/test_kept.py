@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank._engine.judgments import Judgments
-from skrank._engine.order import RankedCodes
-from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
+from skrank._engine import judgments as module
+from skrank._engine.queries import RankedCodes
+from skrank.extending import Judgments, PairWorth, QuadraticTables, Queries
 from skrank.metrics import registered
+from tests.helpers.engine import Ranking
 
 WHOLE = [
     *sorted(registered()),
@@ -98,10 +97,8 @@ def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch,
 def test_best_sums_are_found_once(monkeypatch):
     judgments = Judgments([2, 0, 1, 1, 0, 3], Queries.from_sizes(np.array([3, 1, 2])))
     found = []
-    find = Judgments._new_best_sums
-    monkeypatch.setattr(
-        Judgments, "_new_best_sums", lambda *given: found.append(given) or find(*given)
-    )
+    find = module.best_first
+    monkeypatch.setattr(module, "best_first", lambda worth: found.append(worth) or find(worth))
     worth, ones, cut = judgments.labels, np.ones(3), np.array([1.0, 0.5, 0])
     for _ in range(2):
         assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
@@ -118,11 +115,11 @@ def test_best_sums_are_found_once(monkeypatch):
 def test_metrics_share_the_sizes_of_lists():
     judgments, one = ranking(ties=False)
     first, second = (skrank.metric(name).bind(judgments).lists(one) for name in ("ap@3", "rr@3"))
-    assert first.shown is second.shown
     assert first.total is second.total
-    assert first.shown.tolist() == np.minimum(one.retrieved, 3).tolist()
+    for lists in (first, second):
+        assert lists.shown.tolist() == np.minimum(one.retrieved, 3).tolist()
     with pytest.raises(ValueError, match="read-only"):
-        first.shown[:] = 0
+        first.total[:] = 0
 
 
 def test_weights_of_ranks_and_pairs_are_both_looked_at():

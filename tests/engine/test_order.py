@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
 from skrank._kernels.forms import Kernel
+from skrank.extending import Judgments, Queries
+from tests.helpers.engine import Ranking
 
 SIZES = np.array([1, 2, 9, 31, 33, 120, 256, 257])
 SCORES = {

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank._engine.groups import require_groups, resolve_groups
-from skrank._engine.queries import Queries
+from skrank.extending import Queries
 
 Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
 

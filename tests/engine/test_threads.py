@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank._engine import threads
-from skrank._engine.cached import cached_property
 from skrank._engine.judgments import judge
+from skrank._engine.threads import cached_property
 from skrank._kernels.forms import Kernel
 
 ROOT = Path(__file__).resolve().parents[2]

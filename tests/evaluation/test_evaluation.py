@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank.evaluation._evaluate import DEFAULT_METRICS
 from tests.helpers.catalogue import CATALOGUE, lists
+
+DEFAULT_METRICS = inspect.signature(skrank.evaluate).parameters["metrics"].default
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ import numpy as np
 
 import skrank
 from skrank import informativeness, trec
-from skrank._engine.judgments import judge
 from skrank.active import label_moments
 from skrank.objectives import Objective
+from tests.helpers.engine import judge
 
 SIZES = [1, 2, 19, 9, 3]
 

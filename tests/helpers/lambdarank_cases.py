@@ -6,9 +6,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from skrank import LambdaRank
-from skrank._engine.judgments import judge
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import Lists
+from tests.helpers.engine import judge
 
 STABLE = {"tie_order": "stable"}
 

@@ -12,8 +12,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import AdditivePositionBias, UnbiasedLambdaRank
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
+from tests.helpers.engine import judge
 
 STABLE = {"tie_order": "stable"}
 
@@ -105,7 +104,7 @@ class Literal:
         grad, hess, total = np.zeros(n), np.zeros(n), 0.0
         order = np.argsort(-scores, kind="stable")
         labels, weight = self.data.y[rows], self.weight[rows[0]]
-        plan = Plan(self.metric, judge(labels[order]))
+        plan = self.metric.bind(judge(labels[order]))
         cuts = [cut for cut in (self.metric.k, self.level) if cut is not None]
         cut = 0 if self.metric.ideal_cutoff == 0 else min(cuts, default=None)
         inverse = plan.inverse_ideal(cut)[0]

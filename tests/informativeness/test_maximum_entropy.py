@@ -10,13 +10,12 @@ import pytest
 from scipy.optimize import minimize
 
 import skrank
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
-from skrank._engine.quadratic import QuadraticTables
+from skrank.extending import QuadraticTables
 from skrank.informativeness import (
     maximum_entropy,
 )
 from tests.helpers.catalogue import CATALOGUE
+from tests.helpers.engine import judge
 from tests.helpers.informativeness_cases import random_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,7 +116,7 @@ def test_dcg_equals_a_general_solver():
 QUADRATIC = [
     point.settled
     for point in CATALOGUE
-    if isinstance(Plan(point.settled, judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
+    if isinstance(point.settled.bind(judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
     and point.settled.names[0] not in ("judged", "mixture")
     and not point.settled.names[0].endswith("_residual")
     and str(point.settled) != "set_ap"  # of pairs whose order does not matter

@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, every_single_point
+from tests.helpers.engine import judge
 
 MAX_GRADE = 4
 
@@ -22,7 +21,7 @@ def swaps(plan):
 
 @pytest.mark.parametrize("name", ["gap", "ap", "ndcg", "err", "rr", "precision@5"])
 def test_an_empty_query_has_no_deltas(name):
-    plan = Plan(skrank.metric(name), judge([0, 0, np.nan, 0]))
+    plan = skrank.metric(name).bind(judge([0, 0, np.nan, 0]))
     assert not swaps(plan).any()
 
 
@@ -34,7 +33,7 @@ def test_deltas_of_long_lists(name):
     labels[0] = 3
     point = next(point for point in CATALOGUE if point.text in (name, name.split("@")[0]))
     metric = skrank.metric(name)
-    deltas = swaps(Plan(metric, judge(labels)))
+    deltas = swaps(metric.bind(judge(labels)))
     how = {"max_grade": 3} if point.text.split("@")[0] in ("gap", "err") else {}
     ranked = labels.tolist()
 
@@ -49,7 +48,7 @@ def test_deltas_of_long_lists(name):
 @every_single_point
 def test_swaps_that_do_not_count_change_nothing(point):
     labels = [0, 3, 0, 3, 1, 1, 0, 3]
-    deltas = swaps(Plan(point.metric, judge(labels)))
+    deltas = swaps(point.metric.bind(judge(labels)))
     same = np.equal.outer(labels, labels)
     assert_allclose(deltas[np.triu(same, 1)], 0, atol=1e-15)
     k = point.metric.k

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
-from skrank._engine.judgments import judge
-from skrank._engine.ranking import Ranking
+from tests.helpers.engine import Ranking, judge
 
 LABELS = np.array([2.0, 0, 1, 0, 3, 0, 0, 1])
 SCORES = np.array([1.0, 4, 2, 2, 3, 1, 0, 5])

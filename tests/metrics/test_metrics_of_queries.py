@@ -12,10 +12,10 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank._engine import threads as _parallel
-from skrank._engine.judgments import Judgments, judge
-from skrank._engine.ranking import Ranking
+from skrank.extending import Judgments
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_point, lists, literal_values
+from tests.helpers.engine import Ranking, judge
 from tests.helpers.metrics_cases import close, per_query
 
 # ---------------------------------------------------------------------- empty queries

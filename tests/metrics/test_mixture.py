@@ -20,12 +20,11 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaRank, SoftRank, SquaredError, cli
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix
+from tests.helpers.engine import judge
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
 
@@ -230,7 +229,7 @@ def test_ties_without_a_closed_form_are_refused():
 @pytest.mark.parametrize("name", [*map(repr, MIXTURES), "error@3+rbp_residual", "ap+judged"])
 def test_tables_know_what_all_metrics_need(name):
     data, one = lists(5, n_queries=40), skrank.metric(name)
-    plan = Plan(one, judge(data.relevance, data.groups))
+    plan = one.bind(judge(data.relevance, data.groups))
     assert_array_equal(plan.empty, plan.relevant == 0)
     assert_array_equal(one.tables(plan.scale, None).relevant, plan.tables.relevant)
 

@@ -18,13 +18,12 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaRank, SoftRank, SquaredError
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
 from skrank.objectives import AdditivePositionBias, ObjectiveMixture, as_objective
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix, trainable
+from tests.helpers.engine import judge, limit_threads
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
 STABLE = {"tie_order": "stable"}
@@ -122,7 +121,7 @@ def test_finite_differences_of_the_cost_at_fixed_deltas():
     order = np.argsort(-scores)
     weight = np.zeros((9, 9))
     for share, one in ((0.7, gap), (0.3, ndcg)):
-        plan = Plan(one, judge(labels[order]))
+        plan = one.bind(judge(labels[order]))
         deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0]
         weight[np.ix_(order, order)] += share * (deltas + deltas.T)
 
@@ -145,7 +144,7 @@ def test_threads_precision_and_rounds():
     judgments, apart = judge(labels, groups), rng.normal(size=n)
     results = []
     for n_threads in (1, 3):
-        with skrank._engine.threads.limit_threads(n_threads):
+        with limit_threads(n_threads):
             bound = LambdaRank(TEXT).bind(judgments)
             found = []
             for scores in (np.zeros(n), apart):
@@ -177,7 +176,7 @@ def test_mixtures_that_cannot_be_trained_on():
         LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
     with pytest.raises(ValueError, match=r"mix the objectives instead: 0.7 \* SoftRank\('gap'\)"):
         SoftRank(TEXT)
-    plan = Plan(skrank.metric(TEXT), judge([1, 0]))
+    plan = skrank.metric(TEXT).bind(judge([1, 0]))
     with pytest.raises(TypeError, match="swap deltas of a mixture are those of its metrics"):
         plan.tables.deltas(plan.judgments.codes)
 
@@ -314,7 +313,7 @@ def test_what_is_no_mixture_of_objectives():
     for parts in ((), 3, [one]):
         with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
             ObjectiveMixture(parts)
-    with pytest.raises(ValueError, match="is no metric"):
+    with pytest.raises(ValueError, match="is neither a metric nor"):
         ObjectiveMixture([(1, 3)])
     mixture = 0.5 * one + 0.5 * SquaredError()
     with pytest.raises(ValueError, match="AdditivePositionBias learns about positions"):
@@ -333,7 +332,7 @@ def test_the_page_of_mixtures_runs():
 
 @pytest.mark.parametrize("name", ["gap", "0.5*gap+0.5*ndcg@3"])
 def test_plans_can_be_copied(name):
-    plan = Plan(skrank.metric(name), judge([1, 0, 2]))
+    plan = skrank.metric(name).bind(judge([1, 0, 2]))
     for copied in (copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
         assert type(copied) is type(plan)
         assert copied.metric == plan.metric

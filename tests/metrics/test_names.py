@@ -208,7 +208,7 @@ def test_malformed_names_say_how_to_write_them(text):
 
 @pytest.mark.parametrize("thing", [None, 10, ["gap"], GAP, b"gap", np.float64(1)])
 def test_what_is_no_name(thing):
-    with pytest.raises(ValueError, match="is no metric: pass a name such as"):
+    with pytest.raises(ValueError, match="is not a metric: pass a name such as"):
         skrank.metric(thing)
 
 

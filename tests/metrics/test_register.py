@@ -48,7 +48,7 @@ def test_taken_names(name):
 
 @pytest.mark.parametrize("name", ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3])
 def test_names_that_are_none(name):
-    assert "is no name for a metric" in refused(made(), name)
+    assert "is not a name for a metric" in refused(made(), name)
 
 
 def test_no_name():
@@ -67,7 +67,7 @@ def test_classes_that_are_not_finished():
         def tables(self, scale, k): ...
 
     assert "does not define tables()" in refused(dataclass(**FROZEN)(Abstract), "toy")
-    assert "Undecorated is no dataclass" in refused(type("Undecorated", (Base,), {}), "toy")
+    assert "Undecorated is not a dataclass" in refused(type("Undecorated", (Base,), {}), "toy")
 
 
 def test_fields_of_the_wrong_kind():
@@ -168,7 +168,7 @@ def test_metrics_without_a_registered_name_are_called_as_their_class():
 
 
 def test_a_decorator_without_names():
-    with pytest.raises(ValueError, match="is no name for a metric"):
+    with pytest.raises(ValueError, match="is not a name for a metric"):
         skrank.register(made())
     with pytest.raises(ValueError, match="has no name"):
         skrank.register()

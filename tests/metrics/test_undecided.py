@@ -1,4 +1,4 @@
-"""What need not be refused: ties that change nothing; and queries that nobody judged."""
+"""What need not be refused: ties that change nothing; and queries that was not judged."""
 
 from __future__ import annotations
 

@@ -344,7 +344,7 @@ def test_bad_files_are_refused(files, tmp_path, write):
         QueryDataset.from_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match=r"cannot be read: .*directory"):
         QueryDataset.from_parquet(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*none.parquet"):
+    with pytest.raises(FileNotFoundError, match=r"file .*none.parquet' does not exist"):
         QueryDataset.from_parquet(tmp_path / "none.parquet")
     with pytest.raises(ValueError, match=r"there are no rows in .*rows.parquet"):
         QueryDataset.from_parquet(write(qid=[], relevance=[], a=[]))

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, UnbiasedLambdaRank
-from skrank._engine.judgments import judge
 from tests.helpers import reference as ref
+from tests.helpers.engine import judge
 
 DTYPES = [np.float32, np.float64]
 FAR = [1e4, 1e19, -1e38, 1e150, -1.7e308]

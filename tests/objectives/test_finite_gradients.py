@@ -17,7 +17,7 @@ from skrank import (
     SquaredError,
     UnbiasedLambdaRank,
 )
-from skrank._engine.judgments import judge
+from tests.helpers.engine import judge
 
 SCORES = np.array([0.1, 0.2, 0.3, 0.4])
 

@@ -19,8 +19,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaLoss, LambdaRank
-from skrank._engine import threads as _parallel
-from skrank._engine.judgments import judge
+from tests.helpers.engine import judge, limit_threads
 from tests.helpers.lambdaloss_cases import (
     OPTIONS,
     STABLE,
@@ -107,7 +106,7 @@ def test_number_of_threads_changes_no_bit():
     scores = rng.normal(size=n).round(1)
     results = []
     for n_threads in (1, 2, 5):
-        with _parallel.limit_threads(n_threads):
+        with limit_threads(n_threads):
             results.append(np.empty((2, n), np.float32))
             LambdaLoss("ndcg@10").bind(judgments).gradient(scores, *results[-1])
     for other in results[1:]:

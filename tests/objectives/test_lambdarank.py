@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
+from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import OPTIONS, STABLE, close, finite, gradient, literal, single
 
 # ---------------------------------------------------------------------- literal definition
@@ -117,7 +116,7 @@ def test_finite_differences_of_the_cost_at_fixed_deltas(name, sigmoid):
 def pair_weights(metric, labels, scores):
     """|delta| of every pair of positions."""
     order = np.argsort(-scores, kind="stable")
-    plan = Plan(metric, judge(labels[order]))
+    plan = metric.bind(judge(labels[order]))
     deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0] * plan.slope()[0]
     out = np.zeros((len(labels),) * 2)
     out[np.ix_(order, order)] = deltas + deltas.T

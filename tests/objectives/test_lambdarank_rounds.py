@@ -12,11 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
-from skrank._engine import threads as _parallel
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from skrank.objectives import Objective, as_objective
 from tests.helpers.catalogue import CATALOGUE, Lists
+from tests.helpers.engine import judge, limit_threads
 from tests.helpers.lambdarank_cases import OPTIONS, STABLE, close, gradient, literal, many, single
 
 # ---------------------------------------------------------------------- long queries
@@ -27,7 +25,7 @@ def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
     n = len(data.groups)
     order = np.argsort(-data.scores, kind="stable")
     labels, s = data.relevance[order], data.scores[order]
-    plan = Plan(metric, judge(labels))
+    plan = metric.bind(judge(labels))
     cut = (plan.metric.k, truncation_level)
     cut = min((one for one in cut if one is not None), default=None)
     inverse = plan.inverse_ideal(0 if plan.metric.ideal_cutoff == 0 else cut)[0]
@@ -143,7 +141,7 @@ def test_number_of_threads_changes_no_bit(name, tie_order):
     objective = LambdaRank(name, tie_order=tie_order)
     results = []
     for n_threads in (1, 2, 5):
-        with _parallel.limit_threads(n_threads):
+        with limit_threads(n_threads):
             results.append([part for one in rounds(objective, data, 3) for part in one[1:]])
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
@@ -281,7 +279,7 @@ def test_as_objective():
         as_objective(objective, sigmoid=3)
     with pytest.raises(ValueError, match=r"option of LambdaRank 'sigmod': did you mean 'sigmoid'"):
         as_objective("gap", sigmod=2)
-    with pytest.raises(ValueError, match="is no metric"):
+    with pytest.raises(ValueError, match="is neither a metric nor"):
         as_objective(3)
 
 

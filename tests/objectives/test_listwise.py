@@ -13,8 +13,8 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import Softmax, SoftRank, SquaredError
-from skrank._engine.judgments import judge
 from skrank.datasets import make_ranking
+from tests.helpers.engine import judge
 
 RNG = np.random.default_rng(0)
 QID = np.sort(RNG.integers(0, 7, 50))

@@ -7,13 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
-from skrank._engine import threads as _parallel
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from skrank._kernels import ranking
 from skrank.objectives._pairs import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
+from tests.helpers.engine import judge, limit_threads
 from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, many, single
 
 WORD = 2**64
@@ -205,7 +203,7 @@ def test_threads_and_copies_see_the_same_noise(pairs):
     objective = LambdaRank("gap", perturbations=2, pairs=pairs)
     found = []
     for n_threads in (1, 2, 5):
-        with _parallel.limit_threads(n_threads):
+        with limit_threads(n_threads):
             found.append(single(objective, data))
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
@@ -280,5 +278,5 @@ def test_options_of_orders_are_checked():
     ]:
         with pytest.raises(ValueError, match=message):
             LambdaRank("gap", **option)
-    plan = Plan(metric("gap"), judge([1, 0]))
+    plan = metric("gap").bind(judge([1, 0]))
     assert plan.tables.lambda_kernels(plan.judgments).codes.dtype == np.uint8

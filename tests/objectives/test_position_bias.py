@@ -15,8 +15,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
+from tests.helpers.engine import judge
 from tests.helpers.position_bias_cases import QUIET, STABLE, Clicks, Literal, trained
 
 OPTIONS = [
@@ -61,7 +60,7 @@ def test_finite_differences_of_the_cost_at_fixed_weights():
     grad, hess = np.empty((2, 10))
     bound.step(scores, grad, hess)
     order = np.argsort(-scores)
-    plan = Plan(skrank.metric("ndcg"), judge(data.y[order]))
+    plan = skrank.metric("ndcg").bind(judge(data.y[order]))
     deltas = np.zeros((10, 10))
     deltas[np.ix_(order, order)] = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse
 

@@ -13,7 +13,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank
-from skrank._engine.judgments import judge
+from tests.helpers.engine import judge
 from tests.helpers.position_bias_cases import BOOSTERS, QUIET, Clicks, both, train_lightgbm, trained
 
 # ---------------------------------------------------------------------- simulated clicks

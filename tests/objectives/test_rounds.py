@@ -11,7 +11,7 @@ from xgboost import DMatrix
 import skrank
 import skrank.lightgbm
 from skrank import LambdaRank, UnbiasedLambdaRank, xgboost
-from skrank._engine.judgments import judge
+from tests.helpers.engine import judge
 
 SIZES = np.full(40, 15)
 GROUPS = np.repeat(np.arange(40), 15)

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 
 import skrank
-from skrank._engine import threads as _parallel
-from skrank._engine.judgments import judge
 from skrank._kernels import normal
 from skrank.objectives import LambdaRank, Objective, SoftRank, as_objective
+from tests.helpers.engine import judge, limit_threads
 from tests.helpers.softrank_cases import FORMS, every_form, many, one_query
 
 # ---------------------------------------------------------------------- properties
@@ -232,7 +231,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, form):
     objective = SoftRank(name, form=form)
     results = []
     for n_threads in (1, 2, 5):
-        with _parallel.limit_threads(n_threads):
+        with limit_threads(n_threads):
             parts = through_boosters(objective, labels, scores, groups)
             results.append((*parts, objective.bind(judge(labels, groups)).values(scores)))
     for other in results[1:]:

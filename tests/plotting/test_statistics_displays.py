@@ -135,7 +135,7 @@ class TestPosterior:
         assert shown.ax_.get_title() == "0 against 3"
 
     def test_errors(self, found):
-        with pytest.raises(ValueError, match="pair=6 is none of the 6"):
+        with pytest.raises(ValueError, match="pair=6 is not one of the 6"):
             PosteriorDisplay(found).plot(pair=6)
         with pytest.raises(ValueError, match="names has 2 entries for 4"):
             PosteriorDisplay(found, names=["a", "b"])

@@ -14,11 +14,11 @@ from sklearn.linear_model import Ridge
 
 import skrank
 from skrank import LinearRanker, SoftRank
-from skrank._engine.judgments import judge
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_training
 from skrank.rankers._linear_features import ScaledFeatures
 from skrank.rankers._linear_training import LinearTraining, Stages
+from tests.helpers.engine import judge
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid

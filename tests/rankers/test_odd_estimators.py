@@ -11,19 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skrank
 from skrank import GroupedRanker
-from skrank._fitted import trained_grade
-from skrank.datasets import make_ranking
 from tests.helpers.rankers import STOP, lgbm
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
 
 
 def test_an_estimator_without_weights_says_so(data, y):
@@ -61,9 +49,14 @@ def test_a_callable_objective_of_xgboost_cannot_follow_a_metric(data, y):
 
 
 def test_a_model_on_words_has_no_grade():
-    model = LogisticRegression().fit([[0.0], [1.0]], ["bad", "good"])
-    assert trained_grade(model) is None
-    assert trained_grade(LogisticRegression().fit([[0.0], [1.0]], [0, 3])) == 3
+    X, labels = [[0.0], [1.0]], {"y": [0, 1], "groups": ["q", "q"]}
+    words = LogisticRegression().fit(X, ["bad", "good"])
+    with pytest.raises(ValueError, match="depends on the highest grade of the collection"):
+        skrank.scorer("err", response_method="decision_function")(words, X, **labels)
+    grades = LogisticRegression().fit(X, [0, 3])
+    assert skrank.scorer("err")(grades, X, **labels) == skrank.scorer("err", max_grade=3)(
+        grades, X, **labels
+    )
 
 
 class Silent(FunctionTransformer):

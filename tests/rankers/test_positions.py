@@ -80,7 +80,7 @@ def test_shuffled_rows_learn_the_same_bias():
     right = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective)
     bias = right.fit(X[MIXED], y, position=RANK[MIXED]).estimator_.objective.position_bias_
     assert bias["clicked"].loc[1] > 2 * bias["clicked"].loc[LONG]
-    with pytest.warns(UserWarning, match="in rows that were shuffled it says nothing"):
+    with pytest.warns(UserWarning, match="the order of shuffled rows is meaningless"):
         wrong = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective).fit(X[MIXED], y)
     naive = wrong.estimator_.objective.position_bias_["clicked"]
     assert naive.loc[1] < 2 * naive.loc[LONG]

@@ -12,7 +12,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
@@ -21,9 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import skrank
 from skrank import GroupedRanker
-from skrank.datasets import make_ranking
 from skrank.model_selection import QueryKFold
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
@@ -36,17 +33,6 @@ from tests.helpers.rankers import (
     routing,
     xgb,
 )
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
-
 
 # groups and errors --------------------------------------------------------------------------------
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker
-from skrank.datasets import make_ranking
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
@@ -26,17 +24,6 @@ from tests.helpers.rankers import (
     routing,
     xgb,
 )
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
-
 
 # early stopping -----------------------------------------------------------------------------------
 

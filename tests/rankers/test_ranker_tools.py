@@ -20,7 +20,6 @@ from sklearn.model_selection import (
 
 import skrank
 from skrank import GroupedRanker
-from skrank.datasets import make_ranking
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
@@ -37,17 +36,6 @@ from tests.helpers.rankers import (
     validate,
     xgb,
 )
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
-
 
 # tools of scikit-learn ----------------------------------------------------------------------------
 

@@ -10,13 +10,11 @@ import pytest
 import xgboost
 from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import BaseEstimator, clone
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 import skrank
 from skrank import GroupedRanker
-from skrank.datasets import make_ranking
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
@@ -28,17 +26,6 @@ from tests.helpers.rankers import (
     lgbm,
     xgb,
 )
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
-
 
 # training -----------------------------------------------------------------------------------------
 

@@ -238,7 +238,7 @@ def test_refusals():
             fit(estimator, "linear")
     with pytest.raises(ValueError, match="init='line' is not a choice"):
         fit(LGBM, "line")
-    with pytest.raises(ValueError, match="init=3 is no estimator"):
+    with pytest.raises(ValueError, match="init=3 is not an estimator"):
         fit(LGBM, 3)
     with pytest.raises(ValueError, match="init_scale=0 must be"):
         fit(LGBM, "linear", init_scale=0)

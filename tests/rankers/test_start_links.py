@@ -321,7 +321,7 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
 
 
 def test_a_class_is_no_start():
-    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is no estimator: give one"):
+    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give one"):
         GroupedRanker(lgbm(), init=Ridge).fit(X, Y)
 
 

@@ -11,7 +11,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import query_counts
+from tests.helpers.engine import query_counts
 
 
 def scores(n_queries=30, n_systems=6, seed=0):

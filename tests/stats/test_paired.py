@@ -10,7 +10,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import query_counts
+from tests.helpers.engine import query_counts
 
 TESTS = [stats.paired_t, stats.wilcoxon, stats.randomisation_test, stats.paired_bootstrap]
 anyone = pytest.mark.parametrize("test", TESTS)
@@ -270,8 +270,8 @@ def test_wrong_scores(test, matrix, message):
         ({"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
         ({"pairs": np.empty((0, 2), int)}, "at least one pair"),
         ({"n_resamples": 0}, "n_resamples=0 must be at least 1"),
-        ({"random_state": -1}, "random_state=-1 is no seed"),
-        ({"random_state": "x"}, "random_state='x' is no seed"),
+        ({"random_state": -1}, "random_state=-1 is not a seed"),
+        ({"random_state": "x"}, "random_state='x' is not a seed"),
     ],
 )
 def test_wrong_parameters(how, message):

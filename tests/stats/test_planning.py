@@ -8,7 +8,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
-from skrank.stats._resampling import query_counts
+from tests.helpers.engine import query_counts
 
 
 def values(n_queries=40, n_columns=3, seed=0):

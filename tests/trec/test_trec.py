@@ -9,7 +9,7 @@ import pytest
 
 import skrank
 from skrank import stats, trec
-from skrank._engine.threads import limit_threads
+from tests.helpers.engine import limit_threads
 
 PARITY = {
     "map": "ap",

@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 import skrank
-from skrank import _validation as check
-from skrank._engine.queries import Queries
 
 Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 
@@ -255,24 +253,3 @@ def test_weights_of_scattered_rows(call):
     call(groups=groups, sample_weight=[1, 2, 1, 2])
     with pytest.raises(ValueError, match="sample_weight varies inside query 'b'"):
         call(groups=groups, sample_weight=[1, 1, 1, 2])
-
-
-# sizes of groups, as the boosters keep them
-
-
-@pytest.mark.parametrize("sizes", [None, [], np.array([])])
-def test_a_dataset_without_groups(sizes):
-    with pytest.raises(ValueError, match=r"the Dataset has no groups: pass group="):
-        check.check_group_sizes(sizes, 4, "the Dataset")
-
-
-def test_group_sizes():
-    with pytest.raises(ValueError, match="groups of the Dataset add up to 5, not to 4 rows"):
-        check.check_group_sizes([2, 3], 4, "the Dataset")
-    assert check.check_group_sizes([2, 0, 2.0], 4, "the Dataset").tolist() == [2, 2]
-
-
-def test_weights_of_queries_from_sizes():
-    queries = Queries.from_sizes(np.array([1, 2]))
-    assert check.query_weights([2, 3, 3], queries).tolist() == [2, 3]
-    assert check.query_weights(None, queries) is None

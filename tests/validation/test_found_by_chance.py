@@ -110,7 +110,7 @@ REFUSED = {
     "no moments": (lambda: active.sampling_distribution([1]), "pass what label_moments returns"),
     "no seed": (
         lambda: active.label_moments("dcg", [2, 1], ["a", "a"], grades=[0, 1], random_state="x"),
-        "random_state='x' is no seed",
+        "random_state='x' is not a seed",
     ),
     "no study": (lambda: plotting.InformativenessDisplay(3), "study is of type int"),
     "no table": (lambda: plotting.TauMatrixDisplay([1, 2]), "means has 0 rows"),
@@ -121,15 +121,15 @@ REFUSED = {
         lambda: [*skrank.QueryKFold(2, shuffle=True, random_state=2**32).split(
             [[0]] * 2, [0, 1], [1, 2]
         )],
-        "random_state=4294967296 is no seed: pass an integer between 0",
+        "random_state=4294967296 is not a seed: pass an integer between 0",
     ),
     "no seed of splits": (
         lambda: skrank.query_train_test_split([[0]] * 4, groups=[1, 2, 3, 4], random_state="x"),
-        "random_state='x' is no seed",
+        "random_state='x' is not a seed",
     ),
     "no seed of data": (lambda: datasets.make_ranking(3, random_state="x"), "random_state='x' is"),
     "no number of queries": (lambda: datasets.make_ranking(True), "n_queries=True: give"),
-    "no text of a metric": (lambda: skrank.metric("\udc80"), "is no metric name"),
+    "no text of a metric": (lambda: skrank.metric("\udc80"), "unknown metric"),
     "nothing to split": (
         lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
         "array 1 of those to split is None",
@@ -158,7 +158,7 @@ def test_a_seed_of_boosters_folds_that_is_none():
     lightgbm = pytest.importorskip("lightgbm")
     quiet = {"verbose": -1}
     data = lightgbm.Dataset(np.zeros((4, 1)), [0, 1] * 2, group=[2, 2], params=quiet)
-    with pytest.raises(ValueError, match="seed=-1 is no seed"):
+    with pytest.raises(ValueError, match="seed=-1 is not a seed"):
         lightgbm_adapter.cv({}, data, 1, objective="gap", metrics="gap", folds=2, seed=-1)
 
 

@@ -228,7 +228,7 @@ def test_missing_query_ids(groups):
 
 @pytest.mark.parametrize("dtype", [complex, [("a", int)]])
 def test_kinds_that_are_no_query_ids(dtype):
-    with pytest.raises(ValueError, match="which are no query ids: use numbers or strings"):
+    with pytest.raises(ValueError, match="which cannot be query ids: use numbers or strings"):
         GAP([1, 0, 2], FAR, groups=np.zeros(3, dtype=dtype))
 
 
