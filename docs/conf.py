@@ -41,6 +41,7 @@ suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 # docstrings
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say it in words
+autodoc_mock_imports = ["torch"]  # as api_pages does
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_score_request, set_split_request, set_predict_request"
 }
