@@ -45,17 +45,19 @@ HEAD = """# Metrics
 
 Made from the registry by `python docs/build.py`.
 
-A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, a class, `skrank.metrics.NDCG(gain="linear", k=10)`, and a
-function, `skrank.metrics.ndcg_score(relevance, scores, gain="linear", k=10)`. All metrics take `condensed`, `empty`,
-`ties` and `average`, and all metrics that have a cut-off take `k`. Tied documents count with the exact mean over their
-orders. Metrics marked "strict" have no closed form for ties, and refuse ties on which their value depends.
+A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, a class,
+`skrank.metrics.NDCG(gain="linear", k=10)`, and a function, `skrank.metrics.ndcg_score(relevance,
+scores, gain="linear", k=10)`. All metrics take `condensed`, `empty`, `ties` and `average`, and all
+metrics that have a cut-off take `k`. Tied documents count with the exact mean over their orders.
+Metrics marked "strict" have no closed form for ties, and refuse ties on which their value depends.
 
-"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics, such as
-`skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). To choose a metric:
-[which metric when](../user_guide/which_metric.md).
+"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics,
+such as `skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). To choose
+a metric: [which metric when](../user_guide/which_metric.md).
 
-Formulas, parameters, sources and the names in other tools: [metrics of graded labels](metrics_graded.md) and
-[metrics of binary labels](metrics_binary.md), whose parameter `rel` is the lowest relevant label.
+Formulas, parameters, sources and the names in other tools: [metrics of graded
+labels](metrics_graded.md) and [metrics of binary labels](metrics_binary.md), whose parameter `rel`
+is the lowest relevant label.
 
 ROMIP lists an 11-point matrix of its own beside that of TREC, but none of its editions defines it.
 `skrank.metrics.eleven_point_curve` is the one of TREC.
@@ -65,9 +67,10 @@ ROMIP lists an 11-point matrix of its own beside that of TREC, but none of its e
 """
 
 
+MADE = "Made from the registry by `python docs/build.py`."
 HEADS = {
-    "metrics_graded.md": "# Metrics of graded labels\n\nMade from the registry by `python docs/build.py`.\n",
-    "metrics_binary.md": "# Metrics of binary labels\n\nMade from the registry by `python docs/build.py`.\n",
+    "metrics_graded.md": f"# Metrics of graded labels\n\n{MADE}\n",
+    "metrics_binary.md": f"# Metrics of binary labels\n\n{MADE}\n",
 }
 
 

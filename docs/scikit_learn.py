@@ -28,16 +28,18 @@ WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 GUIDE = Path(__file__).parent / "user_guide"
 HEAD = f"""# skrank in scikit-learn
 
-The tools of scikit-learn split, train and score rows. A ranker also needs the query of each row. The query reaches
-rankers, scorers and splitters in one of two ways, with equal scores. Rows may have any order in both.
+The tools of scikit-learn split, train and score rows. A ranker also needs the query of each row.
+The query reaches rankers, scorers and splitters in one of two ways, with equal scores. Rows may
+have any order in both.
 
-* **Groups on `y`** (recommended): `y = skrank.with_groups(relevance, qid)` is a pandas Series whose index is the query.
-  scikit-learn slices `y` together with its index. No setting is needed, and `X` may have any type. An index level
-  `"qid"` of a DataFrame `X` works as well, unless a step converts `X` to an array.
-  All recipes: [groups on y](recipes.md).
-* **Metadata routing**: labels and groups are separate, and groups are passed by name. Rankers, scorers and splitters of
-  skrank request `groups` by themselves. Routing must be enabled: `sklearn.set_config(enable_metadata_routing=True)`.
-  All recipes: [metadata routing](recipes_routing.md).
+* **Groups on `y`** (recommended): `y = skrank.with_groups(relevance, qid)` is a pandas Series whose
+  index is the query. scikit-learn slices `y` together with its index. No setting is needed, and `X`
+  may have any type. An index level `"qid"` of a DataFrame `X` works as well, unless a step converts
+  `X` to an array. All recipes: [groups on y](recipes.md).
+* **Metadata routing**: labels and groups are separate, and groups are passed by name. Rankers,
+  scorers and splitters of skrank request `groups` by themselves. Routing must be enabled:
+  `sklearn.set_config(enable_metadata_routing=True)`. All recipes: [metadata
+  routing](recipes_routing.md).
 
 ```python
 {IMPORTS}
@@ -50,15 +52,18 @@ print(sorted(search.best_params_))
 ['estimator__learning_rate']
 ```
 
-If neither `y`, `X` nor `groups=` has the queries, an error is raised. If a split such as `KFold` cuts queries of
-`with_groups`, `skrank.CutQueryWarning` is issued. With metadata routing such a cut is not detected.
+If neither `y`, `X` nor `groups=` has the queries, an error is raised. If a split such as `KFold`
+cuts queries of `with_groups`, `skrank.CutQueryWarning` is issued. With metadata routing such a cut
+is not detected.
 
-A search with several metrics, early stopping inside of folds, and which parameters to tune: [tuning](tuning.md).
+A search with several metrics, early stopping inside of folds, and which parameters to tune:
+[tuning](tuning.md).
 """
 PARALLEL = """
 ## In parallel
 
-All backends of joblib compute the same numbers, in both ways. Inside a parallel search, give the estimator `n_jobs=1`.
+All backends of joblib compute the same numbers, in both ways. Inside a parallel search, give the
+estimator `n_jobs=1`.
 """
 CLUSTER = """\
 import distributed
@@ -68,14 +73,14 @@ cluster = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
 VERSIONS = """
 ## Versions
 
-The tests run the recipes with the newest scikit-learn and with the oldest supported one (`.ci/oldest`), and compare each
-result with a loop over the folds.
+The tests run the recipes with the newest scikit-learn and with the oldest supported one
+(`.ci/oldest`), and compare each result with a loop over the folds.
 """
 RECIPES = {
     "y": f"""# Recipes: groups on y
 
-Each recipe continues the first block, which may hold your data as well. How `y` carries the queries, and the same
-recipes with metadata routing: [skrank in scikit-learn](scikit-learn.md).
+Each recipe continues the first block, which may hold your data as well. How `y` carries the
+queries, and the same recipes with metadata routing: [skrank in scikit-learn](scikit-learn.md).
 
 ```python
 {IMPORTS}
@@ -83,8 +88,8 @@ recipes with metadata routing: [skrank in scikit-learn](scikit-learn.md).
 """,
     "routing": f"""# Recipes: metadata routing
 
-Each recipe continues the first block, which may hold your data as well. When to use metadata routing, and the same
-recipes without it: [skrank in scikit-learn](scikit-learn.md).
+Each recipe continues the first block, which may hold your data as well. When to use metadata
+routing, and the same recipes without it: [skrank in scikit-learn](scikit-learn.md).
 
 ```python
 import sklearn

@@ -28,8 +28,7 @@ def public_modules() -> list[str]:
     found = [
         f"skrank.{module.name}"
         for module in pkgutil.iter_modules(skrank.__path__)
-        if not module.name.startswith("_")
-        and module.name not in NOT_LISTED
+        if not module.name.startswith("_") and module.name not in NOT_LISTED
     ]
     return ["skrank", *found, "skrank.active.models"]
 

@@ -179,7 +179,7 @@ ESTIMATORS = {
     "grouped hist": Estimator(
         "GroupedRanker(HistGradientBoostingRegressor())",
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
-        remark='`eval_metric="gap"` and `validation_fraction=` add early stopping on whole queries.',
+        remark='`eval_metric="gap"` and `validation_fraction=` stop early on whole queries.',
     ),
     "linear": Estimator(
         "LinearRanker()",

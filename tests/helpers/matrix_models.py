@@ -141,9 +141,7 @@ MODELS = (
             .replace("PARAMS", CALL_PARAMS["routing"]),
             error="has not implemented metadata routing",
         ),
-        remark=(
-            "It passes no groups to a ranker, and draws rows. `LGBMRanker` boosts by itself."
-        ),
+        remark=("It passes no groups to a ranker, and draws rows. `LGBMRanker` boosts by itself."),
     ),
     Tool(
         "CalibratedClassifierCV",
