@@ -90,4 +90,4 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "quickstart": [], "faq": [], "citing": []}
+html_sidebars = {"index": [], "installation": [], "quickstart": [], "faq": [], "citing": []}
