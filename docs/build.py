@@ -1,4 +1,4 @@
-"""Write the page of metrics from the registry, and the other pages; a test keeps them current.
+"""Write the pages of metrics from the registry, and the other pages; a test keeps them current.
 
 python docs/build.py
 """
@@ -17,7 +17,7 @@ from skrank._engine.plan import format_value
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
-PAGE = HERE / "reference" / "metrics.md"
+FOLDER = HERE / "reference"
 OTHER_PAGES = ("objective_tables.py", "scikit_learn.py", "peer_names.py")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
 PEERS = {"trec_eval": TREC_EVAL, "ir_measures": IR_MEASURES, "ranx": RANX}
@@ -45,24 +45,39 @@ HEAD = """# Metrics
 
 Made from the registry by `python docs/build.py`.
 
-A metric is named by a string, `skrank.metric("ndcg(gain=linear)@10")`, made from its class,
-`skrank.metrics.NDCG(gain="linear", k=10)`, or called as a function,
-`skrank.metrics.ndcg_score(relevance, scores, gain="linear", k=10)`. All take the cut-off `k` (where
-there is one), `condensed`, `empty`, `ties` and `average`. All are the exact mean over the orders of
-tied documents but those marked "strict", which have no closed form and refuse ties on which their
-value depends.
+A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, a class,
+`skrank.metrics.NDCG(gain="linear", k=10)`, and a function, `skrank.metrics.ndcg_score(relevance,
+scores, gain="linear", k=10)`. All metrics take `condensed`, `empty`, `ties` and `average`, and all
+metrics that have a cut-off take `k`. Tied documents count with the exact mean over their orders.
+Metrics marked "strict" have no closed form for ties, and refuse ties on which their value depends.
 
-"Gradient" says whether `LambdaRank` trains on a metric. Parameters are described with the classes,
-in the reference of `skrank.metrics`. Weighted sums of metrics are metrics:
-`skrank.metric("0.7*gap+0.3*ndcg@10")`, see [mixtures](../user_guide/mixtures.md). Which one when:
-[a guide](../user_guide/which_metric.md).
+"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics,
+such as `skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). To choose
+a metric: [which metric when](../user_guide/which_metric.md).
 
-The 11-point matrix that ROMIP lists as its own, beside TREC's, is defined in none of its editions.
-There is no metric of that name here; `skrank.metrics.eleven_point_curve` is TREC's.
+Formulas, parameters, sources and the names in other tools: [metrics of graded
+labels](metrics_graded.md) and [metrics of binary labels](metrics_binary.md), whose parameter `rel`
+is the lowest relevant label.
+
+ROMIP lists an 11-point matrix of its own beside that of TREC, but none of its editions defines it.
+`skrank.metrics.eleven_point_curve` is the one of TREC.
 
 | name | class | range | ties | gradient | also in |
 |---|---|---|---|---|---|
 """
+
+
+MADE = "Made from the registry by `python docs/build.py`."
+HEADS = {
+    "metrics_graded.md": f"# Metrics of graded labels\n\n{MADE}\n",
+    "metrics_binary.md": f"# Metrics of binary labels\n\n{MADE}\n",
+}
+
+
+def file_of(cls: type[Metric]) -> str:
+    """The page that describes a metric."""
+    binary = any(field.name == "rel" for field in dataclasses.fields(cls))
+    return "metrics_binary.md" if binary else "metrics_graded.md"
 
 
 def parameters(cls: type[Metric]) -> str:
@@ -118,7 +133,7 @@ def parity() -> dict[type[Metric], dict[str, list[str]]]:
 def row(cls: type[Metric], peers: dict[str, list[str]]) -> str:
     """One line of the table."""
     names = ", ".join(f"`{name}`" for name in cls.names)
-    link = f"[{cls.__name__}](#{cls.__name__.lower()})"
+    link = f"[{cls.__name__}]({file_of(cls)}#{cls.__name__.lower()})"
     ties = "strict" if cls.strict else "exact mean"
     cells = (names, link, value_range(cls), ties, gradient(cls), ", ".join(peers))
     return f"| {' | '.join(cells)} |\n"
@@ -143,16 +158,19 @@ def described(cls: type[Metric], peers: dict[str, list[str]]) -> str:
     return text + "".join(f"* {line}\n" for line in lines)
 
 
-def page() -> str:
-    """The text of the page."""
+def pages() -> dict[Path, str]:
+    """The texts of the pages."""
     peers = parity()
-    classes = [cls for _, cls in sorted(registered().items())]
-    rows = [row(cls, peers[cls]) for cls in classes]
-    return HEAD + "".join(rows) + "".join(described(cls, peers[cls]) for cls in classes)
+    texts = {"metrics.md": HEAD} | HEADS
+    for _, cls in sorted(registered().items()):
+        texts["metrics.md"] += row(cls, peers[cls])
+        texts[file_of(cls)] += described(cls, peers[cls])
+    return {FOLDER / name: text for name, text in texts.items()}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
     for script in OTHER_PAGES:
         runpy.run_path(str(HERE / script), run_name="__main__")

@@ -41,6 +41,7 @@ suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 # docstrings
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say it in words
+autodoc_mock_imports = ["torch"]  # as api_pages does
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_score_request, set_split_request, set_predict_request"
 }
@@ -89,4 +90,4 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "quickstart": [], "faq": [], "citing": []}
+html_sidebars = {"index": [], "installation": [], "quickstart": [], "faq": [], "citing": []}

@@ -1,4 +1,4 @@
-"""Write the page on scikit-learn from the recipes that the tests run; a test keeps it current."""
+"""Write the pages on scikit-learn from the recipes that the tests run; a test compares them."""
 
 from __future__ import annotations
 
@@ -19,45 +19,100 @@ from tests.helpers.matrix import (
     MODES,
     SETUP,
     Estimator,
+    Tool,
     Way,
 )
 from tests.helpers.matrix_tools import TOOLS
 
 WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
-PAGE = Path(__file__).parent / "user_guide" / "scikit-learn.md"
+GUIDE = Path(__file__).parent / "user_guide"
 HEAD = f"""# skrank in scikit-learn
 
-Made by `python docs/build.py` from the recipes that `tests/scoring/test_matrix.py` runs: each finds
-what a loop by hand over the folds finds, and what is refused here raises an error that says why.
+The tools of scikit-learn split, train and score rows. A ranker also needs the query of each row.
+The query reaches rankers, scorers and splitters in one of two ways, with equal scores. Rows may
+have any order in both.
 
-The query of each row reaches estimators, scorers and splitters in one of two ways, with equal
-scores. Neither needs sorted rows.
-
-* **Groups on `y`**: `y = skrank.with_groups(relevance, qid)`, a pandas Series whose index is the
-  query. scikit-learn slices `y` and hands it on with its index. It needs no setting, `X` may be of
-  any kind, and it works with metadata routing, too. An index level `"qid"` of a DataFrame `X` does
-  the same where no step turns `X` into an array.
-* **Metadata routing**: labels and groups are separate and groups are passed by name. skrank's
-  rankers, scorers and splitters ask for `groups` by themselves. It works inside
-  `with sklearn.config_context(enable_metadata_routing=True):`, and there only.
-
-Without groups from anywhere, all of them raise. Where `y` has the groups, rankers, scorers and
-splitters compare the rows that they get with all rows of the call of `with_groups`, and warn of
-queries that a split such as `KFold` has cut with `skrank.CutQueryWarning`. With metadata routing
-nothing shows such a cut.
-
-The recipes below start from
+* **Groups on `y`** (recommended): `y = skrank.with_groups(relevance, qid)` is a pandas Series whose
+  index is the query. scikit-learn slices `y` together with its index. No setting is needed, and `X`
+  may have any type. An index level `"qid"` of a DataFrame `X` works as well, unless a step converts
+  `X` to an array. All recipes: [groups on y](recipes.md).
+* **Metadata routing**: labels and groups are separate, and groups are passed by name. Rankers,
+  scorers and splitters of skrank request `groups` by themselves. Routing must be enabled:
+  `sklearn.set_config(enable_metadata_routing=True)`. All recipes: [metadata
+  routing](recipes_routing.md).
 
 ```python
 {IMPORTS}
-{MODEL}{SETUP}```
+{MODEL}{SETUP}
+search = GridSearchCV(model, grid, scoring=scoring, cv=cv).fit(X, y)
+print(sorted(search.best_params_))
+```
+
+```text
+['estimator__learning_rate']
+```
+
+If neither `y`, `X` nor `groups=` has the queries, an error is raised. If a split such as `KFold`
+cuts queries of `with_groups`, `skrank.CutQueryWarning` is issued. With metadata routing such a cut
+is not detected.
+
+A search with several metrics, early stopping inside of folds, and which parameters to tune:
+[tuning](tuning.md).
+"""
+PARALLEL = """
+## In parallel
+
+All backends of joblib compute the same numbers, in both ways. Inside a parallel search, give the
+estimator `n_jobs=1`.
+"""
+CLUSTER = """\
+import distributed
+
+cluster = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
 """
 VERSIONS = """
 ## Versions
 
-The tests run against the newest scikit-learn, and `.ci/oldest` runs those of this page against the
-oldest versions that skrank takes.
+The tests run the recipes with the newest scikit-learn and with the oldest supported one
+(`.ci/oldest`), and compare each result with a loop over the folds.
 """
+RECIPES = {
+    "y": f"""# Recipes: groups on y
+
+Each recipe continues the first block, which may hold your data as well. How `y` carries the
+queries, and the same recipes with metadata routing: [skrank in scikit-learn](scikit-learn.md).
+
+```python
+{IMPORTS}
+{MODEL}{SETUP}```
+""",
+    "routing": f"""# Recipes: metadata routing
+
+Each recipe continues the first block, which may hold your data as well. When to use metadata
+routing, and the same recipes without it: [skrank in scikit-learn](scikit-learn.md).
+
+```python
+import sklearn
+{IMPORTS}
+{MODEL}{SETUP}
+sklearn.set_config(enable_metadata_routing=True)
+```
+""",
+}
+SWITCHED_OFF = """
+## Afterwards
+
+```python
+sklearn.set_config(enable_metadata_routing=False)
+```
+"""
+NEEDS = {  # what recipes need beside scikit-learn
+    "Optuna: study": "import optuna\nfrom optuna.samplers import GridSampler\n\n",
+    "Optuna: OptunaSearchCV": (
+        "from optuna.distributions import CategoricalDistribution\n"
+        "from optuna_integration import OptunaSearchCV\n\n"
+    ),
+}
 
 
 def anchor(title: str) -> str:
@@ -78,20 +133,19 @@ def answer(way: Way) -> str:
     return ", ".join(filter(None, ["yes" if way.code else "no", way.note]))
 
 
-def recipes(ways: dict[str, Way]) -> str:
-    """The code of both modes."""
-    shown = [
-        f"# {MODES[mode].replace('`', '')}\n{way.code}\n" for mode, way in ways.items() if way.code
-    ]
-    return "\n```python\n" + "\n".join(shown) + "```\n"
+FILES = {"y": "recipes.md", "routing": "recipes_routing.md"}
+
+
+def cell(tool: Tool, mode: str) -> str:
+    """What the table says of a tool in a mode, with a link to the recipe."""
+    way = getattr(tool, mode)
+    text = answer(way)
+    return f"[{text}]({FILES[mode]}#{anchor(tool.name)})" if way.code else text
 
 
 def tools() -> str:
     """Table of the tools."""
-    rows = [
-        (f"[{tool.name}](#{anchor(tool.name)})", answer(tool.y), answer(tool.routing))
-        for tool in TOOLS
-    ]
+    rows = [(f"`{tool.name}`", cell(tool, "y"), cell(tool, "routing")) for tool in TOOLS]
     return "\n## Tools\n\n" + table("tool", *MODES.values(), rows=rows)
 
 
@@ -114,14 +168,14 @@ def estimators() -> str:
     ]
     remarks = [f"`{one.code}`: {one.remark}" for one in ESTIMATORS.values() if one.remark]
     bare = ", ".join(f"`{name}`" for name in BARE)
-    remarks.append(f"{bare} alone get no groups from any tool, and fail: wrap them.")
+    remarks.append(f"{bare} get no groups from any tool, and fail: wrap them in `GroupedRanker`.")
     remarks.append(
-        "Boosters get frames of polars as pandas, without pyarrow. Categories must be of the type "
-        "`Enum`, which lists them."
+        "polars frames are converted to pandas for boosters, without pyarrow. Categories must have "
+        "the type `Enum`, which lists them."
     )
     return (
-        "\n## Estimators and containers\n\nIn both ways, whatever holds `X`; labels and groups may "
-        "be of NumPy, pandas or polars.\n\n"
+        "\n## Estimators and containers\n\nThis holds in both ways. Labels and groups may be of "
+        "NumPy, pandas or polars.\n\n"
         + table("estimator", *CONTAINERS.values(), rows=rows)
         + "\n"
         + "".join(paragraph(remark, "* ") for remark in remarks)
@@ -130,28 +184,39 @@ def estimators() -> str:
 
 def backends() -> str:
     """Recipes of the backends of joblib."""
-    shown = "".join(f"\n{way['y'].code}\n" for way in BACKENDS.values())
-    return (
-        "\n## In parallel\n\nThe backends of joblib give the numbers of one process, in both ways. "
-        "Give the estimator\n`n_jobs=1` inside of a parallel search.\n\n```python" + shown + "```\n"
-    )
+    shown = {name: way["y"].code + "\n" for name, way in BACKENDS.items()}
+    shown["dask"] = CLUSTER + shown["dask"]
+    return PARALLEL + "".join(f"\n```python\n{code}```\n" for code in shown.values())
 
 
-def sections() -> str:
+def recipe(tool: Tool, mode: str) -> str:
+    """The code of a recipe, with its imports."""
+    code = getattr(tool, mode).code
+    if tool.models == ("logistic",):
+        code = code.replace("model,", "LogisticRegression(),")
+    return f"\n```python\n{NEEDS.get(tool.name, '')}{code}\n```\n"
+
+
+def sections(mode: str) -> str:
     """Recipes and remarks."""
-    return "\n## Recipes\n" + "".join(
-        f"\n### {tool.name}\n"
+    return "".join(
+        f"\n## {tool.name}\n"
         + (f"\n{paragraph(tool.remark)}" if tool.remark else "")
-        + (recipes({"y": tool.y, "routing": tool.routing}) if tool.routing.code else "")
+        + recipe(tool, mode)
         for tool in TOOLS
+        if getattr(tool, mode).code
     )
 
 
-def page() -> str:
-    """The text of the page."""
-    return HEAD + tools() + estimators() + backends() + sections() + VERSIONS
+def pages() -> dict[Path, str]:
+    """The texts of the pages."""
+    end = {"y": "", "routing": SWITCHED_OFF}
+    texts = {FILES[mode]: head + sections(mode) + end[mode] for mode, head in RECIPES.items()}
+    texts["scikit-learn.md"] = HEAD + tools() + estimators() + backends() + VERSIONS
+    return {GUIDE / name: text for name, text in texts.items()}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
-    print(f"wrote {PAGE}")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")

@@ -142,3 +142,21 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
     assert not strangers(found, opened("about:blank", tmp_path / "blank"))
+
+
+def test_the_comparison_names_the_corrected_p_value(page):
+    text = " ".join("".join(parsed(page).texts).split())
+    assert "p_max_t is corrected for all rows, p_t is not." in text
+    assert "p_randomisation" not in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_tables_fit_a_screen(page, tmp_path):
+    measure = (
+        "<script>for (const box of document.querySelectorAll('.scroll'))"
+        "box.dataset.beyond = box.scrollWidth - box.clientWidth</script></body>"
+    )
+    copy = tmp_path / "page.html"
+    copy.write_text(page.read_text().replace("</body>", measure))
+    found = opened(copy.as_uri(), tmp_path / "page", "--window-size=1280,1000")
+    assert re.findall(r'data-beyond="(-?\d+)"', found.document) == ["0", "0"]

@@ -1,6 +1,7 @@
-"""The pages of the reference: one for each public module, made before a build from what it exports.
+"""The pages of the reference: one for each public module, written before a build from its exports.
 
-A name that `skrank` itself exports is described under that name, and listed in its module.
+A name that `skrank` itself exports is described under that name, and listed in its module. torch is
+mocked, so that `skrank.torch` is described where torch is not installed, too.
 """
 
 from __future__ import annotations
@@ -14,21 +15,20 @@ from pathlib import Path
 from types import ModuleType
 
 from sphinx.application import Sphinx
+from sphinx.ext.autodoc.mock import mock
 
 import skrank
 
 NOT_LISTED = {"cli": "the command is described in the user guide"}
-NEEDS = {"torch": "torch"}
+MOCKED = ["torch"]
 
 
 def public_modules() -> list[str]:
-    """Names of the public modules that can be imported here, `skrank` first."""
+    """Names of the public modules, `skrank` first."""
     found = [
         f"skrank.{module.name}"
         for module in pkgutil.iter_modules(skrank.__path__)
-        if not module.name.startswith("_")
-        and module.name not in NOT_LISTED
-        and find_spec(NEEDS.get(module.name, "skrank"))
+        if not module.name.startswith("_") and module.name not in NOT_LISTED
     ]
     return ["skrank", *found, "skrank.active.models"]
 
@@ -68,9 +68,12 @@ def listing(title: str, names: list[str], *, pages: bool) -> str:
 
 def page(name: str, places: dict[int, str]) -> str:
     """The text of the page of a module; `places` has where each thing stands, by `id`."""
-    module = importlib.import_module(name)
+    with mock(MOCKED):
+        module = importlib.import_module(name)
     text = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n\n.. currentmodule:: {name}\n\n"
     things = {one: getattr(module, one) for one in exported(module)}
+    # of two names of one thing, the page has the name by which the thing is defined
+    things = dict(sorted(things.items(), key=lambda pair: pair[1].__name__ != pair[0]))
     found = {one: places.setdefault(id(thing), f"{name}.{one}") for one, thing in things.items()}
     own = [one for one, place in found.items() if place == f"{name}.{one}"]
     classes = [one for one in own if inspect.isclass(things[one])]

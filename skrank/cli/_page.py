@@ -26,10 +26,11 @@ CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVEL
 _COLOURS = ("#0b5fa5", "#c8102e", "#1a7f37", "#8a4fbf", "#b25e00", "#007a87", "#6b6b6b", "#d6338a")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .75rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
+th,td{padding:.25rem .5rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
 th:first-child,td:first-child,td.text{text-align:left}
+td.text{white-space:normal;overflow-wrap:anywhere;min-width:4rem}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus{outline:2px solid #0b5fa5}
 th[aria-sort=ascending] button::after{content:" \\25B2"}
 th[aria-sort=descending] button::after{content:" \\25BC"}
@@ -117,7 +118,7 @@ def page(report: TrecReport, shown: Sequence[str], short: dict[str, str]) -> str
         "<h1>Evaluation of runs</h1>",
         f"<p>{len(report.mean)} runs, {report.per_query.index.get_level_values('qid').nunique()} "
         "queries. Click the head of a column to sort by it.</p>",
-        "<h2>Which is better, and how surely</h2>" if several else "",
+        "<h2>Which run is better?</h2>" if several else "",
         *(f"<p>{_verdict(report, comparison, one, names)}</p>" for one in shown if several),
         f"<p>{escape(trouble)}</p>" if trouble else "",
         "<h2>Means</h2>",
@@ -206,9 +207,10 @@ def _means(report: TrecReport, names: dict[str, str]) -> str:
 def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     frame = comparison.to_frame().replace({"metric": names})
     sure = frame.pop("significant").tolist()
+    frame = frame.drop(columns="p_randomisation")  # so that the table fits a screen of 1280 pixels
     return (
         "<h2>Differences between runs</h2><p>Rows in green are significant at "
-        f"{comparison.alpha:g} with Holm's correction for all rows (p_holm).</p>"
+        f"{comparison.alpha:g}. p_max_t is corrected for all rows, p_t is not.</p>"
         + _table(frame, sure)
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -40,6 +41,7 @@ Validation: TypeAlias = tuple[Table, ArrayLike, ArrayLike | None]  # X_val, y_va
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
 _LARGEST = 1e300  # largest feature; differences do not overflow
 _LARGEST_IN_SINGLE = float(np.finfo(np.float32).max)
+_SMALL = 100_000  # parameters of a network up to which one thread is used
 
 
 class NeuralRanker(Ranker):
@@ -120,6 +122,10 @@ class NeuralRanker(Ranker):
 
     Notes
     -----
+    Networks of at most 100,000 parameters are trained on the processor with one thread of torch,
+    because more threads would wait for each other longer than they compute. `fit` restores the
+    number of threads. Where many processes train at once, set ``OMP_NUM_THREADS=1`` as well.
+
     The same seed gives the same network on the same machine with the same number of threads of
     torch. Rows of a sparse `X` become dense in a batch.
 
@@ -251,7 +257,8 @@ class NeuralRanker(Ranker):
         training = begun._begin(rows, y, validation, again=again)
         before, self.__dict__ = self.__dict__, begun.__dict__
         try:
-            training.run(self.epochs, self._state)
+            with threads_for(training.network, training.device):
+                training.run(self.epochs, self._state)
         except Exception:
             self.__dict__ = before
             raise
@@ -381,3 +388,16 @@ class NeuralRanker(Ranker):
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
+
+
+@contextmanager
+def threads_for(network: nn.Module, device: torch.device) -> Iterator[None]:
+    """Use one thread of torch while a small network is trained on the processor."""
+    size = sum(one.numel() for one in network.parameters())
+    before = torch.get_num_threads()
+    if device.type == "cpu" and size <= _SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -36,12 +36,13 @@ def asked(folder: Path) -> set[str]:
     return set(re.findall(r'"url":"(https?://[^"]+)"', (folder / "net.json").read_text()))
 
 
-def opened(url: str, folder: Path) -> Opened:
+def opened(url: str, folder: Path, *options: str) -> Opened:
     """Open a page until its programs have run, in a new folder."""
     folder.mkdir()
     done = subprocess.run(
-        command(url, folder, "--dump-dom"), capture_output=True, text=True, timeout=120, check=True
-    )
+        command(url, folder, "--dump-dom", *options),
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
     return Opened(done.stdout, done.stderr, asked(folder))
 
 

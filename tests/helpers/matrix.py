@@ -1,8 +1,8 @@
 """What works how inside scikit-learn, as data; matrix_tools.py and matrix_models.py have the tools.
 
-test_matrix.py runs every recipe and compares what it finds with a loop by hand, and docs/build.py
-prints the recipes in docs/user_guide/scikit-learn.md: what is documented is what is tested. Nothing
-but the standard library is imported here, so that the page can be made without the boosters.
+test_matrix.py runs every recipe and compares the result with a loop by hand. docs/build.py prints
+the recipes in the pages on scikit-learn, so that the documented recipes are the tested ones. Only
+the standard library is imported here, so that the pages can be made without the boosters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MODES = {"y": "groups on `y`", "routing": "metadata routing"}
 NO_GROUPS = r"needs the query of each row.*skrank\.with_groups"
 
 IMPORTS = """\
-import catboost, joblib, lightgbm, numpy as np, pandas as pd, skrank, xgboost
+import joblib, lightgbm, numpy as np, pandas as pd, skrank
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -34,7 +34,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 """
 MODEL = """\
-model = skrank.GroupedRanker(lightgbm.LGBMRanker(n_jobs=1), random_state=0)
+from skrank.datasets import make_ranking
+
+data = make_ranking(60, n_docs=(5, 15), n_features=5, n_informative=3, random_state=0)
+X, relevance, qid = data.X, data.relevance, data.qid       # or yours
+
+booster = lightgbm.LGBMRanker(n_estimators=10, n_jobs=1, random_state=0, verbosity=-1)
+model = skrank.GroupedRanker(booster, random_state=0)
 grid = {"estimator__learning_rate": [0.05, 0.5]}
 """
 SETUP = """\
@@ -152,32 +158,32 @@ class Estimator:
 
 ESTIMATORS = {
     "ridge": Estimator(
-        "Ridge()", remark="Any regressor: it learns from single rows and needs no groups itself."
+        "Ridge()", remark="Any regressor learns from single rows and needs no groups."
     ),
     "hist": Estimator(
         "HistGradientBoostingRegressor()",
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
         remark=(
-            "From 10,001 rows on it stops early on rows that it holds out, which tears queries "
-            "apart. Inside `GroupedRanker` it does not."
+            "From 10,001 rows on, its early stopping holds out rows, which cuts queries. Inside "
+            "`GroupedRanker` it does not."
         ),
     ),
     "logistic": Estimator(
         "LogisticRegression()",
-        remark="Any classifier of grades: it ranks by the expected grade.",
+        remark="Any classifier of grades ranks by the expected grade.",
     ),
     "grouped ridge": Estimator(
         "GroupedRanker(Ridge())",
-        remark="What the wrapper adds: `max_queries`, and groups through ensembles.",
+        remark="The wrapper adds `max_queries`, and passes groups through ensembles.",
     ),
     "grouped hist": Estimator(
         "GroupedRanker(HistGradientBoostingRegressor())",
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
-        remark='`eval_metric="gap"` and `validation_fraction=` stop it early on whole queries.',
+        remark='`eval_metric="gap"` and `validation_fraction=` stop early on whole queries.',
     ),
     "linear": Estimator(
         "LinearRanker()",
-        remark="It asks for groups itself, and needs no wrapper. `X` must be finite.",
+        remark="It requests groups itself and needs no wrapper. `X` must be finite.",
     ),
     "lightgbm": Estimator("GroupedRanker(LGBMRanker())"),
     "xgboost": Estimator("GroupedRanker(XGBRanker())"),

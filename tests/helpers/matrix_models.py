@@ -46,17 +46,18 @@ MODELS = (
         ),
         routing=way("""
             bag = BaggingRegressor(
-                model.set_params(max_queries=12), bootstrap=False, n_estimators=2, random_state=0
+                clone(model).set_params(max_queries=12), bootstrap=False, n_estimators=2,
+                random_state=0,
             ).fit(X, relevance, groups=qid)
         """),
         result="bag.predict(X)",
         oracle="bag",
         models=RANKERS,
         remark=(
-            "It strips `y` of its index and makes `X` an array. `bootstrap=False` with "
-            "`max_queries` gives each member whole queries of its own, for the ensemble seeds its "
-            "members. `bootstrap=True`, the default, draws rows: members learn from lists with "
-            "gaps and repetitions."
+            "It removes the index of `y` and converts `X` to an array. With `bootstrap=False` and "
+            "`max_queries`, each member is trained on other whole queries, because the ensemble "
+            "seeds its members. `bootstrap=True`, the default, draws rows: documents of a query "
+            "are missing or repeated."
         ),
     ),
     Tool(
@@ -74,8 +75,8 @@ MODELS = (
         oracle="scaled",
         remark=(
             "The `GroupedRanker` is the last step of the pipeline. A pipeline inside a "
-            "`GroupedRanker` is for plain regressors and classifiers; around a bare ranker it is "
-            "refused, for it hands no groups on."
+            "`GroupedRanker` may end in a regressor or classifier. It may not end in the ranker "
+            "of a booster, because a pipeline passes no groups to it."
         ),
     ),
     Tool(
@@ -97,9 +98,9 @@ MODELS = (
         result=SCORES,
         oracle="binary_target",
         remark=(
-            "Here a model is trained on relevant or not, and judged on grades. `inverse_func` must "
-            "increase over all scores. Those of a ranker may be negative, where `np.square` "
-            "turns their order."
+            "Here the model is trained on binary labels and evaluated on grades. `inverse_func` "
+            "must increase over all scores. Scores of a ranker may be negative, and `np.square` "
+            "would reverse their order."
         ),
     ),
     Tool(
@@ -107,7 +108,7 @@ MODELS = (
         **ensemble('VotingRegressor([("one", model), ("two", Ridge(alpha=10.0))])'),
         result=SCORES,
         oracle="vote",
-        remark="It averages scores as they are: give it members whose scores are of one scale.",
+        remark="It averages scores without scaling: use members whose scores have one scale.",
     ),
     Tool(
         "StackingRegressor",
@@ -120,8 +121,8 @@ MODELS = (
         oracle="stack",
         models=RANKERS,
         remark=(
-            "Its `cv` must keep queries whole, and with metadata routing gets the groups that the "
-            "member gets: wrap plain regressors, the final one too, in `GroupedRanker`."
+            "Its `cv` must keep queries whole. With metadata routing, `cv` gets the groups that a "
+            "member requests: wrap regressors, also the final one, in `GroupedRanker`."
         ),
     ),
     Tool(
@@ -140,9 +141,7 @@ MODELS = (
             .replace("PARAMS", CALL_PARAMS["routing"]),
             error="has not implemented metadata routing",
         ),
-        remark=(
-            "No groups reach a ranker in it, and it draws rows. Boosting is what LGBMRanker does."
-        ),
+        remark=("It passes no groups to a ranker, and draws rows. `LGBMRanker` boosts by itself."),
     ),
     Tool(
         "CalibratedClassifierCV",
@@ -153,8 +152,9 @@ MODELS = (
         oracle="calibrated",
         models=("logistic",),
         remark=(
-            "For classifiers of grades, which rank by the expected grade, also in a "
-            "`GroupedRanker`. Thresholds, as TunedThresholdClassifierCV seeks, change no ranking."
+            "For classifiers of grades, which rank by the expected grade, also inside a "
+            "`GroupedRanker`. Thresholds, which TunedThresholdClassifierCV tunes, change no "
+            "ranking."
         ),
     ),
 )

@@ -44,11 +44,11 @@ TOOLS = (
         oracle="search",
         models=RANKERS,
         remark=(
-            'Halve over `resource="max_queries"` of `GroupedRanker`, in a pipeline '
-            '`"groupedranker__max_queries"`; wrap plain regressors in it. More queries include the '
-            'fewer ones, and the test parts stay whole. The default resource, `"n_samples"`, draws '
-            "rows, of the test parts too: lists get shorter and scores rise. With groups on `y` it "
-            "warns with `skrank.CutQueryWarning`."
+            'Use `resource="max_queries"` of `GroupedRanker`, in a pipeline '
+            '`"groupedranker__max_queries"`, and wrap regressors in `GroupedRanker`. A larger '
+            "number of queries includes the smaller one, and the test parts keep all queries. The "
+            'default resource, `"n_samples"`, draws rows, also of the test parts: lists become '
+            "shorter and scores rise. With groups on `y` this causes a `skrank.CutQueryWarning`."
         ),
     ),
     Tool(
@@ -70,9 +70,9 @@ TOOLS = (
         result=SCORES,
         oracle="validated",
         remark=(
-            'Several metrics, `skrank.scorer("gap", "ndcg@10")`, take one prediction and one sort '
-            "per fold. With metadata routing the groups go into `params`; scikit-learn refuses "
-            "`groups=` there."
+            'Several metrics, `skrank.scorer("gap", "ndcg@10")`, need one prediction and one sort '
+            "per fold. With metadata routing, pass the groups in `params`; scikit-learn refuses "
+            "`groups=`."
         ),
     ),
     Tool(
@@ -87,8 +87,8 @@ TOOLS = (
         result="predicted",
         oracle="out_of_fold",
         remark=(
-            "The rows of a query are predicted by one model, so `skrank.evaluate(relevance, "
-            "predicted, groups=qid)` is sound. Scores of different queries are not comparable."
+            "One model predicts all rows of a query, so that `skrank.evaluate(relevance, "
+            "predicted, groups=qid)` is valid. Scores of different queries are not comparable."
         ),
     ),
     Tool(
@@ -105,9 +105,9 @@ TOOLS = (
         result="scores",
         oracle="row_curve",
         remark=(
-            "It counts rows: the last query of a training part is cut, and all are with "
-            "`shuffle=True`. With groups on `y` it warns. The test parts are whole. "
-            "validation_curve over `max_queries` cuts nothing."
+            "It counts rows: the last query of a training part is cut, with `shuffle=True` every "
+            "query. With groups on `y` it warns. The test parts keep all queries. "
+            "validation_curve over `max_queries` cuts no query."
         ),
     ),
     Tool(
@@ -123,7 +123,7 @@ TOOLS = (
         models=RANKERS,
         remark=(
             "Over `max_queries` of `GroupedRanker` it is the learning curve over whole queries. "
-            "Any other parameter does as well."
+            "Any other parameter works as well."
         ),
     ),
     Tool(
@@ -149,12 +149,12 @@ TOOLS = (
         result="np.append(permuted, [score, p_value])",
         oracle="permutation_test",
         remark=(
-            "That the features say nothing about the order inside a query is tested by permuting "
-            "labels inside queries: `groups=` beside groups on `y`. Metadata routing refuses "
-            "`groups=` and permutes labels across all rows. That hypothesis is also rejected when "
-            "features only tell queries with many relevant documents from those with few. With "
-            "groups on `y` and no `groups=`, labels move to other rows together with their query, "
-            "and the queries of `X` are torn apart."
+            "To test whether the features predict the order inside queries, pass `groups=` beside "
+            "groups on `y`: labels are permuted inside queries. Metadata routing refuses "
+            "`groups=` and permutes labels across all rows. That test also rejects if the "
+            "features only separate queries with many relevant documents from queries with few. "
+            "With groups on `y` and no `groups=`, labels move to other rows together with their "
+            "query, which cuts the queries of `X`."
         ),
     ),
     Tool(
@@ -177,9 +177,9 @@ TOOLS = (
         result="found.importances",
         oracle="importances",
         remark=(
-            "It routes no metadata. Groups are on `y`, or `scoring.bind(qid)` carries them for "
-            "this one data set. Leave `max_samples` at 1.0: fewer are drawn by rows, which "
-            "shortens lists. Values of a feature are permuted across queries."
+            "It routes no metadata. Put the groups on `y`, or use `scoring.bind(qid)`, which holds "
+            "the groups of this one data set. Leave `max_samples` at 1.0: smaller values draw "
+            "rows, which shortens lists. Values of a feature are permuted across queries."
         ),
     ),
     Tool(
@@ -218,8 +218,8 @@ TOOLS = (
         oracle="elimination",
         models=RANKERS,
         remark=(
-            "It strips `y` of its index, and hands the arguments of `fit` on to the model. "
-            "`GroupedRanker` shows `coef_` or `feature_importances_` of its estimator."
+            "It removes the index of `y` and passes the arguments of `fit` to the model. "
+            "`GroupedRanker` has `coef_` or `feature_importances_` of its estimator."
         ),
     ),
     Tool(
@@ -233,8 +233,8 @@ TOOLS = (
         result='chosen.cv_results_["mean_test_score"]',
         oracle="elimination_curve",
         remark=(
-            "It strips `y` of its index before it trains and scores, and without metadata routing "
-            "hands `groups=` to the splitter only."
+            "It removes the index of `y` before it trains and scores. Without metadata routing it "
+            "passes `groups=` to the splitter only."
         ),
     ),
     *MODELS,
@@ -268,8 +268,8 @@ TOOLS = (
         package="optuna_integration",
         remark=(
             "It routes no metadata: with routing enabled, `groups=` makes every trial fail, which "
-            "it only logs. Leave `subsample` at 1.0: less is drawn by rows, which tears queries "
-            "apart."
+            "is only logged. Leave `subsample` at 1.0: smaller values draw rows, which cuts "
+            "queries."
         ),
     ),
 )

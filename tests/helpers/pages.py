@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import os
 import re
+import shutil
+import subprocess
+import sys
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,10 +19,11 @@ import numpy as np
 
 BLOCK = re.compile(
     r"^(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?"
-    r"```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?",
+    r"```(?P<language>python|bash)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
 SAME = doctest.OutputChecker().check_output
+ROOT = Path(__file__).resolve().parents[2]
 HOW = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 DECIMAL = re.compile(r"-?\d*\.\d+")
 
@@ -26,6 +31,7 @@ DECIMAL = re.compile(r"-?\d*\.\d+")
 class Block(NamedTuple):
     """Code of a page, the packages that it needs beyond those of the tests, and what it prints."""
 
+    language: str
     code: str
     needs: tuple[str, ...]
     output: str | None
@@ -33,17 +39,22 @@ class Block(NamedTuple):
 
 
 def blocks(path: Path) -> list[Block]:
-    """The code of a page, in its order."""
+    """The blocks of a page that run, in its order: Python, and commands of skrank for a shell.
+
+    Blocks that install something, or that run a program on data of the reader, do not run.
+    """
     text = path.read_text(encoding="utf-8")
-    return [
+    found = [
         Block(
-            found["code"],
-            tuple(name.strip() for name in (found["needs"] or "").split(",") if name.strip()),
-            found["output"],
-            text.count("\n", 0, found.start("code")),
+            match["language"],
+            match["code"],
+            tuple(name.strip() for name in (match["needs"] or "").split(",") if name.strip()),
+            match["output"],
+            text.count("\n", 0, match.start("code")),
         )
-        for found in BLOCK.finditer(text)
+        for match in BLOCK.finditer(text)
     ]
+    return [one for one in found if one.language == "python" or one.code.startswith("skrank ")]
 
 
 def write_collection(folder: Path) -> None:
@@ -80,6 +91,23 @@ def last_place(decimal: str) -> Decimal:
     return Decimal(1).scaleb(int(Decimal(decimal).as_tuple().exponent))
 
 
+def executed(block: Block, path: Path, names: dict[str, Any]) -> str:
+    """Run a block. Returns what it prints to standard output."""
+    if block.language == "bash":
+        skrank = f'skrank() {{ "{sys.executable}" -m skrank "$@"; }}\n'
+        done = subprocess.run(
+            ["bash", "-euc", skrank + block.code], capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "SKRANK_QUIET": "1"},
+        )  # fmt: skip
+        assert done.returncode == 0, f"{path}:{block.line + 1}: {done.stderr}"
+        return done.stdout
+    out = io.StringIO()
+    code = "\n" * block.line + block.code  # so that a traceback has the line of the page
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, str(path), "exec", dont_inherit=True), names)
+    return out.getvalue()
+
+
 def run(path: Path, *, of_trees: bool = False) -> tuple[dict[str, Any], list[str]]:
     """Run a page. Returns the names that it leaves, and the packages that some block lacked.
 
@@ -89,15 +117,13 @@ def run(path: Path, *, of_trees: bool = False) -> tuple[dict[str, Any], list[str
     missing: list[str] = []
     for block in blocks(path):
         lacks = [name for name in block.needs if find_spec(name) is None]
+        if block.language == "bash" and shutil.which("bash") is None:
+            lacks.append("bash")
         missing += lacks
         if lacks:
             continue
-        out = io.StringIO()
-        code = "\n" * block.line + block.code  # so that a traceback has the line of the page
-        with contextlib.redirect_stdout(out):
-            exec(compile(code, str(path), "exec"), names)
-        shown = block.output or ""
-        assert same(shown, out.getvalue(), of_trees=of_trees), (
-            f"{path}:{block.line + 1} shows\n{shown}\nand prints\n{out.getvalue()}"
+        shown, printed = block.output or "", executed(block, path, names)
+        assert same(shown, printed, of_trees=of_trees), (
+            f"{path}:{block.line + 1} shows\n{shown}\nand prints\n{printed}"
         )
     return names, missing

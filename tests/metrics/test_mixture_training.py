@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import doctest
 import math
 import pickle
-from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -319,15 +317,6 @@ def test_what_is_no_mixture_of_objectives():
     with pytest.raises(ValueError, match="AdditivePositionBias learns about positions"):
         0.5 * AdditivePositionBias(one) + mixture
     assert AdditivePositionBias(mixture).objective == mixture
-
-
-def test_the_page_of_mixtures_runs():
-    page = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "mixtures.md"
-    result = doctest.testfile(
-        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
-    )
-    assert result.attempted > 8
-    assert not result.failed
 
 
 @pytest.mark.parametrize("name", ["gap", "0.5*gap+0.5*ndcg@3"])

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -504,3 +505,27 @@ def test_rows_are_not_matched_by_index():
         ranker().fit(X, late, groups=DATA.qid)
     with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
         ranker().fit(X, y, groups=DATA.qid, X_val=X, y_val=late, groups_val=DATA.qid)
+
+
+class Watching(torch.nn.Linear):
+    """A linear network that notes the number of threads in training."""
+
+    threads: ClassVar[list[int]] = []
+
+    def forward(self, X):
+        Watching.threads.append(torch.get_num_threads())
+        return super().forward(X)
+
+
+@pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])
+def test_small_networks_are_trained_with_one_thread(limit, threads, monkeypatch):
+    """A Linear layer of 6 features has 7 parameters."""
+    monkeypatch.setattr("skrank.torch._ranker._SMALL", limit)
+    monkeypatch.setattr(Watching, "threads", [])
+    torch.set_num_threads(2)
+    try:
+        ranker(module=lambda n_features: Watching(n_features, 1)).fit(DATA.X, Y)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    assert set(Watching.threads) == threads

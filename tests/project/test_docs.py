@@ -16,7 +16,9 @@ BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
 )
 def test_pages_are_current(name):
     built = runpy.run_path(str(BUILD.with_name(name)))
-    assert built["PAGE"].read_text() == built["page"](), "run python docs/build.py"
+    pages = built["pages"]() if "pages" in built else {built["PAGE"]: built["page"]()}
+    for path, text in pages.items():
+        assert path.read_text(encoding="utf-8") == text, "run python docs/build.py"
 
 
 def test_the_picture_of_the_gain_is_current():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 from pathlib import Path
 
 import pytest
 
 from skrank.metrics import registered
+from tests.helpers.pages import blocks, run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("extending_metrics.md", "extending_objectives.md")
@@ -34,10 +34,6 @@ def test_snippets_run_in_their_order(page):
     pytest.importorskip("lightgbm")
     pytest.importorskip("xgboost")
     before = registered()
-    text = (DOCS / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) >= 3
-    names = {}
-    for block in blocks:
-        exec(compile(block, page, "exec", dont_inherit=True), names)
+    assert len(blocks(DOCS / page)) >= 3
+    run(DOCS / page)
     assert registered() == before
