@@ -45,15 +45,25 @@ def _blocks(n_queries: int, n_resamples: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_resamples))
 
 
-def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """How often each query is drawn with replacement: resamples, counts (resamples, queries)."""
+def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Queries drawn with replacement: resamples, numbers of queries (resamples, queries)."""
     random = np.random.default_rng(seed)
     for drawn in _blocks(n_queries, n_resamples):
-        rows = drawn.stop - drawn.start
-        counts = np.empty((rows, n_queries))
-        for row, queries in enumerate(random.integers(n_queries, size=(rows, n_queries))):
-            counts[row] = np.bincount(queries, minlength=n_queries)
-        yield drawn, counts
+        yield drawn, random.integers(n_queries, size=(drawn.stop - drawn.start, n_queries))
+
+
+def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+    """Sums of the values of those places of each draw (row) that have each query (column)."""
+    places = draws + np.arange(len(draws))[:, None] * draws.shape[1]
+    repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
+    sums = np.bincount(places.ravel(), weights=repeated, minlength=draws.size)
+    return sums.reshape(draws.shape).astype(np.float64)
+
+
+def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """How often each query is drawn with replacement: resamples, counts (resamples, queries)."""
+    for drawn, queries in query_draws(n_queries, n_resamples, seed):
+        yield drawn, sums_by_query(queries)
 
 
 def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
