@@ -40,9 +40,12 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     r"""Factors of the squared deviations from the weighted mean, in the estimate of the variance.
 
     With :math:`h_i` the weight of a query as a share of the sum of weights, the deviation of query
-    i from the weighted mean has the variance :math:`\sigma^2 (1 - 2 h_i + \sum_j h_j^2)`. Its
-    square is divided by that factor (the leverage correction HC2 of MacKinnon and White, 1985) and
-    counts by :math:`h_i^2`, as in the variance of a weighted mean. Equal weights give 1 / (n - 1).
+    i from the weighted mean has the variance :math:`\sigma^2 f_i` with :math:`f_i = 1 - 2 h_i +
+    \sum_j h_j^2`. The variance is the mean of two unbiased estimates: squares divided by
+    :math:`f_i` (the leverage correction HC2 of MacKinnon and White, 1985) that count by
+    :math:`h_i^2`, as in the variance of a weighted mean; and the sum of squares over the sum of
+    :math:`f_i`. The first follows a variance that depends on the weights, but few queries decide
+    it; the second uses all queries. Equal weights give 1 / (n - 1).
 
     Parameters
     ----------
@@ -58,17 +61,14 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
     factor = 1 - 2 * weights / total + square / total**2
     # the factor is 0 where one query is drawn alone: then its deviation is 0
-    return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
+    factor = np.where(factor > ROUNDING, factor, 1.0)
+    plain = 1 / (counts * factor).sum(axis=-1, keepdims=True)
+    return counts * (weights**2 / square / factor + plain) / 2
 
 
 def effective_size(n_queries: int, weights: np.ndarray | None) -> float:
     """Number of queries of equal weight whose mean has the same variance (Kish)."""
     return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
-
-
-def degrees_of_freedom(n_queries: int, weights: np.ndarray | None) -> float:
-    """Degrees of freedom of the variance: the effective number of queries less 1, at least 1."""
-    return max(1.0, effective_size(n_queries, weights) - 1)
 
 
 def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
@@ -79,8 +79,8 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 def student_t(
     z: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Mean, its standard error, t, and degrees of freedom, of each row."""
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))
-    return mean, error, ratio(mean, error), degrees_of_freedom(z.shape[1], weights)
+    return mean, error, ratio(mean, error), z.shape[1] - 1

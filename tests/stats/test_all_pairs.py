@@ -46,8 +46,7 @@ def test_literally(weights):
         literal_t(differences * signs, w).max() for signs in itertools.product([1, -1], repeat=5)
     ]
     drawn = [
-        literal_t(shifted[:, list(draw)], w).max()
-        for draw in itertools.product(range(5), repeat=5)
+        literal_t(shifted[:, list(draw)], w).max() for draw in itertools.product(range(5), repeat=5)
     ]
     assert_allclose(np.abs(found.statistic), literal_t(differences, w))
     for t, p in zip(literal_t(differences, w), found.p_value, strict=True):
