@@ -19,7 +19,9 @@ def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarra
     ----------
     z : ndarray of shape (n_rows, n_queries)
     weights : ndarray of shape (n_queries,), optional
-        See `variance_shares`.
+        With weights, the variance is the mean of two unbiased estimates: that of `variance_shares`
+        follows a variance that depends on the weights, but few queries decide it; that without
+        weights uses all queries alike.
 
     Returns
     -------
@@ -30,7 +32,8 @@ def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarra
         mean, std = z.mean(axis=1), z.std(axis=1, ddof=1)
     else:
         mean = z @ weights / weights.sum()
-        std = np.sqrt((z - mean[:, None]) ** 2 @ variance_shares(weights))
+        corrected = (z - mean[:, None]) ** 2 @ variance_shares(weights)
+        std = np.sqrt((corrected + z.var(axis=1, ddof=1)) / 2)
     mean = np.where(constant, z[:, 0], mean)
     mean[np.abs(mean) <= ROUNDING * np.abs(z).max(axis=1)] = 0
     return mean, np.where(constant, 0.0, std)
@@ -40,12 +43,9 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     r"""Factors of the squared deviations from the weighted mean, in the estimate of the variance.
 
     With :math:`h_i` the weight of a query as a share of the sum of weights, the deviation of query
-    i from the weighted mean has the variance :math:`\sigma^2 f_i` with :math:`f_i = 1 - 2 h_i +
-    \sum_j h_j^2`. The variance is the mean of two unbiased estimates: squares divided by
-    :math:`f_i` (the leverage correction HC2 of MacKinnon and White, 1985) that count by
-    :math:`h_i^2`, as in the variance of a weighted mean; and the sum of squares over the sum of
-    :math:`f_i`. The first follows a variance that depends on the weights, but few queries decide
-    it; the second uses all queries. Equal weights give 1 / (n - 1).
+    i from the weighted mean has the variance :math:`\sigma^2 (1 - 2 h_i + \sum_j h_j^2)`. Its
+    square is divided by that factor (the leverage correction HC2 of MacKinnon and White, 1985) and
+    counts by :math:`h_i^2`, as in the variance of a weighted mean. Equal weights give 1 / (n - 1).
 
     Parameters
     ----------
@@ -61,9 +61,7 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
     factor = 1 - 2 * weights / total + square / total**2
     # the factor is 0 where one query is drawn alone: then its deviation is 0
-    factor = np.where(factor > ROUNDING, factor, 1.0)
-    plain = 1 / (counts * factor).sum(axis=-1, keepdims=True)
-    return counts * (weights**2 / square / factor + plain) / 2
+    return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
 
 
 def effective_size(n_queries: int, weights: np.ndarray | None) -> float:

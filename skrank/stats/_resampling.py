@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import ROUNDING, student_t, variance_shares
+from skrank.stats._moments import ROUNDING, moments, ratio, variance_shares
 
 # Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
 # so that many blocks share the cost of the loop also where queries are few.
@@ -168,7 +168,7 @@ def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray
 def _squared_error(
     z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray, mean: np.ndarray
 ) -> np.ndarray:
-    """Squared standard error of the mean of each row in each draw, as in `student_t`."""
+    """Squared standard error of the mean of each row in each draw, by `variance_shares`."""
     n_queries = counts.shape[1]
     if weights is None:
         square = z**2 @ counts.T / n_queries
@@ -180,6 +180,13 @@ def _squared_error(
         divisor = (counts @ weights) ** 2 / (counts @ weights**2)
     spread[spread <= ROUNDING * square] = 0
     return spread / divisor
+
+
+def standard_error(z: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
+    """Standard error of the mean of each row, as in draws of its queries."""
+    if weights is None:
+        return moments(z)[1] / np.sqrt(z.shape[1])
+    return np.sqrt(_squared_error(z, weights, np.ones((1, len(weights))), mean[:, None])[:, 0])
 
 
 def centred_draws(
@@ -204,7 +211,8 @@ def centred_draws(
     means : ndarray of shape (n_pairs, n_draws)
         Its mean.
     """
-    mean, _, t, _ = student_t(z, weights)
+    mean, _ = moments(z, weights)
+    t = ratio(mean, standard_error(z, weights, mean))
     means, errors = draws.moments(centred(z, mean), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = means**2 / errors

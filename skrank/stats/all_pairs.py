@@ -122,7 +122,9 @@ def max_t(
 
     With weights, the variance is that of differences that vary alike, whatever their weights. In
     changes of signs each difference keeps its weight, also where the variance depends on the
-    weight. In draws each query keeps its weight, and differences are drawn for it.
+    weight. In draws each query keeps its weight, and differences are drawn for it, so draws need
+    differences that vary alike. Their share counts by half the effective number of queries,
+    ``sum(w)^2 / sum(w^2)``, over the number of queries in the mean square.
 
     References
     ----------
@@ -202,13 +204,16 @@ class _Null(NamedTuple):
         Size of t: the largest of all pairs in one column, or one column per pair; ascending.
     every : bool
         All resamples are there. Else they are random, and the data count as one more.
+    part : float
+        Weight of the square of `share` in that of the p-value.
     """
 
     t: np.ndarray
     every: bool
+    part: float
 
     def column(self, number: int) -> _Null:
-        return _Null(self.t[:, number], self.every)
+        return self._replace(t=self.t[:, number])
 
     def share(self, t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
         """Share of the resamples that reach t; with "right", of those that are above t."""
@@ -217,8 +222,8 @@ class _Null(NamedTuple):
 
 
 def _share(nulls: list[_Null], t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-    """Root of the mean square of the shares of both kinds of resamples."""
-    return np.sqrt(np.mean([null.share(t, side) ** 2 for null in nulls], axis=0))
+    """Root of the (weighted) mean square of the shares of both kinds of resamples."""
+    return np.sqrt(sum(null.part * null.share(t, side) ** 2 for null in nulls))
 
 
 def _critical(nulls: list[_Null], alpha: float) -> float:
@@ -255,10 +260,13 @@ def _without_differences(
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
     shifted = [b._replace(z=centred(b.z, moments(b.z)[0])) for b in blocks]
     w = weights[used]
+    part = effective_size(len(w), w) / len(w) / 2
+    all_signs, signs = _changed_signs(w, n_resamples, seed)
+    all_draws, draws = _drawn_queries(w, n_resamples, seed)
     with one_thread():
         return (
-            _resampled_t(blocks, families, *_changed_signs(w, n_resamples, seed)),
-            _resampled_t(shifted, families, *_drawn_queries(w, n_resamples, seed)),
+            _Null(_resampled_t(blocks, families, signs), all_signs, 1 - part),
+            _Null(_resampled_t(shifted, families, draws), all_draws, part),
         )
 
 
@@ -284,10 +292,9 @@ def _drawn_queries(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, It
 def _resampled_t(
     blocks: list[Block],
     families: list[np.ndarray | slice],
-    every: bool,
     samples: Iterator[_Sample],
-) -> _Null:
-    """Size of t in each resample: the largest of the families, or without these of each pair."""
+) -> np.ndarray:
+    """Sizes of t: the largest of the families, or without these of each pair; ascending."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
     places = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
@@ -300,7 +307,7 @@ def _resampled_t(
                 mean[:, place], variance[:, place] = _resampled_moments(block, part)
             squares = ratio(mean**2, _pooled(variance, families))
             found.append(squares.max(axis=1, keepdims=True) if families else squares)
-    return _Null(np.sort(np.sqrt(np.concatenate(found)), axis=0), every)
+    return np.sort(np.sqrt(np.concatenate(found)), axis=0)
 
 
 def _resampled_moments(block: Block, sample: _Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -310,7 +317,8 @@ def _resampled_moments(block: Block, sample: _Sample) -> tuple[np.ndarray, np.nd
     counts = np.abs(drawn)
     # where no query of the block is drawn, all sums are 0
     number = np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    total = np.maximum(np.abs(weight).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    total = np.abs(weight).sum(axis=1, keepdims=True)
+    total[total == 0] = 1
     mean, squares = drawn @ z.T / number, counts @ (z**2).T / number
     spread = squares - mean**2
     spread[spread <= ROUNDING * squares] = 0

@@ -126,7 +126,8 @@ def two_way_anova(
     by_system = _flat(w @ deviation / w.sum(), negligible)
     rest = deviation - by_system
     rest[np.abs(rest) <= negligible] = 0
-    covariance = (rest.T * variance_shares(w)) @ rest
+    alike = np.cov(rest, rowvar=False)
+    covariance = (rest.T * variance_shares(w) @ rest + alike) / 2
     mean_squares = np.array(
         [
             size * (by_system**2).sum() / (n_systems - 1),
@@ -141,7 +142,7 @@ def two_way_anova(
     f[2] = p[2] = np.nan
     lines = np.stack([squares, freedoms, mean_squares, f, p], axis=1).tolist()
     systems, queries, residual = (AnovaRow(*line) for line in lines)
-    epsilon = _epsilon(covariance)
+    epsilon = _epsilon(alike)
     return Anova(
         systems=systems,
         queries=queries,
