@@ -45,11 +45,19 @@ def skewed(random: np.random.Generator, n: int, k: int) -> np.ndarray:
     return np.c_[0.1 * random.normal(size=n), random.exponential(size=(n, k - 1)) - 1]
 
 
-SYMMETRIC: dict[str, Population] = {
+def alternating(random: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """Systems that hardly vary, and between them others with an exponential distribution."""
+    varied = random.exponential(size=(n, k)) - 1
+    return np.where(np.arange(k) % 2, varied, 0.1 * random.normal(size=(n, k)))
+
+
+SYNTHETIC: dict[str, Population] = {
     "normal": lambda random, n, k: random.normal(size=(n, k)),
     "normal, one of five times the spread": one_of_five,
     "P@10": lambda random, n, k: random.binomial(10, random.beta(1, 2, (n, k))) / 10,
     "80 % zeros": zeros,
+    "skewed": skewed,
+    "alternating": alternating,
 }
 
 
@@ -266,7 +274,7 @@ def main() -> None:
     given = parser.parse_args()
     tables = {path.stem: pd.read_csv(path).to_numpy(np.float64) for path in given.tables}
     real = {name: centred(table) for name, table in tables.items()}
-    populations = SYMMETRIC | {"skewed": skewed} | real
+    populations = SYNTHETIC | real
     repeats, drawn = given.repeats, given.resamples
     by_query = "10 / 25 / 50 queries"
     if "many" in given.parts:

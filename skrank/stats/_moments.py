@@ -19,7 +19,9 @@ def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarra
     ----------
     z : ndarray of shape (n_rows, n_queries)
     weights : ndarray of shape (n_queries,), optional
-        See `variance_shares`.
+        With weights, the variance is the mean of two unbiased estimates: that of `variance_shares`
+        follows a variance that depends on the weights, but few queries decide it; that without
+        weights uses all queries alike.
 
     Returns
     -------
@@ -30,7 +32,8 @@ def moments(z: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarra
         mean, std = z.mean(axis=1), z.std(axis=1, ddof=1)
     else:
         mean = z @ weights / weights.sum()
-        std = np.sqrt((z - mean[:, None]) ** 2 @ variance_shares(weights))
+        corrected = (z - mean[:, None]) ** 2 @ variance_shares(weights)
+        std = np.sqrt((corrected + z.var(axis=1, ddof=1)) / 2)
     mean = np.where(constant, z[:, 0], mean)
     mean[np.abs(mean) <= ROUNDING * np.abs(z).max(axis=1)] = 0
     return mean, np.where(constant, 0.0, std)
@@ -66,11 +69,6 @@ def effective_size(n_queries: int, weights: np.ndarray | None) -> float:
     return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
 
 
-def degrees_of_freedom(n_queries: int, weights: np.ndarray | None) -> float:
-    """Degrees of freedom of the variance: the effective number of queries less 1, at least 1."""
-    return max(1.0, effective_size(n_queries, weights) - 1)
-
-
 def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """``mean / spread``; where the spread is 0, 0 for a mean of 0 and infinite for any other."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -79,8 +77,8 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 def student_t(
     z: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Mean, its standard error, t, and degrees of freedom, of each row."""
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))
-    return mean, error, ratio(mean, error), degrees_of_freedom(z.shape[1], weights)
+    return mean, error, ratio(mean, error), z.shape[1] - 1

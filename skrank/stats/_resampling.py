@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import ROUNDING, student_t, variance_shares
+from skrank.stats._moments import ROUNDING, moments, ratio, variance_shares
 
 # Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
 # so that many blocks share the cost of the loop also where queries are few.
@@ -45,15 +45,25 @@ def _blocks(n_queries: int, n_resamples: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_resamples))
 
 
-def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """How often each query is drawn with replacement: resamples, counts (resamples, queries)."""
+def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Queries drawn with replacement: resamples, numbers of queries (resamples, queries)."""
     random = np.random.default_rng(seed)
     for drawn in _blocks(n_queries, n_resamples):
-        rows = drawn.stop - drawn.start
-        counts = np.empty((rows, n_queries))
-        for row, queries in enumerate(random.integers(n_queries, size=(rows, n_queries))):
-            counts[row] = np.bincount(queries, minlength=n_queries)
-        yield drawn, counts
+        yield drawn, random.integers(n_queries, size=(drawn.stop - drawn.start, n_queries))
+
+
+def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+    """Sums of the values of those places of each draw (row) that have each query (column)."""
+    places = draws + np.arange(len(draws))[:, None] * draws.shape[1]
+    repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
+    sums = np.bincount(places.ravel(), weights=repeated, minlength=draws.size)
+    return sums.reshape(draws.shape).astype(np.float64)
+
+
+def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """How often each query is drawn with replacement: resamples, counts (resamples, queries)."""
+    for drawn, queries in query_draws(n_queries, n_resamples, seed):
+        yield drawn, sums_by_query(queries)
 
 
 def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -158,7 +168,7 @@ def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray
 def _squared_error(
     z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray, mean: np.ndarray
 ) -> np.ndarray:
-    """Squared standard error of the mean of each row in each draw, as in `student_t`."""
+    """Squared standard error of the mean of each row in each draw, by `variance_shares`."""
     n_queries = counts.shape[1]
     if weights is None:
         square = z**2 @ counts.T / n_queries
@@ -170,6 +180,13 @@ def _squared_error(
         divisor = (counts @ weights) ** 2 / (counts @ weights**2)
     spread[spread <= ROUNDING * square] = 0
     return spread / divisor
+
+
+def standard_error(z: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
+    """Standard error of the mean of each row, as in draws of its queries."""
+    if weights is None:
+        return moments(z)[1] / np.sqrt(z.shape[1])
+    return np.sqrt(_squared_error(z, weights, np.ones((1, len(weights))), mean[:, None])[:, 0])
 
 
 def centred_draws(
@@ -194,7 +211,8 @@ def centred_draws(
     means : ndarray of shape (n_pairs, n_draws)
         Its mean.
     """
-    mean, _, t, _ = student_t(z, weights)
+    mean, _ = moments(z, weights)
+    t = ratio(mean, standard_error(z, weights, mean))
     means, errors = draws.moments(centred(z, mean), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = means**2 / errors

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, ROUNDING, effective_size, moments, ratio
 from skrank.stats._pairs import Block, PairResult, SystemPairs
-from skrank.stats._resampling import Resamples, centred, every_flip, one_thread, sign_flips
+from skrank.stats._resampling import (
+    centred,
+    every_flip,
+    one_thread,
+    query_draws,
+    sign_flips,
+    sums_by_query,
+)
 
 _CELLS = 2**21  # of a block of resamples x pairs that are tested one by one
 _CACHED = 2**18  # of a block of resamples x pairs, which then stays in the cache of a processor
@@ -84,7 +91,7 @@ def max_t(
         Chance of any false finding, and one minus the level of the intervals.
     n_resamples : int
         Random changes of signs and random draws, half each. Where there are no more than this half
-        altogether (2**(n_queries - 1) changes, 462 draws of 6 queries), all are visited.
+        altogether (2**(n_queries - 1) changes, n_queries**n_queries draws), all are visited.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -100,21 +107,24 @@ def max_t(
 
     Notes
     -----
-    The p-value is the mean of the two shares of resamples that reach the t of the pair. For B
-    random resamples of which b reach it, the share is (1 + b) / (1 + B). One change of signs in
-    ``2**(n_queries - 1)`` changes nothing, so that no p-value is below ``2**-n_queries``.
+    The p-value is the root of the mean square of the two shares of resamples that reach the t of
+    the pair. For B random resamples of which b reach it, the share is (1 + b) / (1 + B). One change
+    of signs in ``2**(n_queries - 1)`` changes nothing, so that no p-value is below
+    ``2**-n_queries``.
 
-    Changing signs is exact where a difference is as likely as its opposite, and finds too much
-    where differences are skewed. Drawing queries follows the skewness, and finds too little where
-    queries are few. The mean of both errs less than either.
+    Changing signs is exact where differences are as likely as their opposites, and finds too much
+    where they are skewed. Drawing queries follows the skewness, and finds too little where queries
+    are few. The p-value lies between both shares, nearer to the larger share.
 
     Few queries often miss a rare large difference, and the pair then seems more certain than it is.
     The variance of each pair is therefore averaged with the median of the pairs that are connected
     with it by common systems. Pairs of systems under different metrics are not connected.
 
-    With weights, the variance is the one of differences that vary alike, whatever their weights.
-    Both kinds of resamples keep each difference with its weight, so that the p-values and intervals
-    hold where the variance depends on the weight.
+    With weights, the variance is that of differences that vary alike, whatever their weights. In
+    changes of signs each difference keeps its weight, also where the variance depends on the
+    weight. In draws each query keeps its weight, and differences are drawn for it, so draws need
+    differences that vary alike. Their share counts by half the effective number of queries,
+    ``sum(w)^2 / sum(w^2)``, over the number of queries in the mean square.
 
     References
     ----------
@@ -143,7 +153,7 @@ def max_t(
     every = list(chosen.blocks(width))
     for blocks in [every] if adjust else ([block] for block in every):
         halves = _without_differences(blocks, families, max(1, n_resamples // 2), seed)
-        for column, members in enumerate(blocks[0].pairs if not adjust else [slice(None)]):
+        for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
             nulls = [half.column(column) for half in halves]
             p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL, "left")
             critical[members] = _critical(nulls, alpha)
@@ -161,21 +171,22 @@ def max_t(
     )
 
 
-def _families(pairs: np.ndarray) -> list[np.ndarray]:
+def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
     """Numbers of the pairs that are connected by common systems, for each such group."""
     size = int(pairs.max()) + 1
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     family = connected_components(graph, directed=False)[1][pairs[:, 0]]
+    if (family == family[0]).all():
+        return [slice(None)]
     return [np.flatnonzero(family == number) for number in np.unique(family)]
 
 
-def _pooled(variance: np.ndarray, families: list[np.ndarray]) -> np.ndarray:
+def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndarray:
     """Variances of shape (..., n_pairs), each averaged with the median of its family, if any."""
     pooled = variance.copy()
     for members in families:
         own = variance[..., members]
-        median = np.median(own, axis=-1, keepdims=True)
-        pooled[..., members] = own + _POOLED * (median - own)
+        pooled[..., members] += _POOLED * (np.median(own, axis=-1, keepdims=True) - own)
     return pooled
 
 
@@ -184,96 +195,134 @@ def _mean_and_variance(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray,
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
 
 
-@dataclass(frozen=True)
-class _Null:
+class _Null(NamedTuple):
     """Distributions of t without differences, from one kind of resamples.
 
     Attributes
     ----------
     t : ndarray of shape (n_resamples, n_columns)
-        Size of t: the largest of all pairs in one column, or one column per pair.
-    orders : ndarray of shape (n_resamples,) or None
-        How often each resample counts; None: random ones, and the data as one more.
+        Size of t: the largest of all pairs in one column, or one column per pair; ascending.
+    every : bool
+        All resamples are there. Else they are random, and the data count as one more.
+    part : float
+        Weight of the square of `share` in that of the p-value.
     """
 
     t: np.ndarray
-    orders: np.ndarray | None
+    every: bool
+    part: float
 
-    def column(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sorted t, and the share of resamples that reach each; last, none does."""
-        rank = np.argsort(self.t[:, number])
-        orders = np.ones(len(rank)) if self.orders is None else self.orders
-        counts = np.append(np.cumsum(orders[rank][::-1])[::-1], 0) + (self.orders is None)
-        return self.t[rank, number], counts / counts[0]
+    def column(self, number: int) -> _Null:
+        return self._replace(t=self.t[:, number])
 
-
-def _share(
-    nulls: list[tuple[np.ndarray, np.ndarray]], t: np.ndarray, side: Literal["left", "right"]
-) -> np.ndarray:
-    """Mean share of the resamples that reach t; with "right", of those that are above t."""
-    return np.mean([reached[np.searchsorted(all_t, t, side)] for all_t, reached in nulls], axis=0)
+    def share(self, t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+        """Share of the resamples that reach t; with "right", of those that are above t."""
+        below, more = np.searchsorted(self.t, t, side), not self.every
+        return (len(self.t) - below + more) / (len(self.t) + more)
 
 
-def _critical(nulls: list[tuple[np.ndarray, np.ndarray]], alpha: float) -> float:
+def _share(nulls: list[_Null], t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+    """Root of the (weighted) mean square of the shares of both kinds of resamples."""
+    return np.sqrt(sum(null.part * null.share(t, side) ** 2 for null in nulls))
+
+
+def _critical(nulls: list[_Null], alpha: float) -> float:
     """Least t of a resample that less than alpha of them exceed; infinite if there is none."""
-    candidates = np.unique(np.concatenate([all_t for all_t, _ in nulls]))
+    candidates = np.unique(np.concatenate([null.t for null in nulls]))
     significant = _share(nulls, candidates, "right") < alpha
     return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
 
 
+class _Sample(NamedTuple):
+    """Some resamples, as factors of the differences of shape (n_resamples, n_queries).
+
+    Attributes
+    ----------
+    drawn : ndarray
+        How often each difference is drawn, with its sign.
+    weight, square : ndarray
+        Sums of the weights of the queries at which it stands, with its sign, and of their squares.
+    """
+
+    drawn: np.ndarray
+    weight: np.ndarray
+    square: np.ndarray
+
+
 def _without_differences(
-    blocks: list[Block], families: list[np.ndarray], n_resamples: int, seed: int
+    blocks: list[Block], families: list[np.ndarray | slice], n_resamples: int, seed: int
 ) -> tuple[_Null, _Null]:
     """Sizes of t under changes of signs, and in draws of queries, from `n_resamples` of each."""
-    used = np.logical_or.reduce([block.kept for block in blocks])
+    weights = np.zeros(len(blocks[0].kept))
+    for block in blocks:
+        weights[block.kept] = 1.0 if block.weights is None else block.weights
+    used = weights > 0
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
-    shifted = [b._replace(z=centred(b.z, moments(b.z, b.weights)[0])) for b in blocks]
-    n_queries = int(used.sum())
-    every = n_queries < 63 and 2 ** (n_queries - 1) <= n_resamples
-    flips = [every_flip(n_queries)] if every else sign_flips(n_queries, n_resamples, seed)
-    draws = Resamples(n_queries, n_resamples, seed)
+    shifted = [b._replace(z=centred(b.z, moments(b.z)[0])) for b in blocks]
+    w = weights[used]
+    part = effective_size(len(w), w) / len(w) / 2
+    all_signs, signs = _changed_signs(w, n_resamples, seed)
+    all_draws, draws = _drawn_queries(w, n_resamples, seed)
     with one_thread():
-        flipped = _resampled_t(blocks, families, (1 - 2 * flip for flip in flips))
-        drawn = _resampled_t(shifted, families, (counts for _, counts in draws.blocks()))
-    return _Null(flipped, np.ones(len(flipped)) if every else None), _Null(drawn, draws.orders)
+        return (
+            _Null(_resampled_t(blocks, families, signs), all_signs, 1 - part),
+            _Null(_resampled_t(shifted, families, draws), all_draws, part),
+        )
+
+
+def _changed_signs(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
+    """Differences that change signs; whether all changes are there."""
+    every = len(w) < 63 and 2 ** (len(w) - 1) <= n_resamples
+    flips = [every_flip(len(w))] if every else sign_flips(len(w), n_resamples, seed)
+    signs = (1 - 2 * flip for flip in flips)
+    return every, (_Sample(one, one * w, np.broadcast_to(w**2, one.shape)) for one in signs)
+
+
+def _drawn_queries(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
+    """Differences drawn for each query, which keeps its weight; whether all draws are there."""
+    n_queries = len(w)
+    every = n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
+    if every:
+        draws = iter([np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T])
+    else:
+        draws = (drawn for _, drawn in query_draws(n_queries, n_resamples, seed))
+    return every, (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
 
 
 def _resampled_t(
     blocks: list[Block],
-    families: list[np.ndarray],
-    samples: Iterable[np.ndarray],
+    families: list[np.ndarray | slice],
+    samples: Iterator[_Sample],
 ) -> np.ndarray:
-    """Size of t in each resample: the largest of the families, or without these of each pair."""
+    """Sizes of t: the largest of the families, or without these of each pair; ascending."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
-    places = [block.pairs if families else slice(None) for block in blocks]
+    places = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
     found = []
     for sample in samples:
-        for start in range(0, len(sample), rows):
-            part = sample[start : start + rows]
-            mean, variance = np.empty((2, len(part), n_pairs))
+        for start in range(0, len(sample.drawn), rows):
+            part = _Sample(*(factors[start : start + rows] for factors in sample))
+            mean, variance = np.empty((2, len(part.drawn), n_pairs))
             for block, place in zip(blocks, places, strict=True):
-                mean[:, place], variance[:, place] = _resampled_moments(block, part[:, block.kept])
+                mean[:, place], variance[:, place] = _resampled_moments(block, part)
             squares = ratio(mean**2, _pooled(variance, families))
             found.append(squares.max(axis=1, keepdims=True) if families else squares)
-    return np.sqrt(np.concatenate(found))
+    return np.sort(np.sqrt(np.concatenate(found)), axis=0)
 
 
-def _resampled_moments(block: Block, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and their variances, of shape (resamples, pairs).
-
-    Parameters
-    ----------
-    drawn : ndarray of shape (resamples, queries)
-        Signs of the queries, or how often each is drawn.
-    """
+def _resampled_moments(block: Block, sample: _Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Means and their variances, of shape (resamples, pairs)."""
     z, n_queries = block.z, block.z.shape[1]
-    w = np.ones(n_queries) if block.weights is None else block.weights
-    drawn = np.where(drawn.any(axis=1, keepdims=True), drawn, 1.0)
+    drawn, weight, square = (factors[:, block.kept] for factors in sample)
     counts = np.abs(drawn)
-    number, total = counts.sum(axis=1, keepdims=True), (counts @ w)[:, None]
-    square = counts @ (z**2).T / number
-    spread = square - (drawn @ z.T / number) ** 2
-    spread[spread <= ROUNDING * square] = 0
-    size = total**2 / (counts @ w**2)[:, None]
-    return drawn @ (z * w).T / total, spread * (n_queries / (n_queries - 1) / size)
+    # where no query of the block is drawn, all sums are 0
+    number = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    total = np.abs(weight).sum(axis=1, keepdims=True)
+    total[total == 0] = 1
+    mean, squares = drawn @ z.T / number, counts @ (z**2).T / number
+    spread = squares - mean**2
+    spread[spread <= ROUNDING * squares] = 0
+    if block.weights is not None:
+        mean = weight @ z.T / total
+    share = square.sum(axis=1, keepdims=True) / total**2
+    return mean, spread * (share * n_queries / (n_queries - 1))

@@ -10,14 +10,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import (
-    ROUNDING,
-    degrees_of_freedom,
-    effective_size,
-    moments,
-    ratio,
-    variance_shares,
-)
+from skrank.stats._moments import ROUNDING, effective_size, moments, ratio, variance_shares
 
 
 class AnovaRow(NamedTuple):
@@ -126,14 +119,15 @@ def two_way_anova(
     kept, weight, n_dropped = check.check_complete("the analysis", scores, nan, weights)
     n_queries, n_systems = kept.shape
     w = np.ones(n_queries) if weight is None else weight
-    size, freedom = effective_size(n_queries, w), degrees_of_freedom(n_queries, w)
+    size, freedom = effective_size(n_queries, w), n_queries - 1
     negligible = ROUNDING * np.abs(kept).max()
     by_query = _flat(kept.mean(axis=1), negligible)
     deviation = kept - by_query[:, None]
     by_system = _flat(w @ deviation / w.sum(), negligible)
     rest = deviation - by_system
     rest[np.abs(rest) <= negligible] = 0
-    covariance = (rest.T * variance_shares(w)) @ rest
+    alike = np.cov(rest, rowvar=False)
+    covariance = (rest.T * variance_shares(w) @ rest + alike) / 2
     mean_squares = np.array(
         [
             size * (by_system**2).sum() / (n_systems - 1),
@@ -148,7 +142,7 @@ def two_way_anova(
     f[2] = p[2] = np.nan
     lines = np.stack([squares, freedoms, mean_squares, f, p], axis=1).tolist()
     systems, queries, residual = (AnovaRow(*line) for line in lines)
-    epsilon = _epsilon(covariance)
+    epsilon = _epsilon(alike)
     return Anova(
         systems=systems,
         queries=queries,

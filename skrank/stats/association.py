@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from skrank import _validation as check
 from skrank.stats._resampling import query_counts
@@ -88,16 +89,19 @@ def rank_correlation(
     bivariate normal distribution: by Esscher's formula for tau and tau_b, and simulated for tau_ap.
     So the interval has a width also where two rankings agree entirely.
 
-    Scores per query give an interval over queries for these systems: the percentiles of the
-    correlations of means over queries drawn with replacement. Chance in the means makes rankings
-    less alike, so that the upper end is at least as far from the value as the lower end. Where all
-    draws agree, the interval is the one over systems.
+    Scores per query give an interval over queries for these systems: percentiles of the
+    correlations of means over queries drawn with replacement. The percentiles are further out than
+    those of `confidence`, as draws of few queries vary too little (the expanded percentile interval
+    of Hesterberg 2015). Chance in the means makes rankings less alike, so that the upper end is at
+    least as far from the value as the lower end. Where all draws agree, the interval is the one
+    over systems.
 
     References
     ----------
     F. Esscher, On a Method of Determining Correlation from the Ranks of the Variates, Skandinavisk
     Aktuarietidskrift 7, 1924. M. Kendall, J. D. Gibbons, Rank Correlation Methods, 5th edition,
-    1990, chapter 10.
+    1990, chapter 10. T. Hesterberg, What Teachers Should Know About the Bootstrap, The American
+    Statistician 69(4), 2015.
 
     Examples
     --------
@@ -211,5 +215,7 @@ def _over_queries(
             for _, counts in query_counts(len(x), n_resamples, seed)
         ]
     )
-    low, high = np.nanquantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    quantile = scipy.stats.t.isf((1 - confidence) / 2, len(x) - 1)
+    tail = ndtr(-math.sqrt(len(x) / (len(x) - 1)) * quantile)
+    low, high = np.nanquantile(found, [tail, 1 - tail])
     return float(low), float(min(1.0, max(high, 2 * value - low)))

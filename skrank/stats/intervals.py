@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from skrank import _validation as check
 from skrank.stats._moments import ROUNDING, effective_size, moments, student_t
 from skrank.stats._pairs import unique_rows
-from skrank.stats._resampling import Resamples, centred
+from skrank.stats._resampling import Resamples, centred, standard_error
 
 _FEWEST_DRAWN = 5  # effective queries: of fewer, bootstrap-t intervals cover less than those of t
 _FEWEST_BEYOND = 1  # resamples that are expected beyond each end of an interval
@@ -213,7 +213,7 @@ def _bootstrap_t(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
-    _, error, _, _ = student_t(z, w)
+    error = standard_error(z, w, mean)
     # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
     # the data was found by simulation
     least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]

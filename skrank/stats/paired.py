@@ -91,10 +91,11 @@ def paired_t(
 
     Notes
     -----
-    With weights, t is the weighted mean over its standard error, in which each squared deviation is
-    corrected for the share of its query in the mean (HC2, MacKinnon and White 1985). The degrees of
-    freedom are those of the effective number of queries, ``sum(w)^2 / sum(w^2) - 1``. Where few
-    queries have most of the weight, `max_t` and `randomisation_test` find more.
+    With weights, t is the weighted mean over its standard error. Its variance is the mean of two
+    estimates, which are both unbiased where the differences of all queries vary alike. In one, each
+    query counts by the square of its weight and is corrected for its share in the mean (HC2,
+    MacKinnon and White 1985); in the other, all queries count the same. Where the variance rises
+    with the weight, the test finds too much: use `randomisation_test` or `max_t` there.
 
     Examples
     --------

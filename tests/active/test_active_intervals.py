@@ -5,18 +5,13 @@ import pytest
 from scipy import stats
 
 from skrank.active import estimate, simulate
-from skrank.active._intervals import _counts, bootstrap_interval, certainty
+from skrank.active._intervals import _counts, certainty
 from skrank.active._means import IndependentGuesses, Known, weighted_mean
 
 
 def draws(random, n):
     """Skewed values and weights of n draws."""
     return random.exponential(size=n) - 0.7, random.random(n) + 0.1
-
-
-def repeated_mean(losses, w):
-    """The mean of draws with replacement."""
-    return weighted_mean(losses, IndependentGuesses(w), Known())
 
 
 def of_resample(losses, w):
@@ -69,15 +64,16 @@ def test_draws_in_proportion_to_their_values(scale, random):
 @pytest.mark.parametrize("shift", [-0.4, 0.0, 0.3])
 def test_certainty_is_where_the_interval_reaches_zero(n, shift, random):
     losses, w = draws(random, n)
-    mean = repeated_mean(losses - np.average(losses, weights=w) + shift / n**0.5, w)
-    sure = certainty(mean)
+    losses += shift / n**0.5 - np.average(losses, weights=w)
+    sure = certainty(weighted_mean(losses, IndependentGuesses(w), Known()))
     if shift == 0:
         assert sure < 0.2
         return
-    low, high = bootstrap_interval(mean, sure)
+    low, high = estimate(losses, w, confidence=sure).interval
     assert min(abs(low), abs(high)) < 1e-6
-    assert bootstrap_interval(mean, sure * 0.99)[mean.value < 0] * mean.value > 0
-    low, high = bootstrap_interval(mean, sure + 0.5 * (1 - sure))
+    narrower = estimate(losses, w, confidence=sure * 0.99)
+    assert narrower.interval[narrower.value < 0] * narrower.value > 0
+    low, high = estimate(losses, w, confidence=sure + 0.5 * (1 - sure)).interval
     assert low < 0 < high
 
 
@@ -101,7 +97,7 @@ def test_intervals_of_skewed_values_cover(weights, least):
         w = np.ones(20) if weights == "equal" else 1 / (0.25 + 1.5 * x)
         losses = random.exponential(size=20) * (0.25 + 1.5 * x if weights == "unequal" else 1.0)
         truth = 1.0 if weights == "equal" else 6 / np.log(7) / 4
-        low, high = bootstrap_interval(repeated_mean(losses, w), 0.95)
+        low, high = estimate(losses, w).interval
         hits += low <= truth <= high
     assert least < hits / 2000 < 0.97
 
@@ -117,7 +113,7 @@ def test_intervals_cover_where_rankers_agree_on_many_queries(truth):
         ties = random.random(40) < 1 / 40
         w = np.where(ties, 40 / 3, 2 / 3 / (1 - 1 / 40))
         losses = np.where(ties, 0.0, truth * 1.5 + random.standard_t(5, 40))
-        low, high = bootstrap_interval(repeated_mean(losses, w), 0.95)
+        low, high = estimate(losses, w).interval
         hits += low <= truth <= high
     assert 0.94 < hits / 1000 < 0.97
 

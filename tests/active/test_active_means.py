@@ -8,10 +8,11 @@ import pytest
 
 import skrank
 from skrank.active import Moments, estimate, label_moments, sampling_distribution, simulate
-from skrank.active._means import ESTIMATORS, IndependentGuesses, Known, mean_of, weighted_mean
+from skrank.active._means import IndependentGuesses, Known, mean_of, weighted_mean
 from skrank.datasets import make_ranking
 
 ONCE = ("assisted", "lure")
+ESTIMATORS = (*ONCE, "importance")
 
 
 def chances(q):
