@@ -49,6 +49,7 @@ from .objectives import UnbiasedLambdaRank as UnbiasedLambdaRank
 from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker
+from .rankers import RankerMean as RankerMean
 from .scoring import get_scorer as get_scorer
 from .scoring import get_scorer_names as get_scorer_names
 from .scoring import scorer as scorer

@@ -70,11 +70,11 @@ class OtherKind(EstimatorKind):
         if self.query_argument is not None:
             fit.arguments[self.query_argument] = train.queries.row_query
         if train.weights is not None:
-            fit.arguments[_weight_argument(estimator)] = train.weights
+            fit.arguments[weight_argument(estimator)] = train.weights
         fit.estimator = estimator.fit(train.X, train.y, **fit.arguments)
 
 
-def _weight_argument(estimator: Estimator) -> str:
+def weight_argument(estimator: Estimator) -> str:
     """Argument of `fit` for weights; of a Pipeline, that of its last step."""
     import sklearn
 

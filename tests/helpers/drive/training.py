@@ -458,6 +458,18 @@ def _(draw):
     return fitted(draw, lambda: skrank.LinearRanker(objective, **options))
 
 
+@case("rankers.RankerMean")
+def _(draw):
+    members = [Ridge(), ("grades", LogisticRegression(max_iter=1000))]
+    options = draw.options(
+        weights=st.sampled_from(([1.0, 2.0], "validation")), scoring=st.just("ndcg@3"),
+        random_state=st.integers(0, 9),
+    )  # fmt: skip
+    share = draw(st.floats(0.2, 0.4))
+    given = draw(st.just(members))
+    return fitted(draw, lambda: skrank.RankerMean(given, validation_fraction=share, **options))
+
+
 @case("with_groups")
 def _(draw):
     labels, _, groups = rows_of(draw)
