@@ -21,6 +21,8 @@ from . import xgboost as xgboost
 from ._cut_queries import CutQueryWarning as CutQueryWarning
 from ._engine.groups import with_groups as with_groups
 from ._ranked_lists import rank as rank
+from ._tune import Tuning as Tuning
+from ._tune import tune as tune
 from .evaluation import Comparison as Comparison
 from .evaluation import Report as Report
 from .evaluation import compare as compare

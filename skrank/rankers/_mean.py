@@ -30,7 +30,7 @@ from skrank.rankers._members import (
     is_list_of_rankers,
     naming,
 )
-from skrank.rankers._rows import Part, features
+from skrank.rankers._rows import features
 from skrank.rankers._start import spread_inside_queries
 
 
@@ -41,9 +41,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     both, and takes the time of both. Each ranker is trained by itself, on the same queries.
 
     Scores of different rankers have different scales. The scores of each ranker are divided by
-    their standard deviation inside queries, measured once, after training: on the validation rows
-    if there are any, otherwise on the training rows. The score of a row hence depends on this row
-    only, and `predict` needs no groups.
+    their standard deviation inside the training queries. The score of a row hence depends on this
+    row only, and `predict` needs no groups.
 
     Parameters
     ----------
@@ -200,15 +199,16 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             self.max_grade_ = collection_grade(y, labels)
             named = self._named()
             members = [fitted(name, one, train, valid) for name, one in named]
-            measured = (train if valid is None else valid).part()
-            check.query_weights(measured.weights, measured.queries)  # raises if they vary
-            scores = [
-                finite_scores(name, one, measured.X)
-                for (name, _), one in zip(named, members, strict=True)
-            ]
-            spreads = np.array([spread_inside_queries(one, measured) for one in scores])
+            part = train.part()
+            check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
+            spreads = np.array(
+                [
+                    spread_inside_queries(finite_scores(name, one, part.X), part)
+                    for (name, _), one in zip(named, members, strict=True)
+                ]
+            )
             factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
-            self.weights_ = self._weights(factors[:, np.newaxis] * scores, measured)
+            self.weights_ = self._weights(members, factors, valid)
             self.factors_ = self.weights_ * factors
             self.estimators_ = members
             self.named_estimators_ = Bunch(
@@ -360,11 +360,20 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             )
         return weights / weights.sum()
 
-    def _weights(self, scores: np.ndarray, part: Part) -> np.ndarray:
-        """Weights of the rankers, from their standardised scores of the validation rows."""
-        n_rankers = len(scores)
+    def _weights(
+        self, members: list[Estimator], factors: np.ndarray, valid: CarriedRows | None
+    ) -> np.ndarray:
+        """Weights of the rankers, whose scores are standardised by factors."""
         if self.weights is None:
-            return np.full(n_rankers, 1 / n_rankers)
+            return np.full(len(members), 1 / len(members))
         if not isinstance(self.weights, str):
             return self._given_weights()
+        assert valid is not None
+        part = valid.part()
+        scores = np.array(
+            [
+                factor * finite_scores(name, one, part.X)
+                for (name, _), one, factor in zip(self._named(), members, factors, strict=True)
+            ]
+        )
         return best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))

@@ -62,11 +62,11 @@ def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
     assert mean.score(X, Y) == skrank.metric("ndcg@10")(Y, mean.predict(X))
 
 
-def test_spreads_are_those_of_the_validation_rows_if_there_are_any():
+def test_spreads_are_those_of_the_training_rows():
     mean = RankerMean([Ridge(), linear()])
     mean.fit(X[~HELD_OUT], Y[~HELD_OUT], X_val=X[HELD_OUT], y_val=Y[HELD_OUT])
     for one, factor in zip(mean.estimators_, mean.factors_, strict=True):
-        expected = 0.5 / spread(one.predict(X[HELD_OUT]), QID[HELD_OUT])
+        expected = 0.5 / spread(one.predict(X[~HELD_OUT]), QID[~HELD_OUT])
         assert factor == pytest.approx(expected)
 
 

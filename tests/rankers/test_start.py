@@ -9,6 +9,7 @@ import pickle
 import catboost
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
@@ -112,6 +113,15 @@ def test_scale(estimator, options):
         fit(estimator, First(256.0), **options).predict(X),
         fit(estimator, First(), **options).predict(X),
     )
+
+
+def test_a_linear_start_takes_queries_from_the_index_of_features():
+    frame = pd.DataFrame(X, index=pd.Index(QID, name="qid")).add_prefix("f")
+    some = QID % 2 == 1
+    model = GroupedRanker(LGBM, init="linear", objective="gap")
+    expected = model.fit(X[some], LABELS[some], QID[some]).predict(X)
+    found = model.fit(frame[some], LABELS[some]).predict(frame)
+    assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_query_of_weight_2_counts_as_two_in_the_scale_of_the_start():

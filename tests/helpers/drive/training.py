@@ -470,6 +470,19 @@ def _(draw):
     return fitted(draw, lambda: skrank.RankerMean(given, validation_fraction=share, **options))
 
 
+@case("tune")
+def _(draw):
+    options = draw.options(metric=st.sampled_from(("gap", "err@3")), random_state=st.integers(0, 9))
+    given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
+    X, y, seconds = draw(st.just(DATA.X)), draw(st.just(Y)), draw(st.just(1e-3))
+
+    def right(found):
+        assert found.value == found.trials["value"].max()
+        assert np.isfinite(found.ranker.predict(DATA.X)).all()
+
+    return Call(lambda: skrank.tune(X, y, time_budget=seconds, **given, **options), right)
+
+
 @case("with_groups")
 def _(draw):
     labels, _, groups = rows_of(draw)
