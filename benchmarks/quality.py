@@ -10,8 +10,13 @@ control is one contestant once more, with other seeds: what differs from it is n
     python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
         [--only NAME ...] [--report] [--against NAME] [--plot quality.svg] [--markdown]
 
-A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). What is in the log is not run
-again: the contest can be stopped and goes on where it stopped. --report runs nothing.
+Means of two rankers stand behind their members: each has two models, of other seeds if they are of
+one kind. A mean is compared with means of the same trees.
+
+A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files, each of
+which is once trained on, with a quarter of its queries for validation, and once tested on. What is
+in the log is not run again: the contest can be stopped and goes on where it stopped. --report runs
+nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +33,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from sklearn.datasets import load_svmlight_files
+from sklearn.utils import Bunch
 
 import skrank
 from skrank.datasets import load_letor
+from skrank.model_selection import query_train_test_split
 
 METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
 ROUNDS, PATIENCE, RATE = 400, 60, 0.05
@@ -143,6 +151,18 @@ CONTESTANTS = {
     "CatBoost YetiRank from linear": Contestant(cat("YetiRank"), START),
     "LightGBM, GAP from linear, control": Contestant(light(), GAP | START, first_seed=1000),
 }
+LAMBDARANK, FROM_LINEAR, YETIRANK = (
+    BASE + MORE,
+    "LightGBM, GAP from linear" + MORE,
+    "CatBoost YetiRank",
+)
+MEANS = {
+    "mean: 2 LightGBM lambdarank": (LAMBDARANK, LAMBDARANK),
+    "mean: 2 CatBoost YetiRank": (YETIRANK, YETIRANK),
+    "mean: LightGBM lambdarank, CatBoost YetiRank": (LAMBDARANK, YETIRANK),
+    "mean: 2 LightGBM, GAP from linear": (FROM_LINEAR, FROM_LINEAR),
+    "mean: LightGBM, GAP from linear; CatBoost YetiRank": (FROM_LINEAR, YETIRANK),
+}  # each of LightGBM with regularised trees, each of CatBoost with the others: each at its best
 
 
 # running ------------------------------------------------------------------------------------------
@@ -162,16 +182,58 @@ class Run:
     def key(self) -> tuple[Any, ...]:
         return (self.collection, self.fold, self.name, self.regularised, self.seed)
 
+    @property
+    def title(self) -> str:
+        return self.name + (MORE if self.regularised else "")
 
-def runs_of(collection: str, folds: int, names: list[str], seeds: int) -> Iterator[Run]:
+
+def runs_of(collection: str, folds: int, titles: list[str], seeds: int) -> Iterator[Run]:
     """The trainings of a collection, all contestants of a seed before the next seed."""
     for seed in range(seeds):
-        for name in names:
-            one = CONTESTANTS[name]
-            for regularised in (False, True):
-                if not (one.linear and (regularised or seed)):
-                    for fold in range(folds):
-                        yield Run(collection, fold, name, regularised, one.first_seed + seed)
+        for title in titles:
+            name, regularised = title.removesuffix(MORE), title.endswith(MORE)
+            one = CONTESTANTS.get(name)
+            first = one.first_seed if one else 0
+            if not (one and one.linear and (regularised or seed)):
+                for fold in range(folds):
+                    yield Run(collection, fold, name, regularised, first + seed)
+
+
+def folds_of(folder: str) -> list[tuple[Any, Any, Any]]:
+    """Training, validation and test part of each fold; of two files, each is tested on once."""
+    files = sorted(Path(folder).glob("*.txt*"))
+    if len(files) != 2:
+        return list(load_letor(folder).folds)
+    loaded = load_svmlight_files(files, query_id=True)
+    halves = [loaded[0:3], loaded[3:6]]
+    folds = []
+    for (X, y, qid), (X_test, y_test, qid_test) in (halves, halves[::-1]):
+        arrays = query_train_test_split(X.toarray(), y, qid, groups=qid, random_state=0)
+        folds.append(
+            tuple(
+                Bunch(X=table, relevance=labels, qid=ids)
+                for table, labels, ids in (
+                    arrays[0::2],
+                    arrays[1::2],
+                    (X_test.toarray(), y_test, qid_test),
+                )
+            )
+        )
+    return folds
+
+
+def ranker_of(title: str, seed: int) -> Any:
+    """The ranker of a row of the tables; the members of a mean have seeds of their own."""
+    if title in MEANS:
+        members = [ranker_of(one, seed + 1000 * place) for place, one in enumerate(MEANS[title])]
+        return skrank.RankerMean(members)
+    one = CONTESTANTS[title.removesuffix(MORE)]
+    if one.linear:
+        return skrank.LinearRanker(**one.options)
+    estimator = one.make(seed, title.endswith(MORE))
+    return skrank.GroupedRanker(
+        estimator, eval_metric="ndcg@10", early_stopping_rounds=PATIENCE, **one.options
+    )
 
 
 def shuffled(part: Any, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series]:
@@ -181,20 +243,18 @@ def shuffled(part: Any, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series
 
 def train(run: Run, fold: Any) -> dict[str, Any]:
     """The line of a run: means of the validation part, values of the queries of the test part."""
-    one, begun = CONTESTANTS[run.name], time.process_time()
+    begun = time.process_time()
     rng = np.random.default_rng(run.seed)
     (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
     top = int(max(part.relevance.max() for part in fold))
-    estimator = one.make(run.seed, run.regularised)
+    ranker = ranker_of(run.title, run.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if one.linear:
-            ranker = skrank.LinearRanker(**one.options).fit(X, y)
+        if isinstance(ranker, skrank.LinearRanker):
+            ranker.fit(X, y)
         else:
-            ranker = skrank.GroupedRanker(
-                estimator, eval_metric="ndcg@10", early_stopping_rounds=PATIENCE, **one.options
-            )
-            labels = y.clip(upper=1) if one.binary else y
+            one = CONTESTANTS.get(run.name)
+            labels = y.clip(upper=1) if one and one.binary else y
             ranker.fit(X, labels, X_val=X_val, y_val=y_val)
     valid, test = (
         skrank.evaluate(labels, ranker.predict(table), metrics=METRICS, max_grade=top)
@@ -216,7 +276,7 @@ def contest(folders: list[str], options: argparse.Namespace) -> None:
     """Run what the log does not have yet, and add it."""
     known = {tuple(line["run"]) for line in read(options.log)}
     for folder in folders:
-        folds = list(load_letor(folder).folds)
+        folds = folds_of(folder)
         collection = Path(folder).name
         todo = [
             run
@@ -252,8 +312,8 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values by query (a row each), and means of validation parts by training."""
     tests, valids = [], []
     for line in lines:
-        collection, fold, name, regularised, seed = line["run"]
-        title = name + (MORE if regularised else "")
+        collection, fold, _, _, seed = line["run"]
+        title = Run(*line["run"]).title
         where = {"collection": collection, "name": title, "seed": seed, "fold": fold}
         valids.append(where | line["valid"])
         frame = pd.DataFrame(line["test"]).rename_axis("query").reset_index()
@@ -263,8 +323,16 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def same_trees(name: str, other: str) -> bool:
     """Whether two rows of the contest differ in nothing but objective and start."""
-    linear = any(CONTESTANTS[one.removesuffix(MORE)].linear for one in (name, other))
-    return linear or name.endswith(MORE) == other.endswith(MORE)
+    return None in (trees(name), trees(other)) or trees(name) == trees(other)
+
+
+def trees(title: str) -> list[bool] | None:
+    """For each model of a row, whether its trees are regularised; None for a linear ranker."""
+    if title in MEANS:
+        return sorted(one.endswith(MORE) for one in MEANS[title])
+    if CONTESTANTS[title.removesuffix(MORE)].linear:
+        return None
+    return [title.endswith(MORE)]
 
 
 def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
@@ -302,7 +370,7 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
     star = (found.p < 0.05) & found["name"].map(lambda name: same_trees(name, against))
     found["cell"] = found["mean"].map("{:.4f}".format) + np.where(star, "*", "")
     show = as_markdown if markdown else pd.DataFrame.to_string
-    order = [name + more for more in ("", MORE) for name in CONTESTANTS]
+    order = [*(name + more for more in ("", MORE) for name in CONTESTANTS), *MEANS]
     for collection, part in found.groupby("collection"):
         cells = part.pivot(index="name", columns="metric", values="cell")[METRICS]
         cells.insert(0, "seeds", part.groupby("name")["seeds"].first())
@@ -326,7 +394,7 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
 def side_by_side(part: pd.DataFrame) -> pd.DataFrame:
     """Cells of the metrics shown, those of regularised trees to the right of the others."""
     cells = part.pivot(index="name", columns="metric", values="cell")
-    names = [name for name in CONTESTANTS if name in cells.index]
+    names = [one for one in (*CONTESTANTS, *MEANS) if {one, one + MORE} & {*cells.index}]
     columns = {
         SHOWN[metric] + more: cells[metric].reindex([name + more for name in names]).to_numpy()
         for more in ("", MORE)
@@ -382,13 +450,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", default="quality.jsonl", help="file of results, read and added to")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants of these names")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows")
     parser.add_argument("--report", action="store_true", help="run nothing")
     parser.add_argument("--against", default=BASE, metavar="NAME", help="what tests compare with")
     parser.add_argument("--plot", metavar="FILE")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    options.names = options.only or list(CONTESTANTS)
+    both = [name + more for name in CONTESTANTS for more in ("", MORE)]
+    options.names = options.only or [*both, *MEANS]
     if not options.report:
         contest(options.folders, options)
     found = report(read(options.log), options.against, options.markdown)

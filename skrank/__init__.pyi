@@ -21,6 +21,8 @@ from . import xgboost as xgboost
 from ._engine.groups import CutQueryWarning as CutQueryWarning
 from ._engine.groups import with_groups as with_groups
 from ._ranked_lists import rank as rank
+from ._tune import Tuning as Tuning
+from ._tune import tune as tune
 from .evaluation import Comparison as Comparison
 from .evaluation import Report as Report
 from .evaluation import compare as compare
@@ -49,6 +51,7 @@ from .objectives import UnbiasedLambdaRank as UnbiasedLambdaRank
 from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker
+from .rankers import RankerMean as RankerMean
 from .scoring import get_scorer as get_scorer
 from .scoring import get_scorer_names as get_scorer_names
 from .scoring import scorer as scorer

@@ -1,4 +1,5 @@
-"""Objectives trained by estimators: one ranker around all that rank."""
+"""Objectives trained by estimators: one ranker around all that rank, and means of rankers."""
 
 from skrank.rankers._grouped import GroupedRanker as GroupedRanker
 from skrank.rankers._linear import LinearRanker as LinearRanker
+from skrank.rankers._mean import RankerMean as RankerMean

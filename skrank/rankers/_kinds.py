@@ -71,13 +71,14 @@ class OtherKind(EstimatorKind):
     def train(self, fit: Fit) -> None:
         estimator, train = fit.estimator, fit.train
         if self.query_argument is not None:
-            fit.arguments[self.query_argument] = train.queries.row_query
+            # ids, not numbers: the index of X may have them, too
+            fit.arguments[self.query_argument] = train.queries.ids[train.queries.row_query]
         if train.weights is not None:
-            fit.arguments[_weight_argument(estimator)] = train.weights
+            fit.arguments[weight_argument(estimator)] = train.weights
         fit.estimator = estimator.fit(train.X, train.y, **fit.arguments)
 
 
-def _weight_argument(estimator: Estimator) -> str:
+def weight_argument(estimator: Estimator) -> str:
     """Argument of `fit` for weights; of a Pipeline, that of its last step."""
     import sklearn
 

@@ -27,7 +27,7 @@ def fit_start(ranker: Estimator, train: Part, objective: Objective | None) -> St
     fit.run()
     if scale is None:
         return Start(fit.estimator, 1.0)
-    spread = _spread(Start(fit.estimator, 1.0).finite_scores(train.X), train)
+    spread = spread_inside_queries(Start(fit.estimator, 1.0).finite_scores(train.X), train)
     return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
 
 
@@ -36,10 +36,11 @@ def trains_on_queries(init: str | Estimator | None) -> bool:
     return isinstance(init, str) or (init is not None and kind_of(init).trains_on_queries)
 
 
-def _spread(scores: np.ndarray, train: Part) -> float:
-    """Standard deviation inside queries, or of all rows where the queries are not known."""
+def spread_inside_queries(scores: np.ndarray, part: Part) -> float:
+    """Weighted standard deviation inside queries; of all rows if the queries are unknown."""
     largest = float(np.abs(scores).max()) or 1.0
     scores = scores / largest  # so that no square overflows
-    rest = scores - scores.mean() if train.known is None else train.known.centered(scores)
-    spread = float(np.sqrt(np.mean(rest**2)))
+    mean = np.average(scores, weights=part.weights)
+    rest = scores - mean if part.known is None else part.known.centered(scores)
+    spread = float(np.sqrt(np.average(rest**2, weights=part.weights)))
     return spread * largest if spread > _ROUNDING else 0.0

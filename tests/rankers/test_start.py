@@ -9,6 +9,7 @@ import pickle
 import catboost
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
@@ -112,6 +113,24 @@ def test_scale(estimator, options):
         fit(estimator, First(256.0), **options).predict(X),
         fit(estimator, First(), **options).predict(X),
     )
+
+
+def test_a_linear_start_takes_queries_from_the_index_of_features():
+    frame = pd.DataFrame(X, index=pd.Index(QID, name="qid")).add_prefix("f")
+    some = QID % 2 == 1
+    model = GroupedRanker(LGBM, init="linear", objective="gap")
+    expected = model.fit(X[some], LABELS[some], QID[some]).predict(X)
+    found = model.fit(frame[some], LABELS[some]).predict(frame)
+    assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_query_of_weight_2_counts_as_two_in_the_scale_of_the_start():
+    doubled = np.flatnonzero(QID < 20)
+    rows = np.append(np.arange(len(X)), doubled)
+    weights = np.where(QID < 20, 2.0, 1.0)
+    model = GroupedRanker(LGBM, init=Ridge())
+    expected = model.fit(X[rows], LABELS[rows], np.append(QID, QID[doubled] + 100)).init_factor_
+    assert model.fit(X, Y, sample_weight=weights).init_factor_ == pytest.approx(expected)
 
 
 def test_linear_is_a_linear_ranker_on_the_metric_of_the_objective():

@@ -64,7 +64,10 @@ def ends_of(name, examples, is_odd):
 @pytest.mark.parametrize("name", drive.CASES)
 def test_any_arguments(name):
     """Usual arguments are never refused; odd ones are, or give a value: most calls return."""
-    slow = {"plotting": 3, "testing.check_metric": 12, "testing.check_objective": 12}
+    slow = {
+        "plotting": 3, "testing.check_metric": 12, "testing.check_objective": 12, "tune": 12,
+        "save_onnx": 6,
+    }  # fmt: skip
     examples = EXAMPLES // slow.get(name, slow.get(name.split(".")[0], 1))
     usual = ends_of(name, examples, is_odd=False)
     strange = ends_of(name, min(-(-examples // 3), usual["value"]), is_odd=True)

@@ -38,6 +38,7 @@ RESULTS = {
     "trec": ("TrecReport",),
     "dask": ("DaskScorer", "Partitions"),
     "torch": ("QueryBatch",),
+    "": ("Tuning",),
     "extending": ("BoundLoss", "BoundObjective", "Line", "Lists", "Scale", "Smooth", "Tables"),
 }  # fmt: skip
 # with a cluster, in tests of their own; abstract; driven with others of their room

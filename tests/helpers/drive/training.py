@@ -458,6 +458,31 @@ def _(draw):
     return fitted(draw, lambda: skrank.LinearRanker(objective, **options))
 
 
+@case("rankers.RankerMean")
+def _(draw):
+    members = [Ridge(), ("grades", LogisticRegression(max_iter=1000))]
+    options = draw.options(
+        weights=st.sampled_from(([1.0, 2.0], "validation")), scoring=st.just("ndcg@3"),
+        random_state=st.integers(0, 9),
+    )  # fmt: skip
+    share = draw(st.floats(0.2, 0.4))
+    given = draw(st.just(members))
+    return fitted(draw, lambda: skrank.RankerMean(given, validation_fraction=share, **options))
+
+
+@case("tune")
+def _(draw):
+    options = draw.options(metric=st.sampled_from(("gap", "err@3")), random_state=st.integers(0, 9))
+    given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
+    X, y, seconds = draw(st.just(DATA.X)), draw(st.just(Y)), draw(st.just(1e-3))
+
+    def right(found):
+        assert found.value == found.trials["value"].max()
+        assert np.isfinite(found.ranker.predict(DATA.X)).all()
+
+    return Call(lambda: skrank.tune(X, y, time_budget=seconds, **given, **options), right)
+
+
 @case("with_groups")
 def _(draw):
     labels, _, groups = rows_of(draw)

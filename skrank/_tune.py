@@ -1,0 +1,381 @@
+"""tune: a search for the best booster and its parameters within a time."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
+
+from skrank import _validation as check
+from skrank._engine.collection import index_level
+from skrank._engine.groups import require_groups, with_groups
+from skrank._progress import progress as progress_bar
+from skrank._typing import Options, RandomState, Table
+from skrank.metrics import Metric
+from skrank.model_selection import QueryKFold, search_space
+from skrank.rankers import GroupedRanker
+from skrank.scoring import scorer
+
+if TYPE_CHECKING:
+    import optuna
+    import pandas as pd
+
+_ROUNDS = 1000  # at most; early stopping ends training before
+# The first trial of each booster: the trees of the contest in "What should I train?".
+_FIRST: dict[str, Options] = {
+    "lightgbm": {
+        "num_leaves": 15, "min_child_samples": 50, "extra_trees": True, "learning_rate": 0.05,
+        "colsample_bytree": 0.7, "reg_lambda": 10.0,
+    },
+    "xgboost": {
+        "max_depth": 4, "min_child_weight": 1.0, "reg_lambda": 10.0, "learning_rate": 0.05,
+        "colsample_bytree": 0.7, "subsample": 0.8,
+    },
+    "catboost": {"depth": 4, "l2_leaf_reg": 3.0, "random_strength": 1.0, "learning_rate": 0.05},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What `tune` found.
+
+    Attributes
+    ----------
+    ranker : GroupedRanker
+        The best ranker, trained on all queries.
+    params : dict
+        Its booster and the parameters that were searched.
+    value : float
+        Mean over folds of the metric of these parameters, negated if lower is better. The best of
+        many values is too good: measure `ranker` on other queries.
+    trials : pandas.DataFrame
+        A row per trial, best first: number, value (NaN if pruned), folds, seconds, and parameters.
+    study : optuna.Study
+    """
+
+    ranker: GroupedRanker
+    params: Options
+    value: float
+    trials: pd.DataFrame
+    study: optuna.Study
+
+    def __str__(self) -> str:
+        pruned = int(self.trials["value"].isna().sum())
+        best = ", ".join(f"{name}={value}" for name, value in self.params.items())
+        return f"{len(self.trials)} trials, {pruned} pruned; best {self.value:.4f}: {best}"
+
+
+def tune(
+    X: Table,
+    y: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    metric: str | Metric = "ndcg@10",
+    time_budget: float = 60.0,
+    boosters: Sequence[str] | None = None,
+    cv: int = 3,
+    study: optuna.Study | str | PathLike[str] | None = None,
+    progress: bool | None = None,
+    random_state: RandomState = None,
+) -> Tuning:
+    """Search the best booster and its parameters, within a time, and train it on all queries.
+
+    Every candidate is boosted from a linear ranker: LightGBM and XGBoost on GAP, CatBoost on
+    YetiRank. Optuna draws the booster, and its parameters from `skrank.search_space`; the first
+    trial of each booster has the parameters that "What should I train?" recommends. A candidate
+    is measured on folds of whole queries. In each fold, it stops early on a fifth of the training
+    queries. After each fold, the trial is pruned if its mean is below the median of the trials
+    before.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+        Labels, at least 0.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row. Default: the index level "qid" of `y`, or of `X`.
+    metric : str or Metric, default="ndcg@10"
+        What to search for, and to stop on.
+    time_budget : float, default=60
+        Seconds of the search. There is at least one trial; the last trial ends after the fold that
+        is being trained; the final training comes on top.
+    boosters : sequence of {"lightgbm", "xgboost", "catboost"}, optional
+        Default: those that are installed.
+    cv : int, default=3
+        Number of folds.
+    study : optuna.Study, str or path, optional
+        A study that maximises, whose trials are continued, with its sampler and pruner; or the path
+        of a file in which trials are kept, and found again by another call. Default: a study in
+        memory.
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals, if tqdm is installed.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sampler and of the rankers. The number of trials depends on the machine; their
+        order does not.
+
+    Returns
+    -------
+    Tuning
+        The trained ranker, and the table of the trials.
+
+    Raises
+    ------
+    ImportError
+        If Optuna or the boosters are not installed.
+    ValueError
+        If there is no time, or there are too few queries with a relevant document; if groups are
+        missing or disagree; if the trials of `study` are of other data, folds, boosters or another
+        metric.
+
+    See Also
+    --------
+    skrank.search_space : the parameters and their ranges.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=40, random_state=0)
+    >>> y = skrank.with_groups(data.relevance, data.qid)
+    >>> found = skrank.tune(
+    ...     data.X, y, time_budget=0.1, boosters=["lightgbm"], cv=2, random_state=0
+    ... )
+    >>> found.params["booster"]
+    'lightgbm'
+    >>> found.ranker.predict(data.X).shape == data.relevance.shape
+    True
+    """
+    optuna = _import_optuna()
+    if not check.check_number("time_budget", time_budget, 0, 1e9):
+        raise ValueError(
+            "time_budget=0 leaves no time for a trial: give a number of seconds, such as 60."
+        )
+    check.check_count("cv", cv, "folds of whole queries", least=2)
+    chosen = _installed() if boosters is None else _checked_boosters(boosters)
+    check_consistent_length(X, y)
+    check.check_same_index(X=X, y=y, groups=groups)
+    ids = require_groups(groups, y, X, who="tune")
+    labels: pd.Series = with_groups(y, ids) if index_level(y) is None else y
+    _check_queries(ids, labels, cv)
+    rng = check.as_random_state("random_state", random_state)
+    seed = int(rng.randint(2**31 - 2**20))
+    search = _Search(X, labels, metric, chosen, cv, seed, time.monotonic() + time_budget)
+    with _quiet(optuna):
+        found = _study_of(optuna, study, seed)
+        _begin(found, search)
+        with progress_bar(progress, None, "trials") as bar:
+            while True:
+                found.optimize(search, n_trials=1)
+                bar.update(1)
+                if search.is_over and _completed(found):
+                    break
+    ranker = search.ranker(found.best_params).fit(X, labels)
+    return Tuning(ranker, dict(found.best_params), found.best_value, _table(found), found)
+
+
+class _Search:
+    """The objective of the study: the mean over folds of the metric, for a trial's parameters."""
+
+    def __init__(
+        self,
+        X: Table,
+        y: pd.Series,
+        metric: str | Metric,
+        boosters: list[str],
+        cv: int,
+        seed: int,
+        end: float,
+    ) -> None:
+        self.X, self.y, self.metric, self.boosters = X, y, metric, boosters
+        self.scorer, self.seed, self.end = scorer(metric), seed, end
+        self.folds = list(QueryKFold(cv, stratify="n_relevant").split(X, y))
+
+    @property
+    def is_over(self) -> bool:
+        """True when the time is used up."""
+        return time.monotonic() >= self.end
+
+    @property
+    def attributes(self) -> Options:
+        """What trials of one study have in common."""
+        rows = [np.asarray(self.y, dtype=np.float64), *(test for _, test in self.folds)]
+        data = zlib.crc32(b"".join(np.ascontiguousarray(one).tobytes() for one in rows))
+        return {"metric": str(self.metric), "boosters": self.boosters, "labels and folds": data}
+
+    def ranker(self, params: Options) -> GroupedRanker:
+        """The ranker of the parameters of a trial."""
+        booster = params["booster"]
+        ranker = _rankers(booster, self.metric, self.seed)
+        return ranker.set_params(**{k: v for k, v in params.items() if k != "booster"})
+
+    def __call__(self, trial: optuna.Trial) -> float:
+        import optuna
+
+        booster = trial.suggest_categorical("booster", self.boosters)
+        start = _rankers(booster, self.metric, self.seed)
+        ranker = start.set_params(refit=False, **search_space(start).suggest(trial))
+        values: list[float] = []
+        for number, (train, test) in enumerate(self.folds, start=1):
+            fitted = clone(ranker).fit(_safe_indexing(self.X, train), self.y.iloc[train])
+            value = self.scorer(fitted, _safe_indexing(self.X, test), self.y.iloc[test])
+            assert not isinstance(value, dict)  # a scorer of one metric
+            values.append(value)
+            trial.report(float(np.mean(values)), number)
+            late = self.is_over and _completed(trial.study)
+            if number < len(self.folds) and (late or trial.should_prune()):
+                raise optuna.TrialPruned
+        return float(np.mean(values))
+
+
+def _rankers(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
+    """The ranker that is searched, with the parameters that are not."""
+    library = import_module(booster)
+    if booster == "lightgbm":
+        trees = library.LGBMRanker(
+            n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed, verbosity=-1,
+            feature_pre_filter=False,  # otherwise small folds have no feature left, which is fatal
+        )  # fmt: skip
+    elif booster == "xgboost":
+        trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
+    else:
+        trees = library.CatBoostRanker(
+            loss_function="YetiRank", iterations=_ROUNDS, random_seed=seed, verbose=False,
+            allow_writing_files=False,
+        )  # fmt: skip
+    return GroupedRanker(
+        trees, objective=None if booster == "catboost" else "gap", eval_metric=metric,
+        validation_fraction=0.2, refit=True, init="linear", scoring=metric, random_state=seed,
+    )  # fmt: skip
+
+
+# the study ----------------------------------------------------------------------------------------
+
+
+def _import_optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
+    return optuna
+
+
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
+    """No line in the log for each trial."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def _study_of(optuna: Any, study: optuna.Study | str | PathLike[str] | None, seed: int) -> Any:
+    """The given study, the one in a file, or a new one."""
+    if isinstance(study, optuna.Study):
+        if study.direction.name != "MAXIMIZE":
+            raise ValueError('study minimises: create it with direction="maximize".')
+        return study
+    storage = None
+    if study is not None:
+        if not isinstance(study, (str, PathLike)):
+            raise ValueError(f"study={study!r} is no optuna.Study and no path of a file.")
+        from optuna.storages.journal import JournalFileBackend
+
+        storage = optuna.storages.JournalStorage(JournalFileBackend(fspath(study)))
+    found = optuna.create_study(
+        storage=storage, study_name="skrank.tune", direction="maximize", load_if_exists=True,
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+    )  # fmt: skip
+    # another seed after each trial: a study that is continued does not draw the same again
+    found.sampler = optuna.samplers.TPESampler(seed=seed + len(found.trials))
+    return found
+
+
+def _begin(study: optuna.Study, search: _Search) -> None:
+    """Enqueue the first trials of a new study; refuse one whose trials are of other data."""
+    expected = search.attributes
+    known = study.user_attrs
+    if not study.trials:
+        for name, value in expected.items():
+            study.set_user_attr(name, value)
+        for booster in search.boosters:
+            first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
+            study.enqueue_trial({"booster": booster, **first, "init_scale": 1.0})
+        return
+    for name, value in expected.items():
+        if known.get(name) != value:
+            raise ValueError(
+                f"the trials of study are of other {name} ({known.get(name)!r}, and now {value!r}),"
+                " so that their values cannot be compared: give another study, or the path of "
+                "another file."
+            )
+
+
+def _completed(study: optuna.Study) -> bool:
+    """True if a trial has a value."""
+    from optuna.trial import TrialState
+
+    return bool(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
+
+
+def _table(study: optuna.Study) -> pd.DataFrame:
+    """A row per trial, best first."""
+    import pandas as pd
+
+    rows = [
+        {
+            "trial": trial.number,
+            "value": trial.value if trial.state.name == "COMPLETE" else np.nan,
+            "folds": len(trial.intermediate_values),
+            "seconds": trial.duration.total_seconds() if trial.duration else np.nan,
+            **trial.params,
+        }
+        for trial in study.trials
+        if trial.state.is_finished()
+    ]
+    return pd.DataFrame(rows).sort_values("value", ascending=False, ignore_index=True)
+
+
+# checks -------------------------------------------------------------------------------------------
+
+
+def _installed() -> list[str]:
+    found = [name for name in _FIRST if find_spec(name)]
+    if not found:
+        raise ImportError("skrank.tune needs a booster: pip install skrank[lightgbm]")
+    return found
+
+
+def _checked_boosters(boosters: Sequence[str]) -> list[str]:
+    names = check.several("boosters", boosters, (str,))
+    if not names:
+        raise ValueError(f"boosters={boosters!r} is empty: name one, or leave it out for all.")
+    for name in names:
+        check.check_choice("boosters", name, tuple(_FIRST))
+        if not find_spec(name):
+            raise ImportError(f"boosters={boosters!r}: pip install skrank[{name}]")
+    return names
+
+
+def _check_queries(ids: np.ndarray, labels: pd.Series, cv: int) -> None:
+    """Refuse so few queries that a fold could not validate."""
+    relevant = len(np.unique(ids[check.as_vector("y", labels) > 0]))
+    if relevant < 2 * cv:
+        raise ValueError(
+            f"{relevant} queries have a relevant document, and cv={cv} folds with validation need "
+            f"at least {2 * cv}: label more queries, lower cv, or train skrank.LinearRanker, which "
+            "needs no search."
+        )

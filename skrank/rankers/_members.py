@@ -1,0 +1,139 @@
+"""Members of a RankerMean: their names, training, finite scores and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from skrank._engine.collection import index_level
+from skrank._engine.groups import with_groups
+from skrank._fitted import predicted_scores
+from skrank._typing import Estimator, Options, Table
+from skrank.metrics import Metric
+from skrank.rankers._fit import HeldOut
+from skrank.rankers._grouped import GroupedRanker
+from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
+from skrank.rankers._rows import Part, Rows
+
+Named: TypeAlias = tuple[str, Estimator]
+
+_STEPS = 20  # at most, when weights are chosen: the larger, the finer
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedRows:
+    """Rows to train or to validate on; the index of `y` has the queries."""
+
+    X: Table
+    y: Any
+    weights: np.ndarray | None = None
+
+    def part(self) -> Part:
+        """Rows sorted by query; documents without a judgment count as not relevant."""
+        groups = np.asarray(index_level(self.y))
+        rows = Rows(self.X, self.y, self.weights, groups=groups, unjudged="zero", graded=False)
+        return rows.part()
+
+
+def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
+    """Weights that are best on validation rows, found by greedy steps from equal weights.
+
+    Each step adds to the weight of one ranker, as long as the metric improves.
+    """
+    held_out = HeldOut(part, {"metric": metric})
+    sign = 1 if metric.greater_is_better else -1
+
+    def value(counts: np.ndarray) -> float:
+        return sign * held_out.means(counts @ scores)["metric"]
+
+    counts = np.ones(len(scores))
+    best = value(counts)
+    for _ in range(_STEPS):
+        tried = counts + np.eye(len(scores))
+        values = [value(one) for one in tried]
+        place = int(np.argmax(values))
+        if values[place] <= best:
+            break
+        counts, best = tried[place], values[place]
+    return counts / counts.sum()
+
+
+def carried(y: ArrayLike, ids: np.ndarray) -> Any:
+    """Labels with the queries on their index, where every kind of ranker finds them."""
+    return with_groups(y, ids) if index_level(y) is None else y
+
+
+def is_list_of_rankers(estimators: object) -> bool:
+    """True if `estimators` is a non-empty list of rankers, or of pairs of name and ranker."""
+    if not isinstance(estimators, (list, tuple)) or not estimators:
+        return False
+    pairs = [one if isinstance(one, tuple) else ("", one) for one in estimators]
+    return all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Add the name of a ranker to errors."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"This is an error of the ranker {name!r} of RankerMean.")
+        raise
+
+
+def check_member(estimator: Estimator) -> None:
+    """Refuse what is no estimator, and rankers of boosters outside a GroupedRanker."""
+    if hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    kind = kind_of(estimator)  # raises if it is no estimator
+    if kind.trains_on_queries and not isinstance(kind, OtherKind):
+        cls = type(estimator).__name__
+        raise ValueError(
+            f"{cls} takes sizes of queries, which RankerMean does not pass: give it "
+            f"GroupedRanker({cls}())."
+        )
+
+
+def fitted(
+    name: str, estimator: Estimator, train: CarriedRows, valid: CarriedRows | None
+) -> Estimator:
+    """A fitted clone; validation rows go to rankers that stop early and hold out none."""
+    with naming(name):
+        member = clone(estimator)
+        arguments: Options = {}
+        if train.weights is not None:
+            arguments[weight_argument(member)] = train.weights
+        if valid is not None and _stops_on_given(member):
+            arguments |= {"X_val": valid.X, "y_val": valid.y}
+        return member.fit(train.X, train.y, **arguments)
+
+
+def _stops_on_given(ranker: Estimator) -> bool:
+    """True if validation rows that are passed to `fit` decide when the ranker stops."""
+    if "X_val" not in signature(ranker.fit).parameters:
+        return False
+    if isinstance(ranker, GroupedRanker):
+        kind = kind_of(ranker.estimator)
+        if kind.rounds_parameter is None or not kind.validates:
+            return False
+    return ranker.validation_fraction is None
+
+
+def finite_scores(name: str, ranker: Estimator, X: Table) -> np.ndarray:
+    """Scores of rows; a mean with inf or NaN would rank nothing."""
+    with naming(name):
+        scores = np.asarray(predicted_scores(ranker, X), dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise ValueError(
+                f"the ranker {name!r} scores row {bad[0]} as {scores[bad[0]]}, of which there is "
+                "no mean: leave it out, or repair the row."
+            )
+        return scores

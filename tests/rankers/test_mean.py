@@ -1,0 +1,360 @@
+"""RankerMean: its definition, its rankers by name, tools of scikit-learn, and what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank import GroupedRanker, LinearRanker, RankerMean
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+HELD_OUT = QID >= 30
+CV = skrank.QueryKFold(2)
+
+
+def boosted(seed=0, **options):
+    trees = lightgbm.LGBMRanker(
+        n_estimators=40, num_leaves=7, extra_trees=True, random_state=seed, n_jobs=1, verbosity=-1
+    )
+    return GroupedRanker(trees, objective="gap", **options)
+
+
+def linear(**options):
+    return LinearRanker(max_iter=20, tol=1e-3, **options)
+
+
+def spread(scores, groups):
+    """Standard deviation inside queries."""
+    scores = pd.Series(scores)
+    return np.sqrt(((scores - scores.groupby(groups).transform("mean")) ** 2).mean())
+
+
+# the definition -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, [3, 1]])
+def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
+    mean = RankerMean([linear(), Ridge()], weights=weights).fit(X, Y)
+    parts = [LinearRanker(max_iter=20, tol=1e-3).fit(X, Y), Ridge().fit(X, LABELS)]
+    shares = [0.5, 0.5] if weights is None else [0.75, 0.25]
+    expected = sum(
+        share * one.predict(X) / spread(one.predict(X), QID)
+        for share, one in zip(shares, parts, strict=True)
+    )
+    np.testing.assert_allclose(mean.predict(X), expected, rtol=1e-9, atol=1e-12)
+    assert mean.weights_.tolist() == shares
+    assert mean.max_grade_ == LABELS.max()
+    assert mean.score(X, Y) == skrank.metric("ndcg@10")(Y, mean.predict(X))
+
+
+def test_spreads_are_those_of_the_training_rows():
+    mean = RankerMean([Ridge(), linear()])
+    mean.fit(X[~HELD_OUT], Y[~HELD_OUT], X_val=X[HELD_OUT], y_val=Y[HELD_OUT])
+    for one, factor in zip(mean.estimators_, mean.factors_, strict=True):
+        expected = 0.5 / spread(one.predict(X[~HELD_OUT]), QID[~HELD_OUT])
+        assert factor == pytest.approx(expected)
+
+
+def test_groups_from_every_source_give_one_model():
+    mean = RankerMean([linear(), boosted()], validation_fraction=0.25, random_state=0)
+    expected = mean.fit(X, Y).predict(X)
+    frame = pd.DataFrame(X, index=pd.Index(QID, name="qid"))
+    order = np.random.default_rng(0).permutation(len(X))
+    for found in (
+        mean.fit(X, LABELS, QID).predict(X),
+        mean.fit(X, LABELS, qid=QID).predict(X),
+        mean.fit(frame, LABELS).predict(frame),
+    ):
+        np.testing.assert_allclose(found, expected)
+    shuffled = mean.fit(X[order], LABELS[order], QID[order])
+    assert len(shuffled.predict(X)) == len(X)
+
+
+def test_a_query_of_weight_2_counts_as_two():
+    doubled = np.flatnonzero(QID < 20)
+    rows = np.append(np.arange(len(X)), doubled)
+    groups = np.append(QID, QID[doubled] + 100)
+    weights = np.where(QID < 20, 2.0, 1.0)
+    mean = RankerMean([Ridge(), Ridge(alpha=100)])
+    expected = mean.fit(X[rows], LABELS[rows], groups).predict(X)
+    np.testing.assert_allclose(mean.fit(X, Y, sample_weight=weights).predict(X), expected)
+
+
+def test_a_row_has_the_same_score_alone():
+    mean = RankerMean([linear(), boosted()]).fit(X, Y)
+    assert mean.predict(X[7:8])[0] == mean.predict(X)[7]
+
+
+def test_early_stopping_of_each_on_the_held_out_queries():
+    mean = RankerMean(
+        [boosted(0), boosted(1, early_stopping_rounds=None), linear(alphas=[1e-3, 1e-1]), Ridge()],
+        validation_fraction=0.25, random_state=0,
+    ).fit(X, Y)  # fmt: skip
+    first, second, start, _ = mean.estimators_
+    assert first.best_iteration_ < 40
+    assert len(second.evals_result_["validation"]["gap"]) == 40
+    assert start.evals_result_  # it holds out queries by itself
+
+
+def test_rankers_that_hold_out_queries_themselves_get_no_others():
+    mean = RankerMean([boosted(validation_fraction=0.3, random_state=0)], validation_fraction=0.25)
+    assert mean.fit(X, Y).estimators_[0].evals_result_["validation"]["gap"]
+
+
+def test_weights_by_validation_are_no_worse_than_equal_ones_there():
+    held_out = {"X_val": X[HELD_OUT], "y_val": Y[HELD_OUT]}
+    noise = make_pipeline(Shuffled(), Ridge())
+    mean = RankerMean([linear(), noise, boosted()], weights="validation")
+    mean.fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
+    equal = clone(mean).set_params(weights=None).fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
+    assert mean.weights_.sum() == pytest.approx(1)
+    assert mean.weights_[1] < 1 / 3
+    assert mean.score(X[HELD_OUT], Y[HELD_OUT]) > equal.score(X[HELD_OUT], Y[HELD_OUT])
+
+
+def test_weights_by_validation_follow_a_metric_of_which_less_is_better():
+    noise = make_pipeline(Shuffled(), Ridge())
+    mean = RankerMean(
+        [noise, linear()], weights="validation", validation_fraction=0.4, scoring="error@5",
+        random_state=0,
+    ).fit(X, Y)  # fmt: skip
+    assert mean.weights_[0] <= 0.5
+
+
+class Shuffled(BaseEstimator):
+    """A transformer that shuffles rows, so that what follows learns noise."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.random.default_rng(0).permutation(np.asarray(X))
+
+    def fit_transform(self, X, y=None):
+        return self.transform(X)
+
+
+def test_scores_that_are_constant_count_for_nothing():
+    alone = RankerMean([linear()]).fit(X, Y).predict(X)
+    mean = RankerMean([linear(), Ridge(alpha=1e300)]).fit(X, Y)
+    assert mean.factors_[1] == 0
+    np.testing.assert_allclose(mean.predict(X), alone / 2)
+
+
+def test_a_classifier_counts_by_its_expected_grade():
+    mean = RankerMean([LogisticRegression(max_iter=1000)]).fit(X, Y)
+    found = mean.estimators_[0].predict_proba(X) @ mean.estimators_[0].classes_
+    np.testing.assert_allclose(mean.predict(X), found / spread(found, QID))
+
+
+def test_sample_weight_reaches_every_ranker():
+    weights = np.where(QID < 20, 1.0, 5.0)
+    members = [linear(), make_pipeline(StandardScaler(), Ridge())]
+    mean = RankerMean(members).fit(X, Y, sample_weight=weights)
+    scaled = make_pipeline(StandardScaler(), Ridge()).fit(X, Y, ridge__sample_weight=weights)
+    assert (
+        mean.estimators_[0].coef_.tolist()
+        == linear().fit(X, Y, sample_weight=weights).coef_.tolist()
+    )
+    assert mean.estimators_[1].predict(X).tolist() == scaled.predict(X).tolist()
+    split = clone(mean).set_params(validation_fraction=0.3, random_state=0)
+    assert np.isfinite(split.fit(X, Y, sample_weight=weights).predict(X)).all()
+
+
+def test_documents_without_a_judgment_are_for_the_rankers_to_refuse_or_to_drop():
+    unjudged = Y.copy()
+    unjudged.iloc[[0, 40]] = np.nan
+    dropping = RankerMean([boosted(unjudged="drop"), linear(unjudged="drop")])
+    assert np.isfinite(dropping.fit(X, unjudged).predict(X)).all()
+    with pytest.raises(ValueError, match="unjudged") as told:
+        RankerMean([linear()]).fit(X, unjudged)
+    assert "the ranker 'linearranker' of RankerMean" in told.value.__notes__[0]
+
+
+# names and parameters -----------------------------------------------------------------------------
+
+
+def test_rankers_are_named_as_in_a_pipeline():
+    members = [boosted(0), boosted(1), ("mine", linear()), Ridge()]
+    names = ["groupedranker-1", "groupedranker-2", "mine", "ridge"]
+    mean = RankerMean(members)
+    params = mean.get_params()
+    assert [name for name in params if name in names] == names
+    assert params["groupedranker-2__estimator__random_state"] == 1
+    assert mean.get_params(deep=False).keys() == {
+        "estimators", "weights", "validation_fraction", "scoring", "random_state",
+    }  # fmt: skip
+    assert list(mean.fit(X, Y).named_estimators_) == names
+
+
+def test_parameters_of_rankers_are_set_and_rankers_replaced():
+    mean = RankerMean([boosted(), linear()])
+    mean.set_params(groupedranker__estimator__num_leaves=3, scoring="gap")
+    assert mean.estimators[0].estimator.num_leaves == 3
+    mean.set_params(groupedranker=Ridge(), groupedranker__alpha=7.0)
+    assert mean.estimators[0] == ("groupedranker", mean.get_params()["groupedranker"])
+    assert mean.get_params()["groupedranker__alpha"] == 7.0
+    mean.set_params(estimators=[("a", linear())], a__alpha=0.5)
+    assert mean.estimators[0][1].alpha == 0.5
+    with pytest.raises(ValueError, match="Invalid parameter 'b'"):
+        mean.set_params(b=1)
+
+
+def test_clones_and_pickles():
+    mean = RankerMean([("a", boosted()), linear()], weights=[1, 2], random_state=0)
+    other = clone(mean)
+    assert other.estimators[0][1] is not mean.estimators[0][1]
+    assert repr(other) == repr(mean)
+    mean.fit(X, Y)
+    assert pickle.loads(pickle.dumps(mean)).predict(X).tolist() == mean.predict(X).tolist()
+    assert not hasattr(clone(mean), "estimators_")
+
+
+# tools --------------------------------------------------------------------------------------------
+
+
+def test_searches_and_cross_validation_in_both_modes():
+    mean = RankerMean(
+        [boosted(), linear()], weights="validation", validation_fraction=0.25, random_state=0
+    )
+    grid = {"groupedranker__estimator__num_leaves": [3, 7], "weights": [None, "validation"]}
+    found = GridSearchCV(mean, grid, scoring=skrank.scorer("gap"), cv=CV).fit(X, Y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = GridSearchCV(mean, grid, scoring=skrank.scorer("gap"), cv=CV)
+        routed.fit(X, LABELS, groups=QID)
+    means = found.cv_results_["mean_test_score"]
+    assert routed.cv_results_["mean_test_score"].tolist() == means.tolist()
+    scores = cross_validate(found.best_estimator_, X, Y, cv=CV, scoring=skrank.scorer("gap"))
+    assert scores["test_score"].mean() == pytest.approx(found.best_score_)
+
+
+def test_pipelines_and_searches_around_and_inside():
+    frame = pd.DataFrame(X, columns=DATA.feature_names, index=Y.index)
+    inner = make_pipeline(skrank.QueryFeatures("rank"), linear())
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 10]}, cv=CV)
+    outer = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), RankerMean([inner, search])
+    )
+    outer.fit(frame, Y)
+    assert outer[-1].feature_names_in_.tolist() == DATA.feature_names
+    assert skrank.scorer("gap")(outer, frame, Y) > 0.4
+
+
+def test_ranked_lists():
+    mean = RankerMean([linear(), Ridge()]).fit(X, Y)
+    top = mean.rank(X, QID, k=2)
+    assert top["score"].iloc[0] == mean.predict(X[top["query"].iloc[0] == QID]).max()
+
+
+def test_means_of_means():
+    inner = RankerMean([boosted(0), boosted(1)])
+    mean = RankerMean([inner, linear()], validation_fraction=0.25, random_state=0).fit(X, Y)
+    assert mean.estimators_[0].estimators_[0].best_iteration_ < 40
+    assert mean.get_params()["rankermean__groupedranker-1__init"] is None
+
+
+class OneQuery(RankerMean):
+    """The checks of scikit-learn have no groups."""
+
+    def fit(self, X, y, groups=None):
+        if y is not None and groups is None:
+            groups = np.zeros(len(y), int)
+        return super().fit(X, y, groups)
+
+    def score(self, X, y, groups=None, sample_weight=None):
+        return super().score(X, y, np.zeros(len(y), int), sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
+        return tags
+
+
+@parametrize_with_checks(
+    [OneQuery([Ridge(), Ridge(alpha=10)])],
+    expected_failed_checks=lambda _: {"check_complex_data": "an error in words of skrank"},
+)
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# what it refuses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mean", "message"),
+    [
+        (RankerMean([]), "at least one"),
+        (RankerMean(Ridge()), "must be a list of rankers"),
+        (RankerMean([("a", Ridge(), 1)]), "must be a list of rankers"),
+        (RankerMean([("a", Ridge()), ("a", linear())]), "'a' in estimators is used twice"),
+        (RankerMean([("a__b", Ridge())]), "contains '__'"),
+        (RankerMean([("weights", Ridge())]), "that of a parameter"),
+        (RankerMean([lightgbm.LGBMRanker()]), r"GroupedRanker\(LGBMRanker\(\)\)"),
+        (RankerMean([linear()], weights=[1, 2]), "a number of at least 0 for each of the 1"),
+        (RankerMean([linear()], weights=[-1]), "at least 0"),
+        (RankerMean([linear()], weights=[0.0]), "one above 0"),
+        (RankerMean([linear()], weights="equal"), "is not a choice"),
+        (RankerMean([linear()], weights="validation"), "no ranker was trained on: set"),
+        (RankerMean([linear()], validation_fraction=1.0), "validation_fraction"),
+        (RankerMean([linear()], scoring="gab"), "gab"),
+    ],
+)
+def test_parameters_that_cannot_be(mean, message):
+    with pytest.raises(ValueError, match=message):
+        mean.fit(X, Y)
+
+
+def test_the_ranker_that_failed_is_named():
+    broken = np.where(np.arange(len(X))[:, np.newaxis] == 3, np.nan, X)
+    with pytest.raises(ValueError, match="NaN") as told:
+        RankerMean([boosted(), ("start", linear())]).fit(broken, Y)
+    assert "the ranker 'start' of RankerMean" in told.value.__notes__[0]
+    with pytest.raises(TypeError, match="has no fit") as told:
+        RankerMean([("class", Ridge)]).fit(X, Y)
+    assert "'class'" in told.value.__notes__[0]
+
+
+def test_a_failed_fit_changes_nothing():
+    mean = RankerMean([linear(), boosted()]).fit(X, Y)
+    before = mean.predict(X)
+    with pytest.raises(ValueError, match="sample_weight varies"):
+        mean.fit(X, Y, sample_weight=np.arange(len(X), dtype=float))
+    assert mean.predict(X).tolist() == before.tolist()
+
+
+def test_validation_rows_are_given_once():
+    with pytest.raises(ValueError, match="belong together"):
+        RankerMean([linear()]).fit(X, Y, X_val=X)
+    with pytest.raises(ValueError, match="set one of the two"):
+        RankerMean([linear()], validation_fraction=0.5).fit(X, Y, X_val=X, y_val=Y)
+
+
+def test_predictions_that_are_no_numbers_have_no_mean():
+    class Broken(Ridge):
+        def predict(self, X):
+            return np.full(len(X), np.inf)
+
+    with pytest.raises(ValueError, match="scores row 0 as inf"):
+        RankerMean([linear(), Broken()]).fit(X, Y)
+
+
+def test_dask_collections_are_refused():
+    array = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="Dask collection"):
+        RankerMean([linear()]).fit(array.from_array(X), Y)
