@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
 from skrank.metrics import Metric
+from skrank.objectives._as_objective import as_objective
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
@@ -19,7 +20,6 @@ from skrank.objectives._positions import (
     Shown,
 )
 from skrank.objectives.base import BoundBlocks, Objective
-from skrank.objectives.lambdarank import as_objective
 
 _NEWTON_FLOOR = 1e-3  # added to curvatures, as LightGBM does
 

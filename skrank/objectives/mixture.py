@@ -11,8 +11,8 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank.objectives._as_objective import as_objective
 from skrank.objectives.base import BoundLoss, BoundObjective, Objective, SharedRounds
-from skrank.objectives.lambdarank import as_objective
 
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 

@@ -20,7 +20,7 @@ from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives.lambdarank import metric_of
+from skrank.objectives._as_objective import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._feature_map import FeatureMap

@@ -16,8 +16,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
+from skrank.objectives._as_objective import metric_of, metric_to_train_on
 from skrank.objectives.base import BoundLoss
-from skrank.objectives.lambdarank import metric_of, metric_to_train_on
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
 

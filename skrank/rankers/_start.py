@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skrank._typing import Estimator
 from skrank.objectives import Objective
-from skrank.objectives.lambdarank import metric_of
+from skrank.objectives._as_objective import metric_of
 from skrank.rankers._fit import Fit, Start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
