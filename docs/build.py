@@ -12,7 +12,8 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.peer_tables import IR_MEASURES, RANX, TREC_EVAL, Here
+from skrank._engine.peer_names import PEERS
+from skrank._engine.peer_tables import Here
 from skrank._engine.plan import format_value
 from skrank.metrics import Metric, registered
 
@@ -20,27 +21,6 @@ HERE = Path(__file__).parent
 FOLDER = HERE / "reference"
 OTHER_PAGES = ("objective_tables.py", "scikit_learn.py", "peer_names.py")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
-PEERS = {"trec_eval": TREC_EVAL, "ir_measures": IR_MEASURES, "ranx": RANX}
-BOOSTERS = {  # metrics of libraries whose names are not read: theirs, and what it is here
-    "ap": {
-        "scikit-learn `average_precision_score` of one list without ties": "ap(empty=0)",
-        "scikit-learn `label_ranking_average_precision_score` without ties": "ap(empty=1)",
-        "LightGBM `map@5`": "ap(normalize=ideal,ties=stable,empty=1)@5",
-        "CatBoost `MAP:top=5`": "ap(normalize=ideal,ties=worst,empty=0)@5",
-    },
-    "dcg": {
-        "scikit-learn `dcg_score`": "dcg(gain=linear,empty=0)",
-        "CatBoost `DCG:type=Exp`": "dcg(ties=worst,empty=0)",
-    },
-    "ndcg": {
-        "scikit-learn `ndcg_score`": "ndcg(gain=linear,empty=0)",
-        "LightGBM `ndcg@5`": "ndcg(ties=stable,empty=1)@5",
-        "XGBoost `ndcg@5-`": "ndcg(ties=stable,empty=0)@5",
-        "CatBoost `NDCG:top=5;type=Exp`": "ndcg(ties=worst,empty=1)@5",
-    },
-    "pfound": {"CatBoost `PFound`": "pfound(p_rel=raw,ties=worst,empty=0)"},
-    "rr": {"CatBoost `MRR:top=3;border=0.5`": "rr(ties=worst,empty=0)@3"},
-}
 HEAD = """# Metrics
 
 Made from the registry by `python docs/build.py`.
@@ -116,17 +96,12 @@ def parity() -> dict[type[Metric], dict[str, list[str]]]:
     """For each class the tools that have it: their name, and what it is here."""
     found: dict[type[Metric], dict[str, list[str]]] = {cls: {} for cls in registered().values()}
     shown = runpy.run_path(str(HERE / "peer_names.py"))["shown"]
-    for peer, names in PEERS.items():
-        for name, one in names.items():
-            if isinstance(one, Here):
-                theirs, ours = shown(peer, name, one)
-                lines = found[type(skrank.metric(ours))].setdefault(peer, [])
+    for prefix, peer in PEERS.items():
+        for name, one in peer.names.items():
+            if isinstance(one, Here) and prefix == peer.name:
+                theirs, ours = shown(prefix, name, one)
+                lines = found[type(skrank.metric(ours))].setdefault(prefix, [])
                 lines.append(f"`{theirs}` is `{ours}`")
-    for name, theirs in BOOSTERS.items():
-        for text, ours in theirs.items():
-            peer, _, rest = text.partition(" ")
-            line = f"{rest} is `{skrank.metric(ours)}`"
-            found[registered()[name]].setdefault(peer, []).append(line)
     return found
 
 

@@ -5,6 +5,7 @@ python docs/objective_tables.py
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import runpy
 from pathlib import Path
@@ -35,8 +36,8 @@ HEAD = """# Objectives
 Made from the classes by `python docs/build.py`. What they are good for, with examples:
 [the guide](../user_guide/objectives.md).
 
-| objective | labels | metrics | serves |
-|---|---|---|---|
+| objective | as text | labels | metrics | serves |
+|---|---|---|---|---|
 """
 
 
@@ -82,7 +83,11 @@ def page() -> str:
         linear = name not in LABELS
         serves = "boosters, `LinearRanker`, networks" if linear else "boosters, on one machine"
         link = f"[{name}](#{name.lower()})"
-        text += f"| {link} | {LABELS.get(name, 'grades')} | {trainable(cls)} | {serves} |\n"
+        inner = {"metric": ":ndcg", "objective": ":gap"}.get(dataclasses.fields(cls)[0].name, "")
+        written = f"`{cls.name}{inner}`"
+        text += (
+            f"| {link} | {written} | {LABELS.get(name, 'grades')} | {trainable(cls)} | {serves} |\n"
+        )
     for cls in classes():
         doc = inspect.getdoc(cls) or ""
         text += f"\n## {cls.__name__}\n\n{' '.join(doc.partition(chr(10) * 2)[0].split())}\n\n"

@@ -19,8 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
-from skrank._engine.collection import index_level
-from skrank._engine.groups import require_groups, with_groups
+from skrank._engine.groups import index_level, require_groups, with_groups
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
 from skrank.metrics import Metric

@@ -37,7 +37,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     Parameters
     ----------
     x : str, Metric or Objective
-        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`.
+        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`; names of
+        objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
     **lambdarank_options
         Options of `skrank.LambdaRank`, such as ``truncation_level=30``; not with an Objective.
 

@@ -46,7 +46,8 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     Parameters
     ----------
     x : str, Metric or Objective
-        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`.
+        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`; names of
+        objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
     **options
         Options of `skrank.LambdaRank`, such as ``truncation_level=32``; not with an Objective.
 

@@ -188,9 +188,10 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     ----------
     name : str or Metric
         Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
-        times such names, see `Mixture`. A Metric is returned as it is. Names of trec_eval,
-        ir_measures and ranx are read with their meaning: with a prefix, as in "trec_eval:map" or
-        "ir_measures:nDCG@10", or where only they spell so, as in "ndcg_cut_10".
+        times such names, see `Mixture`. A Metric is returned as it is. Names of
+        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
+        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or where only they spell so, as in
+        "ndcg_cut_10".
     **parameters
         Parameters beyond those in the name; those of a sum go to each of its metrics.
 
@@ -262,7 +263,7 @@ def _refuse_two_meanings(name: str, cut: str) -> None:
 
     What a tool does with queries without a relevant document does not make another metric.
     """
-    for peer in peer_names.PEERS.values():
+    for peer in peer_names.UNPREFIXED.values():
         here = peer.names.get(name)
         if here is None:
             continue

@@ -1,7 +1,7 @@
-"""Names that trec_eval, ir_measures and ranx give to metrics, read with exactly their meaning.
+"""Names that other tools give to metrics, read with exactly their meaning.
 
 The names are texts, and so are ours: `skrank.metric` reads what `translate` returns. The tables of
-names are in `peer_tables.py`.
+names are in `peer_tables.py`, readers of those of libraries in `library_names.py`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,22 @@ import math
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import partial
 
-from skrank._engine.catboost_names import CATBOOST, of_catboost
+from skrank._engine import library_names
+from skrank._engine.library_names import Answer
 from skrank._engine.peer_tables import (
+    CATBOOST,
     CUT_MODELS,
     GRADED_MODELS,
     IR_MEASURES,
+    LIGHTGBM,
     NICKNAMES,
+    NTCIREVAL,
     RANX,
+    SKLEARN,
     TREC_EVAL,
+    XGBOOST,
     Here,
     Refused,
 )
@@ -34,12 +41,15 @@ class Peer:
 
     name: str
     names: dict[str, Here | Refused]
-    read: Callable[[str, str], str | None]
+    reader: Callable[[str], Answer]
 
-    def refuse(self, text: str, refused: Refused) -> ValueError:
-        """The error for a name that is known and not read."""
-        near = f" The nearest is {refused.nearest!r}." if refused.nearest else ""
-        return ValueError(f"{text!r} of {self.name} is not read: {refused.reason}.{near}")
+    def read(self, text: str) -> str | None:
+        """Our name for a name of the tool; None if it has no such name."""
+        ours = self.reader(text)
+        if not isinstance(ours, Refused):
+            return ours
+        near = f" The nearest is {ours.nearest!r}." if ours.nearest else ""
+        raise ValueError(f"{text!r} of {self.name} is not read: {ours.reason}.{near}")
 
     def unknown(self, text: str) -> ValueError:
         """The error for a name that the tool does not have."""
@@ -65,7 +75,7 @@ def split_trec(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _read_trec(text: str, rounding: str) -> str | None:
+def _read_trec(text: str, rounding: str = "trec_eval9") -> Answer:
     if text in NICKNAMES:
         raise _several(text, [one for name in NICKNAMES[text] for one in expand(name) or [name]])
     parts = split_trec(text)
@@ -74,7 +84,7 @@ def _read_trec(text: str, rounding: str) -> str | None:
     name, given = parts
     here = TREC_EVAL[name]
     if isinstance(here, Refused):
-        raise PEERS["trec_eval"].refuse(text, here)
+        return here
     if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
         return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
     if (given and not here.usual) or not re.fullmatch(rf"(?:{_NUMBERS})?", given):
@@ -130,14 +140,14 @@ def expand(text: str) -> list[str] | None:
 # ------------------------------------------------------------------------------------------------
 
 
-def _read_ir_measures(text: str, _: str) -> str | None:
+def _read_ir_measures(text: str) -> Answer:
     found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([0-9.]+))?", text, re.DOTALL)
     if found is None or found[1] not in IR_MEASURES:
         return None
     name, inside, cut = found.groups()
     here = IR_MEASURES[name]
     if isinstance(here, Refused):
-        raise PEERS["ir_measures"].refuse(text, here)
+        return here
     base, _, fixed = here.name.removesuffix(")").partition("(")
     given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
     ours = dict(part.split("=") for part in fixed.split(",") if part)
@@ -166,14 +176,17 @@ def _read_ir_measures(text: str, _: str) -> str | None:
         given["recall"], cut = str(float(cut)), None
     if name == "RBP" and "rel" not in given:
         reason = "ir_measures has it with rel= only, the lowest label of a relevant document"
-        raise PEERS["ir_measures"].refuse(text, Refused(reason, "RBP(p=0.8,rel=1)"))
+        return Refused(reason, "RBP(p=0.8,rel=1)")
     if name in GRADED_MODELS:
-        given = _graded_model(text, name, given, cut)
+        model = _graded_model(name, given, cut)
+        if isinstance(model, Refused):
+            return model
+        given = model
     shown = ",".join(f"{key}={value}" for key, value in {**given, **ours}.items())
     return f"{base}({shown})" + (f"@{cut}" if cut else "")
 
 
-def _graded_model(text: str, name: str, given: dict[str, str], cut: str | None) -> dict[str, str]:
+def _graded_model(name: str, given: dict[str, str], cut: str | None) -> dict[str, str] | Refused:
     """Parameters of a model of cwl_eval: labels from min_rel to max_rel gain from 0 to 1."""
     lowest, highest = given.get("min_rel", "0"), given.get("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
@@ -181,7 +194,7 @@ def _graded_model(text: str, name: str, given: dict[str, str], cut: str | None) 
         reason, near = "ir_measures has it with max_rel= above min_rel= only", f"{name}(max_rel=4)"
         if name in CUT_MODELS:
             reason, near = f"{reason}, and with a cut-off", f"{near}@10"
-        raise PEERS["ir_measures"].refuse(text, Refused(reason, near))
+        return Refused(reason, near)
     found = {key: value for key, value in given.items() if key not in ("min_rel", "max_rel")}
     if lowest != "0":
         top = int(highest)
@@ -190,28 +203,37 @@ def _graded_model(text: str, name: str, given: dict[str, str], cut: str | None) 
     return {**found, "max_grade": highest}
 
 
-def _read_ranx(text: str, _: str) -> str | None:
+def _read_ranx(text: str) -> Answer:
     found = re.fullmatch(r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?", text)
     if found is None or found[1] not in RANX:
         return None
     name, cut, level = found.groups()
     here = RANX[name]
     if isinstance(here, Refused):
-        raise PEERS["ranx"].refuse(text, here)
+        return here
     ours = here.name
     if level is not None:
         if "dcg" in name:
             reason = "lower grades lose their gain, which depends on the highest grade"
-            raise PEERS["ranx"].refuse(text, Refused(reason, here.name))
+            return Refused(reason, here.name)
         ours = ours.replace("(", f"(rel={level},", 1)
     return ours + (f"@{cut}" if cut else "")
 
 
-PEERS: dict[str, Peer] = {
+# of tools that evaluate runs: read without a prefix where only they spell so
+UNPREFIXED: dict[str, Peer] = {
     "trec_eval": Peer("trec_eval", TREC_EVAL, _read_trec),
-    "trec_eval10": Peer("trec_eval", TREC_EVAL, _read_trec),
     "ir_measures": Peer("ir_measures", IR_MEASURES, _read_ir_measures),
     "ranx": Peer("ranx", RANX, _read_ranx),
+}
+PEERS: dict[str, Peer] = {
+    **UNPREFIXED,
+    "trec_eval10": Peer("trec_eval", TREC_EVAL, partial(_read_trec, rounding="trec_eval10")),
+    "lightgbm": Peer("lightgbm", LIGHTGBM, library_names.read_lightgbm),
+    "xgboost": Peer("xgboost", XGBOOST, library_names.read_xgboost),
+    "catboost": Peer("catboost", CATBOOST, library_names.read_catboost),
+    "sklearn": Peer("sklearn", SKLEARN, library_names.read_sklearn),
+    "ntcireval": Peer("ntcireval", NTCIREVAL, library_names.read_ntcireval),
 }
 
 
@@ -225,7 +247,7 @@ def peer_of(name: str) -> str | None:
     """The tool that has a name in some case of letters, as in ``p_10`` for P_10; else None."""
     if name in NICKNAMES:
         return "trec_eval"
-    for peer in PEERS.values():
+    for peer in UNPREFIXED.values():
         if any(name == theirs.lower() for theirs in peer.names):
             return peer.name
     for theirs, here in TREC_EVAL.items():
@@ -241,7 +263,8 @@ def translate(text: str, own: Container[str]) -> str | None:
     Parameters
     ----------
     text : str
-        With a prefix such as "trec_eval:"; or a spelling that only another tool has.
+        With a prefix such as "trec_eval:"; or a spelling that only another tool has, as
+        "ndcg_cut_10", and "MAP:top=5" of CatBoost.
     own : container of str
         Our names, in lower case: without a prefix they are ours in any case of letters.
 
@@ -253,22 +276,21 @@ def translate(text: str, own: Container[str]) -> str | None:
     prefix, name = split_prefix(text)
     if prefix:
         if prefix in CATBOOST:
-            raise of_catboost(text, prefix, name)
+            prefix, name = "catboost", text.strip()
         if prefix not in PEERS:
             raise ValueError(
                 f"{text!r}: {prefix!r} is no tool whose names are read: write one of "
                 f"{', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
             )
-        peer = PEERS[prefix]
-        ours = peer.read(name, "trec_eval10" if prefix == "trec_eval10" else "trec_eval9")
+        ours = PEERS[prefix].read(name)
         if ours is None:
-            raise peer.unknown(name)
+            raise PEERS[prefix].unknown(name)
         return ours
     base = re.split(r"[(@*+]", name, maxsplit=1)[0].strip()
     if base.lower() in own and base != "IPrec":
         return None
-    for peer in PEERS.values():
-        ours = peer.read(name, "trec_eval9")
+    for peer in UNPREFIXED.values():
+        ours = peer.read(name)
         if ours is not None:
             return ours
     return None

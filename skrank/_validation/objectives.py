@@ -1,4 +1,4 @@
-"""The error for a string that names no metric to train on: objectives are written as Python."""
+"""The errors for texts and values that are neither a metric to train on nor an objective."""
 
 from __future__ import annotations
 
@@ -6,33 +6,21 @@ import difflib
 import re
 from collections.abc import Iterable
 
-OBJECTIVES = (
-    "LambdaRank(metric)", "LambdaLoss(metric)", "SoftRank(metric)", "Softmax()", "SquaredError()",
-    "UnbiasedLambdaRank(metric)", "AdditivePositionBias(objective)",
-)  # fmt: skip
-
 # by what papers and other libraries call them, in letters and digits
 _WRITTEN = {
-    "lambdarank": 'LambdaRank("ndcg")',
-    "lambdamart": 'LambdaRank("ndcg")',
-    "rankndcg": 'LambdaRank("ndcg")',
-    "rankmap": 'LambdaRank("ap")',
-    "lambdaloss": 'LambdaLoss("ndcg")',
-    "softrank": 'SoftRank("ndcg")',
-    "softmax": "Softmax()",
-    "softmaxloss": "Softmax()",
-    "querysoftmax": "Softmax()",
-    "listnet": "Softmax()",
-    "xendcg": "Softmax(random_gains=True)",
-    "rankxendcg": "Softmax(random_gains=True)",
-    "mse": "SquaredError()",
-    "rmse": "SquaredError()",
-    "squarederror": "SquaredError()",
-    "regsquarederror": "SquaredError()",
-    "queryrmse": "SquaredError(centered=True)",
-    "unbiasedlambdarank": 'UnbiasedLambdaRank("ndcg")',
-    "unbiasedlambdamart": 'UnbiasedLambdaRank("ndcg")',
-    "additivepositionbias": 'AdditivePositionBias("ndcg")',
+    "lambdamart": "lambdarank:ndcg",
+    "rankndcg": "lambdarank:ndcg",
+    "rankmap": "lambdarank:ap",
+    "softmaxloss": "softmax",
+    "querysoftmax": "softmax",
+    "listnet": "softmax",
+    "xendcg": "softmax(random_gains=True)",
+    "rankxendcg": "softmax(random_gains=True)",
+    "mse": "squared_error",
+    "rmse": "squared_error",
+    "regsquarederror": "squared_error",
+    "queryrmse": "squared_error(centered=True)",
+    "unbiasedlambdamart": "unbiased_lambdarank:ndcg",
 }
 
 
@@ -41,17 +29,17 @@ def is_name_of_objective(text: str) -> bool:
     return _letters(text) in _WRITTEN
 
 
-def unknown_objective(name: str, metrics: Iterable[str]) -> ValueError:
-    """The error for a name of an objective, or of nothing."""
+def unknown_objective(name: str, objectives: Iterable[str], metrics: Iterable[str]) -> ValueError:
+    """The error for a name that neither an objective nor a metric has."""
     written = _WRITTEN.get(_letters(name))
-    near = difflib.get_close_matches(name.lower(), list(metrics), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), [*metrics, *objectives], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     if written is not None:
-        hint = f"write skrank.{written}. "
+        hint = f"write {written!r}. "
     return ValueError(
-        f"unknown objective {name!r}: {hint}A string is the name of a metric to train on, such as "
-        "'gap' or 'ndcg@10'. Objectives are objects: "
-        f"{', '.join(f'skrank.{one}' for one in OBJECTIVES)}, and sums of them."
+        f"unknown objective {name!r}: {hint}Name a metric to train on, such as 'gap' or 'ndcg@10', "
+        f"or an objective, with its metric where it has one, such as 'softmax' or "
+        f"'lambdarank:gap', or a sum of them. Objectives: {', '.join(sorted(objectives))}."
     )
 
 
@@ -60,7 +48,7 @@ def not_an_objective(value: object) -> ValueError:
     instance = f": write {value.__name__}(...)" if isinstance(value, type) else ""
     return ValueError(
         f"{value!r} is neither a metric nor an Objective{instance}. Name a metric to train on, "
-        "such as 'gap' or 'ndcg@10', or give an object, such as skrank.Softmax()."
+        "such as 'gap' or 'ndcg@10', or an objective, such as 'softmax', or give an object."
     )
 
 

@@ -228,7 +228,7 @@ def compare_values(
     table = tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
     return Comparison(
         means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
-        table, used,
+        table, used, rises,
     )  # fmt: skip
 
 

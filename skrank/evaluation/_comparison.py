@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank._typing import RandomState
+from skrank._typing import Axes, RandomState
 from skrank.evaluation._pair_tests import PairTest
+from skrank.evaluation._tables import MarkedTable, Tabular, best_of, interval_display
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ _MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middl
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """What `compare` found.
 
     Attributes
@@ -60,6 +61,7 @@ class Comparison:
     random_state: RandomState
     _table: pd.DataFrame
     _test: PairTest
+    _greater_is_better: dict[str, bool]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per metric and pair of systems.
@@ -93,6 +95,40 @@ class Comparison:
                 Queries (or folds) compared: those with a value for both.
         """
         return self._table.copy()
+
+    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
+        """Draw the differences with their intervals.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Column of `means`. Default: the first.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+        name = self.means.columns[0] if metric is None else metric
+        return interval_display().from_comparison(self, name, ax=ax, **kwargs)
+
+    def _marked(self) -> MarkedTable:
+        rises = [self._greater_is_better[name] for name in self.means.columns]
+        rows = {name: i for i, name in enumerate(self.means.index)}
+        columns = {name: j for j, name in enumerate(self.means.columns)}
+        better = []
+        for found in self._table[self._table["significant"]].itertuples():
+            pair = rows[found.system], rows[found.other]
+            ahead = (found.difference > 0) == self._greater_is_better[found.metric]
+            better.append((pair[not ahead], columns[found.metric], pair[ahead]))
+        caption = (
+            f"{self._caption()}. Best values are bold; superscripts name the systems that a value "
+            "is significantly better than."
+        )
+        return MarkedTable(self.means, caption, best_of(self.means.to_numpy(), rises), better)
 
     def _caption(self) -> str:
         how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,8 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._engine.ranking import Ranking
-from skrank._typing import Options
+from skrank._typing import Axes, Options
+from skrank.evaluation._tables import MarkedTable, Tabular, interval_display
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _BEYOND = 10  # resamples that lie beyond both ends of an interval together, at 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Tabular):
     """What `evaluate` found.
 
     Attributes
@@ -99,6 +100,28 @@ class Report:
                 "empty": self.empty,
             }
         )
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Any:
+        """Draw the means of the metrics with their intervals at 95 %.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+        table = self.to_frame()[["mean", "low", "high"]].rename(columns={"mean": "value"})
+        title = "each interval holds by itself at 95 %"
+        return interval_display()(table, label="mean", title=title).plot(ax, **kwargs)
+
+    def _marked(self) -> MarkedTable:
+        table = self.to_frame()[["mean", "low", "high", "queries"]].rename_axis("metric")
+        return MarkedTable(table, self._caption(), np.zeros(table.shape, dtype=bool))
 
     def _caption(self) -> str:
         return (

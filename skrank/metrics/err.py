@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale, discounts
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 
 
 @register("err")
@@ -18,10 +20,13 @@ from skrank._engine.tables import Scale, discounts
 class ERR(Metric):
     r"""Expected reciprocal rank: a user stops at grade y with probability (2^y - 1) / 2^max_grade.
 
-    .. math:: ERR@k = \sum_{r \le k} \frac1r \rho_r \prod_{s<r} (1 - \rho_s)
+    .. math:: ERR@k = \sum_{r \le k} \frac1r \rho_r \prod_{s<r} (1 - \rho_s), \quad
+              \rho = \frac{\text{gain}(y)}{\text{gain}(\text{max grade}) + 1}
 
     Parameters
     ----------
+    gain : {"exp2", "linear"}, sequence or mapping
+        See `DCG`. With another gain than "exp2" the metric is NTCIREVAL's.
     max_grade : int, optional
         Highest grade of the collection. Default: that of all labels of the `skrank.with_groups`
         that the data come from, else the highest label of the data. Give it when values of
@@ -32,7 +37,7 @@ class ERR(Metric):
     References
     ----------
     O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan, Expected Reciprocal Rank for Graded Relevance,
-    CIKM 2009.
+    CIKM 2009. NTCIREVAL, ERR (gain).
 
     Examples
     --------
@@ -43,6 +48,7 @@ class ERR(Metric):
 
     value_range = "[0, 1)"
 
+    gain: Gain = parameter("exp2", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
@@ -51,9 +57,10 @@ class ERR(Metric):
         return self.max_grade is None
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Stops with (2^y - 1) / 2^max_grade, worth 1 / rank."""
+        """Stops with gain(y) / (gain(max_grade) + 1), worth 1 / rank."""
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)
-        stop = (2.0**scale.labels - 1) / 2.0**scale.max_grade
+        top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
+        stop = gain_per_code(self.gain, scale.labels, scale.place) / (top + 1)
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
 

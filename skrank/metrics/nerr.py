@@ -18,7 +18,7 @@ class NERR(ERR):
 
     Parameters
     ----------
-    max_grade
+    gain, max_grade
         See `ERR`.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1]; an ideal list scores 1.

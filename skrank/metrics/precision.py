@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skrank._engine.names import register
+from skrank._engine.parameters import choice
 from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
@@ -17,13 +18,15 @@ class Precision(RelevantSet):
 
     .. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|
 
-    With a cut-off (P@k) always divided by k, also for shorter lists, as in TREC and ROMIP; without
-    one by the number of documents retrieved, 0 if there are none.
+    Without a cut-off divided by the number of documents retrieved, 0 if there are none.
 
     Parameters
     ----------
     rel : float
         Lowest label of a relevant document.
+    normalize : {"k", "shown"}
+        With a cut-off: divide by k, also for shorter lists (as TREC and ROMIP), or by the number of
+        documents within the first k ranks (as XGBoost and CatBoost).
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -38,9 +41,12 @@ class Precision(RelevantSet):
     0.5
     """
 
+    normalize: str = choice("k", ("k", "shown"))
+
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown, of k or of the documents retrieved."""
-        return Line(divisor=lists.shown if self.k is None else float(self.k))
+        """Relevant documents shown, of k or of the documents shown."""
+        by_shown = self.k is None or self.normalize == "shown"
+        return Line(divisor=lists.shown if by_shown else float(self.k or 0))
 
 
 precision_at_k_score = score_function(Precision, 0.5, k=2)

@@ -69,6 +69,7 @@ class AdditivePositionBias(Objective, PositionObjective):
     True
     """
 
+    name = "additive_position_bias"
     takes_positions: ClassVar[bool] = True
 
     objective: Objective

@@ -15,8 +15,11 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.parameters import Parameterised
+from skrank._engine.plan import format_value
 from skrank._engine.threads import thread_count
 from skrank._typing import Options
+
+WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
 
 
 class BoundObjective(Protocol):
@@ -142,8 +145,34 @@ class Objective(Parameterised, ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
     mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
+    named: ClassVar[
+        dict[str, type[Objective]]
+    ] = {}  # classes with a `name`, which enter themselves
+    name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            Objective.named.setdefault(cls.name, cls)
+
+    def __str__(self) -> str:
+        """A text such as "lambdarank:gap", which reads back if the class has a name."""
+        fields = dataclasses.fields(self)
+        if Objective.named.get(self.name) is not type(self):
+            return repr(self)
+        wrapped = [one.name for one in fields if one.name in WRAPPED]
+        changed = [
+            f"{one.name}={format_value(getattr(self, one.name))}"
+            for one in fields
+            if one.name not in wrapped and getattr(self, one.name) != one.default
+        ]
+        head = self.name + (f"({','.join(changed)})" if changed else "")
+        if not wrapped:
+            return head
+        inner = str(getattr(self, wrapped[0]))
+        return f"{head}:({inner})" if "*" in inner else f"{head}:{inner}"
 
     @property
     def by_query(self) -> bool:

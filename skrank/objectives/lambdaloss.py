@@ -71,6 +71,8 @@ class LambdaLoss(PairObjective):
     array([ 2.035, -2.761,  0.726])
     """
 
+    name = "lambdaloss"
+
     _: KW_ONLY
     weights: str = choice("ndcg_loss2++", ("ndcg_loss2++", "ndcg_loss2"))
     mu: float = number(10.0, 0, 1e6)

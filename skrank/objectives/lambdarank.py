@@ -73,6 +73,8 @@ class LambdaRank(PairObjective):
     array([ 1.184, -0.935, -0.249])
     """
 
+    name = "lambdarank"
+
     def bind(
         self,
         judgments: Judgments,

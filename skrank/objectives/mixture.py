@@ -21,6 +21,8 @@ _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 class ObjectiveMixture(Objective):
     """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
 
+    As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
+
     Gradients and curvatures are the weighted sums of those of the parts. Weights are taken as they
     are. It serves wherever an objective does.
 
@@ -31,8 +33,8 @@ class ObjectiveMixture(Objective):
     Parameters
     ----------
     parts : sequence of (float, Objective, Metric or str)
-        Weights above 0, and what they weigh; metrics stand for `LambdaRank` on them. Mixtures of
-        objectives among them are taken apart.
+        Weights above 0, and what they weigh, texts such as "softmax" included; metrics stand for
+        `LambdaRank` on them. Mixtures of objectives among them are taken apart.
 
     Raises
     ------
@@ -68,6 +70,9 @@ class ObjectiveMixture(Objective):
                     "cannot be part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
                 )
         self._set(parts=terms)
+
+    def __str__(self) -> str:
+        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:

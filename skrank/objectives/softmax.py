@@ -61,6 +61,7 @@ class Softmax(Objective):
     (array([ 0.333, -0.417,  0.083]), array([0.222, 0.222, 0.222]))
     """
 
+    name = "softmax"
     by_query = True
 
     gain: Gain = parameter("exp2", check_gain)

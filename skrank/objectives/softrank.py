@@ -94,6 +94,7 @@ class SoftRank(Objective):
     0.556
     """
 
+    name = "softrank"
     by_query = True
 
     metric: Metric

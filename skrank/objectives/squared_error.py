@@ -72,6 +72,7 @@ class SquaredError(Objective):
     (array([ 0.444, -0.556,  0.111]), array([0.667, 0.667, 0.667]))
     """
 
+    name = "squared_error"
     by_query = True
 
     gain: Gain = parameter("exp2", check_gain)

@@ -87,6 +87,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     True
     """
 
+    name = "unbiased_lambdarank"
     takes_positions: ClassVar[bool] = True
     by_query = False  # all learn from each other's clicks
     _: KW_ONLY

@@ -41,7 +41,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         LGBMRanker, XGBRanker, CatBoostRanker, DaskLGBMRanker, DaskXGBRanker,
         HistGradientBoostingRegressor, any other regressor, classifier or Pipeline.
     objective : str, Metric or Objective, optional
-        Objective of LGBMRanker and XGBRanker, such as ``"gap"``, in place of their own.
+        Objective of LGBMRanker and XGBRanker in place of their own, such as ``"gap"``, which is
+        LambdaRank on it, ``"softmax"``, or ``"0.9*lambdarank:gap+0.1*softmax"``.
     eval_metric : str, Metric or a sequence of them, optional
         Metric that early stopping follows; the first of several. For LightGBM, XGBoost, CatBoost
         and HistGradientBoosting, regressors included. Default: the metric of `objective`; of a

@@ -20,7 +20,7 @@ from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives._as_objective import metric_of
+from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._feature_map import FeatureMap
@@ -44,8 +44,9 @@ class LinearRanker(Ranker):
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        What to train on. SoftRank, Softmax, SquaredError and mixtures of them are minimised
-        directly; LambdaRank and LambdaLoss as described above for a metric without a smooth form.
+        What to train on, such as "gap" or "softmax". SoftRank, Softmax, SquaredError and mixtures
+        of them are minimised directly; LambdaRank and LambdaLoss as described above for a metric
+        without a smooth form.
     alpha : float, default=1e-3
         Weight of the penalty. The loss is the mean over queries of 1 - (smooth metric), plus alpha
         times the sum of the squared weights, for features divided by their standard deviation.
@@ -397,7 +398,7 @@ class LinearRanker(Ranker):
         """The place in a path of the weights that are best on validation rows."""
         chosen = self.eval_metric
         if chosen is None:
-            objective = self.objective
+            objective = metric_or_objective(self.objective)
             chosen = metric_of(objective) if isinstance(objective, Objective) else objective
         ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
         held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})

@@ -16,7 +16,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
-from skrank.objectives._as_objective import metric_of, metric_to_train_on
+from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.objectives.base import BoundLoss
 from skrank.objectives.mixture import ObjectiveMixture
 from skrank.rankers._linear_features import ScaledFeatures
@@ -58,6 +58,7 @@ class Stages:
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
         """The stages of an objective; without `sigmas`, its own or the default."""
+        objective = metric_or_objective(objective)
         if isinstance(objective, Objective) and objective.is_function:
             own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
             return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
@@ -70,12 +71,11 @@ class Stages:
                     "LambdaRank, LambdaLoss."
                 )
             return cls(_smooth_start(metric), sigmas or SIGMAS, objective, metric)
-        metric = metric_to_train_on(objective)
-        smooth = _smooth(metric)
+        smooth = _smooth(objective)
         if smooth is not None:
             return cls(smooth, sigmas or SIGMAS)
-        final = LambdaRank(metric, norm=False)
-        return cls(_smooth_start(metric), sigmas or SIGMAS, final, metric)
+        final = LambdaRank(objective, norm=False)
+        return cls(_smooth_start(objective), sigmas or SIGMAS, final, objective)
 
     def on_scale(self, max_grade: int) -> Stages:
         """The stages on a scale of grades."""
@@ -105,7 +105,7 @@ def _smooth_start(metric: Metric) -> Objective:
             smooth = _smooth(parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts))
         except ValueError:  # a metric that needs its cut-off
             pass
-    return smooth or SoftRank(metric_to_train_on("gap"))
+    return smooth or SoftRank("gap")  # type: ignore[arg-type]  # SoftRank reads names
 
 
 def _with_sigma(objective: Objective, sigma: float) -> Objective:

@@ -12,8 +12,7 @@ from sklearn.utils import Bunch, Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
-from skrank._engine.collection import collection_grade
-from skrank._engine.groups import require_groups
+from skrank._engine.groups import collection_grade, require_groups
 from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.metrics import Metric, metric

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skrank._engine.collection import index_level
-from skrank._engine.groups import with_groups
+from skrank._engine.groups import index_level, with_groups
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric

@@ -39,7 +39,7 @@ class RankingLoss(nn.Module):
     ----------
     objective : str, Metric or Objective
         A metric, which stands for `skrank.LambdaRank` on it, or LambdaRank, LambdaLoss, SoftRank,
-        Softmax, SquaredError, or a mixture of them.
+        Softmax, SquaredError, or a mixture of them; or a text such as ``"softrank:ndcg"``.
     max_grade : int, optional
         Highest grade of the collection. Metrics such as ERR need it, as a batch may lack the
         highest grade. With it, the native path does not read labels on the host.

@@ -12,8 +12,9 @@ from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.threads import cached_property
-from skrank._typing import Options
+from skrank._typing import Axes, Options
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
+from skrank.evaluation._tables import MarkedTable, Tabular, best_of, interval_display
 from skrank.metrics import Metric
 from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from skrank.evaluation._comparison import Comparison
 
 
-class TrecReport:
+class TrecReport(Tabular):
     """The result of `evaluate`.
 
     Attributes
@@ -192,6 +193,30 @@ class TrecReport:
             self.metric_of,
             **options,
         )
+
+    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
+        """Draw the means of the runs with their intervals.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Column of the report. Default: the first.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `skrank.plotting.IntervalDisplay.from_report`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+        name = self.metrics[0] if metric is None else metric
+        return interval_display().from_report(self, name, ax=ax, **kwargs)
+
+    def _marked(self) -> MarkedTable:
+        rises = [self.metric_of[name].greater_is_better for name in self.metrics]
+        caption = f"{self._caption()}. Best values are bold."
+        return MarkedTable(self.mean, caption, best_of(self.mean.to_numpy(), rises))
 
     def _caption(self) -> str:
         queries = len(self.per_query) // len(self.runs)

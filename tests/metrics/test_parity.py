@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
+import math
+import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
 
 import skrank
+from skrank._engine.peer_names import PEERS
+from skrank._engine.peer_tables import Here
 
 N_QUERIES, N_DOCUMENTS = 60, 25
 GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
@@ -172,32 +174,27 @@ def test_pfound_of_catboost(name):
     assert mine(metric, labels, scores).mean() == pytest.approx(expected, rel=1e-6)
 
 
-# ------------------------------------------------- what docs/reference/metrics.md says of others
-
-BUILD = Path(__file__).resolve().parents[2] / "docs" / "build.py"
-LINES = {
-    text: ours
-    for lines in runpy.run_path(str(BUILD))["BOOSTERS"].values()
-    for text, ours in lines.items()
-}
+# ------------------------------------------------- names of libraries, behind their prefix
 
 
-def with_empty_queries(ties):
+def lists(ties, n_documents=7):
     """Labels 0 to 3 and scores of 12 queries, of which four have no relevant document."""
     rng = np.random.default_rng(9)
-    labels = rng.integers(0, 4, (12, 7)) * (rng.random((12, 7)) < 0.4)
+    shape = (12, n_documents)
+    labels = rng.integers(0, 4, shape) * (rng.random(shape) < 0.4)
     labels[::3] = 0
-    scores = (
-        rng.integers(0, 3, (12, 7)) if ties else rng.permuted(np.tile(range(7), (12, 1)), axis=1)
-    )
+    order = rng.permuted(np.tile(range(n_documents), (12, 1)), axis=1)
+    scores = rng.integers(0, 3, shape) if ties else order
     return labels, scores.astype(float)
 
 
 def of_scikit_learn(name, labels, scores):
-    if name == "label_ranking_average_precision_score":
+    name, _, inside = name.rstrip(")").partition("(")
+    options = {"k": int(inside[2:])} if inside else {}
+    if name.startswith("label_ranking"):
         labels = labels >= 1
     if name != "average_precision_score":
-        return getattr(sklearn_metrics, name)(labels, scores)
+        return getattr(sklearn_metrics, name)(labels, scores, **options)
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # no positive class
         return np.mean(
             [
@@ -207,27 +204,29 @@ def of_scikit_learn(name, labels, scores):
         )
 
 
-def of_lightgbm(name, labels, scores):
+def of_lightgbm(name, labels, scores, weights=None):
     """The value after a round that has no feature to split on."""
     lgb = pytest.importorskip("lightgbm")
     n_queries, n_documents = labels.shape
     data = lgb.Dataset(
-        np.ones((labels.size, 1)), labels.ravel(), group=[n_documents] * n_queries,
+        np.ones((labels.size, 1)), labels.ravel(), group=[n_documents] * n_queries, weight=weights,
         init_score=scores.ravel(), free_raw_data=False,
     )  # fmt: skip
     log = {}
     metric, _, k = name.partition("@")
     params = {"objective": "lambdarank", "metric": metric, "eval_at": [int(k)], "verbosity": -1}
     lgb.train(params, data, 1, valid_sets=[data], callbacks=[lgb.record_evaluation(log)])
-    return log["training"][name][0]
+    (value,) = (values[0] for values in log["training"].values())
+    return value
 
 
-def of_xgboost(name, labels, scores):
+def of_xgboost(name, labels, scores, weights=None):
     xgb = pytest.importorskip("xgboost")
     groups = np.repeat(range(len(labels)), labels.shape[1])
     data = xgb.DMatrix(
-        np.ones((labels.size, 1)), labels.ravel(), qid=groups, base_margin=scores.ravel()
-    )
+        np.ones((labels.size, 1)), labels.ravel(), qid=groups, base_margin=scores.ravel(),
+        weight=weights,
+    )  # fmt: skip
     booster = xgb.train({"eval_metric": name, "objective": "rank:ndcg"}, data, 0)
     return float(booster.eval(data).rpartition(":")[2])
 
@@ -238,30 +237,194 @@ def of_catboost(name, labels, scores):
     return utils.eval_metric(labels.ravel(), scores.ravel(), name, group_id=groups)[0]
 
 
-PEERS = {
-    "scikit-learn": of_scikit_learn,
-    "LightGBM": of_lightgbm,
-    "XGBoost": of_xgboost,
-    "CatBoost": of_catboost,
+LIBRARIES = {
+    "sklearn": of_scikit_learn,
+    "lightgbm": of_lightgbm,
+    "xgboost": of_xgboost,
+    "catboost": of_catboost,
 }
+NAMES = [
+    "lightgbm:ndcg@5", "lightgbm:map@3", "lightgbm:mean_average_precision@50",
+    *(f"lightgbm:{name}@50" for name in ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg",
+                                         "xe_ndcg_mart", "xendcg_mart")),
+    "xgboost:ndcg", "xgboost:ndcg-", "xgboost:ndcg@5", "xgboost:ndcg@5-", "xgboost:ndcg@50-",
+    "xgboost:map", "xgboost:map-", "xgboost:map@3", "xgboost:map@3-", "xgboost:pre",
+    "xgboost:pre-", "xgboost:pre@5", "xgboost:pre@50",
+    "catboost:DCG", "catboost:DCG:type=Exp", "catboost:DCG:top=3;type=Base", "catboost:NDCG",
+    "catboost:NDCG:top=5;type=Exp", "catboost:NDCG:top=10;type=Base", "catboost:NDCG:top=-1",
+    "catboost:MAP", "catboost:MAP:top=5", "catboost:MAP:top=3;border=1.5", "catboost:MRR",
+    "catboost:MRR:top=3;border=0.5", "catboost:PFound", "catboost:PFound:top=3;decay=0.7",
+    "catboost:PrecisionAt:top=2", "catboost:PrecisionAt:top=50", "catboost:RecallAt:top=2",
+    "catboost:RecallAt:top=3;border=1.5",
+    "sklearn:ndcg_score", "sklearn:ndcg_score(k=5)", "sklearn:dcg_score", "sklearn:dcg_score(k=3)",
+    "sklearn:average_precision_score", "sklearn:label_ranking_average_precision_score",
+]  # fmt: skip
+ONE_STEP = ("average_precision_score", "label_ranking_average_precision_score")
 
 
-@pytest.mark.parametrize(
-    ("line", "ties"),
-    [
-        (line, ties)
-        for line in LINES
-        for ties in (False, True)
-        if not (ties and "without ties" in line)
-    ],
-)
-def test_values_are_those_of_the_peer_that_the_page_names(line, ties):
-    """Queries without a relevant document and ties included."""
-    peer, _, rest = line.partition(" ")
-    name = rest[1:].partition("`")[0]
-    labels, scores = with_empty_queries(ties)
+@pytest.mark.parametrize("n_documents", [7, 40])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_the_library(name, ties, n_documents):
+    """Queries without a relevant document included."""
+    library, _, theirs = name.partition(":")
+    if ties and theirs in ONE_STEP:
+        pytest.skip("the page says that the values differ with ties")
+    labels, scores = lists(ties, n_documents)
     if "PFound" in name:  # labels are probabilities
         labels = labels / 4
-    groups = np.repeat(range(len(labels)), labels.shape[1])
-    ours = skrank.metric(LINES[line])(labels.ravel(), scores.ravel(), groups=groups)
-    assert PEERS[peer](name, labels, scores) == pytest.approx(ours, rel=0, abs=1e-5)
+    if library == "xgboost" and "ndcg" not in name:
+        labels = np.minimum(labels, 1)
+    groups = np.repeat(range(len(labels)), n_documents)
+    ours = skrank.metric(name)(labels.ravel(), scores.ravel(), groups=groups)
+    assert LIBRARIES[library](theirs, labels, scores) == pytest.approx(ours, rel=0, abs=1e-5)
+
+
+def test_all_names_of_libraries_are_compared():
+    for library in LIBRARIES:
+        read = {name for name, one in PEERS[library].names.items() if isinstance(one, Here)}
+        texts = (text.partition(":")[2] for text in NAMES if text.startswith(library))
+        assert {re.split(r"[@:(-]", text)[0] for text in texts} == read
+
+
+@pytest.mark.parametrize("name", ["lightgbm:ndcg@5", "xgboost:ndcg@5"])
+def test_boosters_leave_the_weight_of_empty_queries_out(name):
+    library, _, theirs = name.partition(":")
+    labels, scores = np.array([[0, 0], [1, 0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    weights = np.array([3.0, 1.0])
+    given = np.repeat(weights, 2) if library == "lightgbm" else weights
+    assert LIBRARIES[library](theirs, labels, scores, given) == pytest.approx(0.5)
+    metric = skrank.metric(name)
+    groups = [0, 0, 1, 1]
+    rows = {"groups": groups, "sample_weight": np.repeat(weights, 2)}
+    assert metric(labels.ravel(), scores.ravel(), **rows) == 1
+
+
+def test_labels_above_the_border_are_relevant_to_catboost():
+    labels = np.array([[0.0, 0.3, 0.5, 0.7, 1.0]])
+    scores = np.array([[5.0, 4.0, 3.0, 2.0, 1.0]])
+    for border in (0, 0.3, 0.5, 0.9):
+        name = f"MRR:border={border}"
+        ours = skrank.metric(f"catboost:{name}")(labels.ravel(), scores.ravel())
+        assert of_catboost(name, labels, scores) == pytest.approx(ours)
+
+
+# ------------------------------------------------- NTCIREVAL, by the formulas of its documentation
+
+
+def of_ntcireval(labels, scores, gains, k, beta=1.0, p=0.95, base=2.0):
+    """README.adhoc and Sakai, Information Access Evaluation Methodology: measures of one topic.
+
+    Labels are NaN for documents without a judgment, scores -inf for those that are not in the run.
+    """
+    order = [i for i in np.argsort(-scores) if np.isfinite(scores[i])]
+    ranked = [labels[i] for i in order]
+    judged = [0 if np.isnan(y) else int(y) for y in ranked]
+    known = [int(y) for y in labels if not np.isnan(y)]
+    best = sorted((y for y in known if y > 0), reverse=True)
+    R, N = len(best), sum(1 for y in known if y == 0)
+    gain = dict(enumerate([0, *gains]))
+    top = max(gain.values())
+    g, ideal = [gain[y] for y in judged], [gain[y] for y in best]
+
+    def at(values, r):
+        return values[r - 1] if r <= len(values) else 0
+
+    def ndcg(discount):
+        return sum(at(g, r) / discount(r) for r in range(1, k + 1)) / sum(
+            at(ideal, r) / discount(r) for r in range(1, k + 1)
+        )
+
+    def average(values, cut):
+        hits = [v for r, (v, y) in enumerate(zip(values, judged, strict=True), 1)
+                if y > 0 and r <= cut]  # fmt: skip
+        return sum(hits) / min(cut, R)
+
+    def err(values):
+        stay, total = 1.0, 0.0
+        for r, one in enumerate(values[:k], 1):
+            total += stay * one / (top + 1) / r
+            stay *= 1 - one / (top + 1)
+        return total
+
+    ranks = range(1, len(judged) + 1)
+    count = np.cumsum([y > 0 for y in judged])
+    precision = [count[r - 1] / r for r in ranks]
+    blended = [
+        (count[r - 1] + beta * sum(g[:r])) / (r + beta * sum(ideal[:r])) for r in ranks
+    ]  # fmt: skip
+
+    def worth(y):
+        return y * (y + 1)
+
+    pairs = [sum(worth(min(judged[r - 1], y)) for y in judged[:r]) / r for r in ranks]
+    first = next((r for r in ranks if judged[r - 1] > 0), None)
+    found = {
+        "AP": average(precision, max(len(judged), R)), f"AP@{k:04d}": average(precision, k),
+        "Q-measure": average(blended, max(len(judged), R)), f"Q@{k}": average(blended, k),
+        f"nDCG@{k}": ndcg(lambda r: 1 if r <= base else math.log(r, base)),
+        f"MSnDCG@{k}": ndcg(lambda r: math.log2(1 + r)),
+        f"Prec@{k}": sum(y > 0 for y in judged[:k]) / k,
+        f"P@{k}": sum(y > 0 for y in judged[:k]) / k,
+        f"Hit@{k}": float(any(y > 0 for y in judged[:k])),
+        "RR": 1 / first if first else 0.0,
+        f"RBP@{k}": (1 - p) * sum(x * p**r for r, x in enumerate(g[:k])) / top,
+        f"ERR@{k}": err(g), f"nERR@{k}": err(g) / err(ideal),
+        f"GAP@{k}": sum(pairs[:k]) / sum(worth(y) for y in best[:k]),
+    }  # fmt: skip
+
+    # condensed lists, as with its option -j
+    shown = [int(y) for y in ranked if not np.isnan(y)]
+    sums = dict.fromkeys(("bpref", "bpref_R", "bpref_N", "bpref_relative"), 0.0)
+    sums |= dict.fromkeys(("rpref_N", "rpref_relative", "rpref_relative2"), 0.0)
+    for r, y in enumerate(shown, 1):
+        if y > 0:
+            above = sum(1 for other in shown[: r - 1] if other == 0)
+            lack = sum(max(gain[y] - gain[other], 0) / gain[y] for other in shown[: r - 1])
+            sums["bpref"] += 1 - min(R, above) / min(R, N)
+            sums["bpref_R"] += 1 - min(R, above) / R
+            sums["bpref_N"] += 1 - above / N
+            sums["bpref_relative"] += 1 - above / (r - 1) if r > 1 else 0
+            sums["rpref_N"] += gain[y] * (1 - lack / (R + N - sum(ideal) / top))
+            sums["rpref_relative"] += gain[y] * (1 - lack / (r - 1)) if r > 1 else 0
+            sums["rpref_relative2"] += gain[y] * (1 - lack / r)
+    for name, total in sums.items():
+        found[name] = total / (R if name.startswith("b") else sum(ideal))
+    return found
+
+
+@pytest.mark.parametrize("k", [3, 10, 100])
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ("(g=1:2:3)", {"gains": (1, 2, 3)}),
+        ("(g=1:3:7,beta=2,rbp=0.8,logb=3)",
+         {"gains": (1, 3, 7), "beta": 2.0, "p": 0.8, "base": 3.0}),
+    ],
+)  # fmt: skip
+def test_values_are_those_of_the_formulas_of_ntcireval(options, how, k):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        labels = rng.choice([0.0, 0.0, 1.0, 2.0, 3.0, np.nan], 25)
+        labels[:2] = 0, 1
+        scores = rng.permutation(25).astype(float)
+        scores[(rng.random(25) < 0.2) & ~np.isnan(labels)] = -np.inf
+        literal = of_ntcireval(labels, scores, k=k, **how)
+        assert {name.partition("@")[0] for name in literal} == {
+            name for name, one in PEERS["ntcireval"].names.items() if isinstance(one, Here)
+        }
+        for name, expected in literal.items():
+            base, at, cut = name.partition("@")
+            ours = skrank.metric(f"ntcireval:{base}{options}{at}{cut}")
+            assert ours(labels, scores) == pytest.approx(expected, abs=1e-12), (name, labels)
+
+
+def test_ntcireval_without_options():
+    """Grades are gains, and the highest is that of the collection; 1000 ranks."""
+    labels, scores = [2.0, 0.0, 1.0], [1.0, 3.0, 2.0]
+    for name, with_gains in [
+        ("Q", "Q(g=1:2)"), ("nERR@2", "nERR(g=1:2)@2"), ("RBP", "RBP(g=1:2)"),
+        ("MSnDCG", "MSnDCG(g=1:2)@1000"), ("nDCG", "nDCG(g=1:2)@1000"),
+    ]:  # fmt: skip
+        metric, other = skrank.metric(f"ntcireval:{name}"), skrank.metric(f"ntcireval:{with_gains}")
+        assert metric(labels, scores) == pytest.approx(other(labels, scores))

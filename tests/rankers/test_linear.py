@@ -27,7 +27,9 @@ GAP = skrank.metric("gap")
 
 def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, features="standard", **parameters):
     """Of the columns as they are, so that weights have their units."""
-    return LinearRanker(features=features, **parameters).fit(X, labels, groups=qid, sample_weight=sample_weight)
+    return LinearRanker(features=features, **parameters).fit(
+        X, labels, groups=qid, sample_weight=sample_weight
+    )
 
 
 def value(model, metric=GAP, X=X):

@@ -177,14 +177,16 @@ def ap(ranked, *, unretrieved=(), k=None, rel=1, normalize="all"):
     return ap_numerator(ranked, k=k, rel=rel) / cutoff_normalizer(total, k, normalize)
 
 
-def precision(ranked, *, unretrieved=(), k=None, rel=1):
+def precision(ranked, *, unretrieved=(), k=None, rel=1, normalize="k"):
     """Precision (ROMIP 2010, 1.2 and 3.1): hits / k, also for a list shorter than k.
 
-    Without k, hits / length; 0 if nothing was found.
+    Without k, hits / length; 0 if nothing was found. With normalize="shown", hits / min(k, length).
     """
     if count_relevant(judged_labels(ranked, unretrieved), rel) == 0:
         return None
     divisor = len(ranked) if k is None else k
+    if normalize == "shown":
+        divisor = min(divisor, len(ranked))
     return 0.0 if divisor == 0 else count_relevant(top(ranked, k), rel) / divisor
 
 

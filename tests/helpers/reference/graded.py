@@ -92,34 +92,41 @@ def q(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear", normalize="all
 # ---------------------------------------------------------------------- cascades
 
 
-def stop_probability(label, max_grade):
-    """R_i = (2^grade - 1) / 2^max_grade (Chapelle et al. 2009; ROMIP 2010, 5.2)."""
-    return 0.0 if label is None else (2.0**label - 1.0) / 2.0**max_grade
+def stop_probability(label, max_grade, gain="exp2"):
+    """R_i = (2^grade - 1) / 2^max_grade (Chapelle et al. 2009; ROMIP 2010, 5.2).
+
+    For other gains, gain / (gain of max_grade + 1), as NTCIREVAL.
+    """
+    if label is None:
+        return 0.0
+    if gain == "exp2":
+        return (2.0**label - 1.0) / 2.0**max_grade
+    return gain_of(label, gain) / (gain_of(max_grade, gain) + 1.0)
 
 
-def err_sum(ranked, *, unretrieved=(), k=None, max_grade):
+def err_sum(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     """Sum over r of 1/r times R_r times the product over i < r of (1 - R_i)."""
-    stop = [stop_probability(label, max_grade) for label in top(ranked, k)]
+    stop = [stop_probability(label, max_grade, gain) for label in top(ranked, k)]
     total = 0.0
     for r in range(1, len(stop) + 1):
         total += stop[r - 1] * math.prod(1 - stop[i - 1] for i in range(1, r)) / r
     return total
 
 
-def err(ranked, *, unretrieved=(), k=None, max_grade):
+def err(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     """Expected reciprocal rank (Chapelle et al. 2009), ROMIP's graded mean reciprocal rank."""
-    if all(stop_probability(x, max_grade) == 0 for x in judged_labels(ranked, unretrieved)):
+    if all(stop_probability(x, max_grade, gain) == 0 for x in judged_labels(ranked, unretrieved)):
         return None
-    return err_sum(ranked, k=k, max_grade=max_grade)
+    return err_sum(ranked, k=k, max_grade=max_grade, gain=gain)
 
 
-def nerr(ranked, *, unretrieved=(), k=None, max_grade):
+def nerr(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     """ERR over the ERR of the best order of all judged documents, cut at the same k."""
-    value = err(ranked, unretrieved=unretrieved, k=k, max_grade=max_grade)
+    value = err(ranked, unretrieved=unretrieved, k=k, max_grade=max_grade, gain=gain)
     if value is None:
         return None
     best_first = sorted(judged_labels(ranked, unretrieved), reverse=True)
-    return value / err_sum(best_first, k=k, max_grade=max_grade)
+    return value / err_sum(best_first, k=k, max_grade=max_grade, gain=gain)
 
 
 YANDEX_PROBABILITIES = (0.0, 0.07, 0.14, 0.41, 0.61)
