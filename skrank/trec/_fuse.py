@@ -290,9 +290,9 @@ def fuse(
     check.check_choice("norm", norm, ("auto", *NORMS, "reciprocal_rank", None))
     k = check.check_number("k", k, 0, 1e9)
     if (weights is None) != (method != "weighted_sum"):
-        raise ValueError('method="weighted_sum" needs weights, and other methods take none.')
+        raise ValueError("method='weighted_sum' needs weights, and other methods take none.")
     if (qrels is None) != (method != "linear"):
-        raise ValueError('method="linear" needs qrels, and other methods take none.')
+        raise ValueError("method='linear' needs qrels, and other methods take none.")
     found = Candidates.of(load(runs))
     _check_runs(found, name)
     if norm == "auto":
