@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from skrank import trec
 from skrank.cli import COMMANDS, INTERRUPTED, main
 from skrank.cli._output import TABLES, delivered
 
@@ -45,6 +46,53 @@ def csv(capsys, *arguments):
     status, out, _ = run(capsys, *arguments, "--format", "csv")
     assert status == 0
     return pd.read_csv(io.StringIO(out))
+
+
+def test_fuse_writes_a_run_and_prints_what_was_not_fitted(capsys, files):
+    status, out, _ = run(capsys, "fuse", *files, "-m", "ap", "--folds", "3", "-o", "fused.run")
+    assert status == 0
+    fused = trec.fuse(files[1:], "linear", qrels="qrels", metric="ap", n_splits=3)
+    assert trec.read_run("fused.run").to_dict() == fused.to_dict()
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[0] == ["run", "ap", "weight"]
+    assert [row[0] for row in rows[1:]] == ["bm25", "dense", "fused"]
+    report = trec.evaluate("qrels", {"fused": fused}, "ap")
+    assert float(rows[3][1]) == pytest.approx(report.mean.iloc[0, 0], abs=1e-4)
+    assert float(rows[1][2]) == pytest.approx(fused.weights["bm25"], abs=1e-4)
+
+
+def test_fuse_without_judgments_prints_a_run(capsys, files):
+    status, out, _ = run(capsys, "fuse", "--method", "weighted_sum", "--weights", "1,2", *files[1:])
+    assert status == 0
+    fused = trec.fuse(files[1:], "weighted_sum", weights=[1, 2])
+    assert trec.read_run(io.StringIO(out)).to_dict() == fused.to_dict()
+    status, out, _ = run(capsys, "fuse", "--method", "rrf", *files[1:], "-M", "1", "--norm", "none")
+    assert status == 0
+    assert len(out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["qrels", "bm25"], "name judgments and at least two runs"),
+        (["--method", "rrf", "bm25"], "name at least two runs"),
+        (["qrels", "-", "-"], "- is standard input, which is read once"),
+        (["qrels", "bm25", "dense", "-m", "nonsense"], "argument -m/--metric: unknown metric"),
+        (["qrels", "bm25", "dense"], "--folds 5 needs at least 5 queries, and there are 3"),
+        (["qrels", "bm25", "dense", "--folds", "1"], "--folds 1: there must be at least 2 folds"),
+        (["--method", "rrf", "bm25", "bm25"], "2 runs are called 'bm25': name each file once"),
+        (["--method", "rrf", "bm25", "dense", "-k", "-1"], "-k -1.0 must be a number in"),
+        (["--method", "rrf", "bm25", "dense", "--name", "bm25"], "--name 'bm25' is the name of"),
+        (["--method", "combsum", "bm25", "dense", "--weights", "1,2"],
+         "--method='weighted_sum' needs weights, and other methods take none"),
+        (["--method", "weighted_sum", "bm25", "dense", "--weights", "1,x"],
+         "must be a sequence of numbers"),
+    ],
+)  # fmt: skip
+def test_fuse_says_what_is_wrong(capsys, files, arguments, message):
+    with suppress(SystemExit):
+        assert main(["fuse", *arguments]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_compare_is_evaluate_compare(capsys, files):

@@ -12,8 +12,9 @@ import numpy as np
 from skrank._kernels.forms import njit, part
 from skrank._kernels.tiles import options
 
-NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO = 10, 35, 43, 45, 46, 48
-POWERS = 10.0 ** np.arange(19)  # exact, as all powers up to 22
+NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 10, 35, 43, 45, 46, 48, 69, 101
+POWERS = 10.0 ** np.arange(23)  # exact
+MOST_EXPONENT = 280  # of 10, so that no step leaves the range of normal doubles
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 _BYTE = np.uint64(8)
@@ -25,6 +26,21 @@ _FROM_TAB = np.uint64(0x7777777777777777)
 _ABOVE_RETURN = np.uint64(0x7272727272727272)
 _INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_ONE, _HALF, _LOWER, _TOP = (np.uint64(one) for one in (1, 32, 2**32 - 1, 2**63))
+
+
+def _powers_of_ten():
+    """Leading 64 bits of the powers of 10, and what the products of `_nearest` are units of."""
+    tens, units = [], []
+    for exponent in range(-MOST_EXPONENT, MOST_EXPONENT + 1):
+        whole = 10**exponent if exponent >= 0 else (1 << 1024) // 10**-exponent
+        shift = whole.bit_length() - 64
+        tens.append(whole >> shift if shift >= 0 else whole << -shift)
+        units.append(2.0 ** (shift + 64 - (0 if exponent >= 0 else 1024)))
+    return np.array(tens, np.uint64), np.array(units)
+
+
+TENS, UNITS = _powers_of_ten()
 
 
 @njit(**options, exact=True)
@@ -122,53 +138,89 @@ def blocks(text, tokens, column, first_row):
 
 
 @part(**options)
-def _quotient(mantissa, power):
-    """The double nearest to mantissa / power; NaN where this arithmetic cannot tell which it is.
+def _high_half(a, b):
+    """The upper 64 bits of the product of two integers of 64 bits."""
+    a_high, a_low, b_high, b_low = a >> _HALF, a & _LOWER, b >> _HALF, b & _LOWER
+    middle = a_high * b_low + (a_low * b_low >> _HALF)
+    other = a_low * b_high + (middle & _LOWER)
+    return a_high * b_high + (middle >> _HALF) + (other >> _HALF)
 
-    The remainder of a first quotient is exact (Dekker's product), so that its correction is known
-    to about 50 bits; the result is certain when both ends of that range round to the same double.
+
+@part(**options)
+def _nearest(mantissa, exponent):
+    """The double nearest to mantissa * 10^exponent; NaN where 64 bits do not show which it is.
+
+    TENS has the leading 64 bits of the power, rounded down. The product of the normalised mantissa
+    with the power is thus less than 2 above `product`, in units of its last bit: 53 bits of it are
+    certain unless the bits that are cut off may be one half.
     """
-    top = np.float64(mantissa)
-    rest = np.float64(np.int64(mantissa) - np.int64(top))
-    guess = top / power
-    product = guess * power
-    a, b = guess * 134217729.0, power * 134217729.0  # 2^27 + 1 splits a double in halves
-    a_high, b_high = a - (a - guess), b - (b - power)
-    a_low, b_low = guess - a_high, power - b_high
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    correction = ((top - product) - error + rest) / power
-    low = guess + correction * (1 - 2.0**-40)
-    high = guess + correction * (1 + 2.0**-40)
-    return low if low == high else np.nan
+    left, unit = np.uint64(mantissa), UNITS[exponent + MOST_EXPONENT]
+    while left < _TOP:
+        left = left << _ONE
+        unit *= 0.5
+    product = _high_half(left, TENS[exponent + MOST_EXPONENT])
+    n_cut = np.uint64(10) + (product >> np.uint64(63))
+    half = _ONE << (n_cut - _ONE)
+    cut = product & ((_ONE << n_cut) - _ONE)
+    if cut == half or cut == half - _ONE:
+        return np.nan
+    kept = (product >> n_cut) + np.uint64(cut > half)
+    return np.float64(kept) * (unit * np.float64(_ONE << n_cut))
+
+
+@part(**options)
+def _exponent(text, start, stop):
+    """The integer text[start:stop], at most 9999; 9999 if it is not an integer."""
+    first = start + (start < stop and (text[start] == MINUS or text[start] == PLUS))
+    found = np.int64(0 if first < stop else 9999)
+    for pos in range(first, stop):
+        digit = np.int64(text[pos]) - ZERO
+        if not 0 <= digit < 10 or found > 999:
+            return np.int64(9999)
+        found = found * 10 + digit
+    return -found if first > start and text[start] == MINUS else found
 
 
 @part(**options)
 def _number(text, start, stop):
-    """The decimal number text[start:stop]; NaN if it is none, or not a short one."""
+    """The double nearest to the decimal text[start:stop]; NaN if it is not a decimal, or rare.
+
+    Rare are more than 18 digits after leading zeros, far exponents, and what lies too near to the
+    middle of two doubles for `_nearest`.
+    """
     first = start + (text[start] == MINUS or text[start] == PLUS)
-    mantissa, point = np.int64(0), np.int64(-1)
+    mantissa, n_digits, point, end, exponent = np.int64(0), 0, np.int64(-1), stop, np.int64(0)
     for pos in range(first, stop):
         digit = np.int64(text[pos]) - ZERO
         if 0 <= digit < 10:
             mantissa = mantissa * 10 + digit
+            n_digits += n_digits > 0 or digit > 0
         elif text[pos] == POINT and point < 0:
             point = pos
+        elif text[pos] == LOWER_E or text[pos] == UPPER_E:
+            end, exponent = pos, _exponent(text, pos + 1, stop)
+            break
         else:
             return np.nan
-    digits = stop - first - (point >= 0)
-    decimals = stop - point - 1 if point >= 0 else 0
-    if digits == 0 or digits > 18:
+    if end - first - (point >= 0) == 0 or n_digits > 18 or exponent == 9999:
         return np.nan
-    if mantissa < 1 << 53:
-        value = mantissa / POWERS[decimals]
+    if point >= 0:
+        exponent -= end - point - 1
+    if mantissa == 0:
+        value = 0.0
+    elif mantissa < 1 << 53 and -23 < exponent < 23:
+        power = POWERS[abs(exponent)]
+        value = mantissa / power if exponent < 0 else mantissa * power
+    elif -MOST_EXPONENT <= exponent <= MOST_EXPONENT:
+        value = _nearest(mantissa, exponent)
     else:
-        value = _quotient(mantissa, POWERS[decimals])
+        value = np.nan
     return -value if text[start] == MINUS else value
 
 
 @njit(**options, exact=True)
 def numbers(text, tokens, column, out):
-    """The numbers of a column; NaN where one is not a plain decimal of at most 18 digits."""
+    """The numbers of a column; NaN where one is not a decimal, or rare."""
     for row in range(len(tokens)):
         out[row] = _number(text, tokens[row, column, 0], tokens[row, column, 1])
 

@@ -11,7 +11,7 @@ from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
 from skrank.cli._parser import MetricNames, add_file, grade, real, whole
-from skrank.cli._streams import standard_input
+from skrank.cli._streams import source
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS
 from skrank.trec._measure import MISSING_CHOICES
@@ -237,8 +237,8 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
     trec_eval = (arguments.names or "").startswith("trec_eval")
     empty = arguments.empty
     return trec.evaluate(
-        _source(arguments.qrels),
-        [_source(run) for run in runs],
+        source(arguments.qrels),
+        [source(run) for run in runs],
         names,
         missing=arguments.missing or ("skip" if trec_eval else "zero"),
         empty=int(empty) if empty in ("0", "1") else empty,
@@ -291,7 +291,3 @@ def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:
     key: Sequence[Any] = columns[name]
     rows = sorted(range(len(key)), key=lambda row: (key[row] == key[row], key[row]), reverse=True)
     return {name: [column[row] for row in rows] for name, column in columns.items()}
-
-
-def _source(argument: str) -> object:
-    return standard_input() if argument == "-" else argument

@@ -58,3 +58,8 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise OSError("standard input is closed: name a file in place of -.")
     return sys.stdin.buffer
+
+
+def source(argument: str) -> BinaryIO | str:
+    """The path of a file, or standard input for "-"."""
+    return standard_input() if argument == "-" else argument

@@ -16,6 +16,10 @@ _PHRASES = (
     (r"is above max_grade=(\d+) of", r"is above \1, the highest grade of"),
     (r"as max_grade\b", "with --max-grade"),
     (r"with its empty=0", "with --empty 0"),
+    (r"\bk=(\S+) (must be a number)", r"-k \1 \2"),
+    (r"\bname=(\S+) is the name", r"--name \1 is the name"),
+    (r"n_splits=(\S+): there must", r"--folds \1: there must"),
+    (r"QueryKFold\(n_splits=(\d+)\) needs", r"--folds \1 needs"),
     (r"\bn=(\S+) (must|is beyond)", r"-n \1 \2"),
     (r"tell\(\.\.\., replace=True\) takes", "--replace takes"),
     (r"skrank\.evaluate or skrank\.trec\.evaluate, which take", "skrank evaluate, which takes"),
@@ -27,7 +31,8 @@ _PHRASES = (
 )
 _OPTIONS = (
     "anytime", "budget", "chunksize", "confidence", "depth", "empty", "estimator", "judged_only",
-    "max_grade", "missing", "mixing", "pool_judged", "random_state", "rel", "replace",
+    "max_grade", "method", "missing", "mixing", "norm", "pool_judged", "random_state", "rel",
+    "replace", "weights",
 )  # fmt: skip
 # outside of the brackets of a metric, such as gap(max_grade=4)
 _OPTION = re.compile(rf"(?<![(,\w-])({'|'.join(_OPTIONS)})=(True\b)?")

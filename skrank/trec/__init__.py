@@ -1,4 +1,4 @@
-"""Runs and judgments in TREC's formats, ordered and counted as trec_eval does."""
+"""Runs and judgments in TREC's formats, ordered and counted as trec_eval does, and fused."""
 
 from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run
@@ -6,5 +6,8 @@ from skrank.trec._data import read_qrels as read_qrels
 from skrank.trec._data import read_run as read_run
 from skrank.trec._evaluate import TrecReport as TrecReport
 from skrank.trec._evaluate import evaluate as evaluate
+from skrank.trec._fuse import FusedRun as FusedRun
+from skrank.trec._fuse import fuse as fuse
 from skrank.trec._interop import ir_measure as ir_measure
+from skrank.trec._interop import run_lines as run_lines
 from skrank.trec._trec_eval import trec_eval_lines as trec_eval_lines

@@ -1,12 +1,16 @@
-"""Metrics of skrank as measures of ir_measures, which PyTerrier's experiments take, too."""
+"""What other tools read: measures of ir_measures, which PyTerrier takes, and lines of runs."""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from skrank import _validation as check
 from skrank.metrics import Metric, metric
+from skrank.trec._data import Run
 from skrank.trec._evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -70,3 +74,47 @@ def ir_measure(name: str | Metric) -> Any:
                 yield query, float(evaluate(judged, ranked, counted).per_query.iloc[0, 0])
 
     return ir_measures.define(values, name=str(one), support_cutoff=False)
+
+
+def run_lines(run: Run) -> str:
+    """The lines of a run in TREC's format: query, Q0, document, rank, score and name.
+
+    Parameters
+    ----------
+    run : Run
+        Such as `fuse` returns.
+
+    Returns
+    -------
+    str
+        Scores have as many digits as they need to be read back unchanged.
+
+    Raises
+    ------
+    ValueError
+        If an id or the name of the run is empty or has white space, which separates columns.
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> run = trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
+    >>> print(trec.run_lines(run))
+    1 Q0 b 1 0.7 bm25
+    1 Q0 a 2 0.5 bm25
+    """
+    check.check_result("run", run, Run, "trec.fuse")
+    frame = run.to_frame()
+    for one in (run.name, *run.queries.ids, *frame["docid"]):
+        if not re.fullmatch(r"[^\x00-\x20]+", one):
+            raise ValueError(
+                f"{one!r} is empty or has white space or control characters, which a file of TREC "
+                "cannot hold: rename it."
+            )
+    frame.insert(1, "Q0", "Q0")
+    frame.insert(3, "rank", frame.groupby("qid", sort=False).cumcount() + 1)
+    frame["name"] = run.name
+    text: str = frame.to_csv(
+        None, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, quotechar=None,
+        lineterminator="\n",
+    )  # fmt: skip
+    return text.rstrip("\n")

@@ -35,7 +35,7 @@ RESULTS = {
     "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower", "EquivalenceTest",
               "Interval", "ListOverlap", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation",
               "TukeyHSD"),
-    "trec": ("TrecReport",),
+    "trec": ("FusedRun", "TrecReport"),
     "dask": ("DaskScorer", "Partitions"),
     "torch": ("QueryBatch",),
     "": ("Tuning",),

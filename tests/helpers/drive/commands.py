@@ -226,6 +226,30 @@ def _(draw):
     return Call(lambda: files.call("curve", *words, "--format", "csv"), right)
 
 
+@case("cli.main fuse")
+def _(draw):
+    files = Files(draw, 2)
+    query, document = next(iter(files.runs["a"]))
+    files.runs["b"][query, document] = files.runs["a"][query, document] + 0.5
+    files.contents = [
+        kept(draw, name, rows, f"{{}} Q0 {{}} 1 {{}} {name}\n".format)
+        for name, rows in files.runs.items()
+    ]
+    method = draw(st.sampled_from(("rrf", "combsum", "borda")), WORDS)
+    words = draw.pick([], ["--norm", "zscore"], ["--depth", "2"], ["-k", "10"], ["--name", "mine"])
+    words = [draw(st.just(word), WORDS) for word in words]
+
+    def right(found):
+        if not draw.is_odd:
+            runs = {name: nested(rows) for name, rows in files.runs.items()}
+            again = trec.read_run(io.StringIO(found)).to_dict()
+            fused = trec.fuse(runs, method, k=10 if "-k" in words else 60,
+                              norm="zscore" if "zscore" in words else "auto")  # fmt: skip
+            assert again == (fused.top(2) if "--depth" in words else fused).to_dict()
+
+    return Call(lambda: files.call("fuse", f"--method={method}", *words), right)
+
+
 @case("cli.main metrics")
 def _(draw):
     names = draw.pick((), (draw(st.sampled_from((*NAMES, "P_5", "0.5*ap+0.5*rr")), WORDS),))

@@ -146,6 +146,62 @@ def assert_query(query, qrels, run, name, value):
     assert value == pytest.approx(expected, nan_ok=True)
 
 
+def pair_of_runs(draw):
+    """Two runs that share a query and differ."""
+    first, second = run_of(draw), run_of(draw)
+    query, document = next(iter(first))
+    second[query, document] = first[query, document] + 0.5
+    return {"one": nested(first), "two": nested(second)}
+
+
+@case("trec.fuse")
+def _(draw):
+    runs = pair_of_runs(draw)
+    given = {name: draw(st.just(run)) for name, run in runs.items()}
+    options = draw.options(
+        method=st.sampled_from(("rrf", "combsum", "combmed", "condorcet", "log_isr")),
+        norm=st.sampled_from(("min_max", "zscore", "borda", None)), k=st.integers(0, 99),
+        name=st.just("both"),
+    )  # fmt: skip
+
+    def right(found):
+        if not draw.is_odd:
+            retrieved = {
+                (query, one) for run in runs.values() for query, of in run.items() for one in of
+            }
+            pairs = zip(found.to_frame()["qid"], found.to_frame()["docid"], strict=True)
+            assert set(pairs) == retrieved
+
+    return Call(lambda: trec.fuse(given, **options), right)
+
+
+@case("trec.fuse linear")
+def _(draw):
+    qrels, runs = collection(draw)
+    options = draw.options(
+        metric=st.sampled_from(("ndcg@3", "gap(max_grade=2)")), n_splits=st.integers(2, 4),
+        norm=st.sampled_from(("zscore", "reciprocal_rank")),
+    ) | {"n_splits": draw(st.integers(2, 4))}  # fmt: skip
+
+    def call():
+        return trec.fuse(runs, "linear", qrels=qrels, **options)
+
+    return Call(call, lambda found: sum(found.weights.values()) == pytest.approx(1))
+
+
+@case("trec.run_lines")
+def _(draw):
+    rows = run_of(draw)
+    run = draw(st.just(odd.outcome(lambda: trec.Run.from_arrays(
+        *zip(*rows, strict=True), list(rows.values())))))  # fmt: skip
+
+    def right(found):
+        if not draw.is_odd:
+            assert trec.read_run(io.StringIO(found)).to_dict() == nested(rows)
+
+    return Call(lambda: trec.run_lines(run), right)
+
+
 @case("trec.trec_eval_lines")
 def _(draw):
     judged, run = nested(qrels_of(draw)), nested(run_of(draw))

@@ -1,0 +1,87 @@
+"""``skrank fuse``: one run from several."""
+
+from __future__ import annotations
+
+import argparse
+
+from skrank import trec
+from skrank._engine.names import columns
+from skrank.cli import _output
+from skrank.cli._parser import MetricNames, add_file, real, whole
+from skrank.cli._streams import source
+from skrank.trec._fuse import METHODS, NORMS, load
+
+_EPILOG = """examples:
+  skrank fuse qrels.txt lexical.txt dense.txt -m ndcg@10 -o fused.run
+  skrank fuse --method rrf lexical.txt dense.txt > fused.run
+  skrank fuse --method weighted_sum --weights 0.3,0.7 lexical.txt dense.txt --depth 1000
+
+With --method linear, the first file has judgments, the weights are trained on the metric, and each
+query is scored with weights that are trained on other queries. With --output, the metric of each
+run and its weight are printed. The other methods need no judgments: all files are runs.
+Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
+Zstandard; - is standard input.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
+    """Add the arguments of the command."""
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add_file(parser, "files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ...")
+    add("--method", choices=METHODS, default="linear", help="(default: linear)")
+    add(
+        "--norm",
+        choices=("auto", *NORMS, "reciprocal_rank", "none"),
+        default="auto",
+        help="how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)",
+    )
+    add("-k", type=real, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
+    add("--weights", metavar="W,W,...", help="of weighted_sum, in the order of the runs")
+    add(
+        "-m",
+        "--metric",
+        default="ndcg@10",
+        metavar="METRIC",
+        choices=MetricNames(),
+        help="that linear maximises (default: ndcg@10)",
+    )
+    add("--folds", type=whole, default=5, metavar="N", help="of queries (default: 5)")
+    add("-M", "--depth", type=whole, metavar="N", help="write the first N documents of a query")
+    add("--name", default="fused", metavar="NAME", help="of the run (default: fused)")
+    add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(arguments: argparse.Namespace) -> str:
+    trained = arguments.method == "linear"
+    if arguments.files.count("-") > 1:
+        arguments.parser.error("- is standard input, which is read once: name other files.")
+    try:
+        columns(arguments.metric)
+    except ValueError as error:
+        arguments.parser.error(f"argument -m/--metric: {error}")
+    paths = arguments.files[1:] if trained else arguments.files
+    if len(paths) < 2:
+        arguments.parser.error(f"name {'judgments and ' * trained}at least two runs.")
+    qrels = trec.read_qrels(source(arguments.files[0])) if trained else None
+    runs = load([source(path) for path in paths])
+    fused = trec.fuse(
+        runs,
+        arguments.method,
+        norm=None if arguments.norm == "none" else arguments.norm,
+        k=arguments.k,
+        weights=None if arguments.weights is None else arguments.weights.split(","),
+        qrels=qrels,
+        metric=arguments.metric,
+        n_splits=arguments.folds,
+        name=arguments.name,
+    )
+    written = fused if arguments.depth is None else fused.top(arguments.depth)
+    text = _output.delivered(trec.run_lines(written), arguments.output)
+    if text or qrels is None or fused.weights is None:
+        return text
+    report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
+    means = {name: report.mean[name].tolist() for name in report.metrics}
+    weights = [*fused.weights.values(), float("nan")]
+    return _output.TABLES["table"]({"run": report.names, **means, "weight": weights})

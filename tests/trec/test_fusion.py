@@ -1,0 +1,362 @@
+"""Fusion of runs: literal definitions, parity with ranx, trained weights, and errors."""
+
+import io
+import warnings
+from statistics import mean, median, pstdev
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skrank import LinearRanker, trec
+from skrank.model_selection import QueryKFold
+from skrank.trec._fuse import BY_RANKS, BY_SCORES, NORMS
+
+SMALL = {
+    "a": {"1": {"x": 3.0, "y": 2.0, "z": 1.0}, "2": {"x": 0.5}},
+    "b": {"1": {"y": 9.0, "w": 8.5, "x": 1.0}, "2": {"v": 2.0, "x": 1.0}},
+    "c": {"1": {"z": 0.3, "w": 0.2}, "3": {"x": 1.0, "y": 0.0}},
+}
+
+
+def random_runs(n_runs=3, n_queries=6, seed=0):
+    """Runs without ties over overlapping documents."""
+    rng = np.random.default_rng(seed)
+    runs = {}
+    for number in range(n_runs):
+        runs[f"run{number}"] = {
+            str(query): {
+                f"d{one}": float(score)
+                for one, score in zip(
+                    rng.choice(20, n, replace=False), rng.gamma(2, size=n), strict=True
+                )
+            }
+            for query in range(n_queries)
+            for n in [rng.integers(2, 15)]
+        }
+    return runs
+
+
+def normalised(runs, norm):
+    """Runs with normalised scores, written from the definitions."""
+    out = {name: {} for name in runs}
+    for query in sorted({query for run in runs.values() for query in run}):
+        lists = {name: run.get(query, {}) for name, run in runs.items()}
+        candidates = {document for scores in lists.values() for document in scores}
+        for name, scores in lists.items():
+            values = list(scores.values())
+            ranked = sorted(scores, key=lambda one: (scores[one], one), reverse=True)
+            rank = {one: place for place, one in enumerate(ranked, start=1)}
+            n, most = len(scores), len(candidates)
+            if norm == "borda":
+                rest = (most - n + 1) / (2 * most)
+                new = {
+                    one: 1 - (rank[one] - 1) / most if one in rank else rest for one in candidates
+                }
+            elif not values:
+                new = {}
+            elif norm is None:
+                new = scores
+            elif norm == "reciprocal_rank":
+                new = {one: 1 / (60 + rank[one]) for one in scores}
+            elif norm == "rank":
+                new = {one: 1 - (rank[one] - 1) / n for one in scores}
+            else:
+                low, high = min(values), max(values)
+                shift, scale = {
+                    "min_max": (low, high - low),
+                    "max": (0, high),
+                    "sum": (low, sum(values) - n * low),
+                    "zscore": (mean(values), pstdev(values)),
+                }[norm]
+                new = {one: (score - shift) / (scale or 1) for one, score in scores.items()}
+            out[name][query] = new
+    return out
+
+
+def by_scores(method, values):
+    total, n = sum(values), len(values)
+    return {
+        "combsum": total, "combmnz": total * n, "combanz": total / n, "combmax": max(values),
+        "combmin": min(values), "combmed": median(values),
+    }[method]  # fmt: skip
+
+
+def by_ranks(method, ranks, n_runs, n_candidates, retrieved):
+    total = sum(1 / rank**2 for rank in ranks if rank)
+    n = sum(rank is not None for rank in ranks)
+    if method == "isr":
+        return n * total
+    if method == "log_isr":
+        return np.log(n) * total
+    assert method == "borda"
+    return sum(
+        n_candidates - rank + 1 if rank else (n_candidates - size + 1) / 2
+        for rank, size in zip(ranks, retrieved, strict=True)
+    )
+
+
+def wins(one, others, ranks):
+    """Candidates that a document beats in a majority of runs; ties count half."""
+    total = 0.0
+    for other in others - {one}:
+        better = sum(of.get(one, np.inf) < of.get(other, np.inf) for of in ranks)
+        worse = sum(of.get(one, np.inf) > of.get(other, np.inf) for of in ranks)
+        total += 0.5 * (better == worse) + (better > worse)
+    return total
+
+
+def expected(runs, method, norm):
+    """Fused scores by query and document."""
+    new = normalised(runs, norm)
+    found = {}
+    for query in sorted({query for run in runs.values() for query in run}):
+        ranks = []
+        for run in runs.values():
+            scores = run.get(query, {})
+            ranked = sorted(scores, key=lambda one: (scores[one], one), reverse=True)
+            ranks.append({one: place for place, one in enumerate(ranked, start=1)})
+        candidates = {one for of in ranks for one in of}
+        found[query] = {}
+        for one in candidates:
+            if method in BY_SCORES:
+                values = [run[query][one] for run in new.values() if one in run.get(query, {})]
+                value = by_scores(method, values)
+            elif method == "rrf":
+                value = sum(1 / (60 + of[one]) for of in ranks if one in of)
+            elif method == "condorcet":
+                value = wins(one, candidates, ranks)
+            else:
+                value = by_ranks(method, [of.get(one) for of in ranks], len(runs),
+                                 len(candidates), [len(of) for of in ranks])  # fmt: skip
+            found[query][one] = value
+    return found
+
+
+def assert_same(found, wanted):
+    found = found.to_dict()
+    assert set(found) == set(wanted)
+    for query, documents in wanted.items():
+        assert found[query] == pytest.approx(documents, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("norm", [*NORMS, "reciprocal_rank", None])
+@pytest.mark.parametrize("method", BY_SCORES)
+@pytest.mark.parametrize("runs", [SMALL, random_runs()], ids=["small", "random"])
+def test_methods_by_scores_are_their_definitions(runs, method, norm):
+    assert_same(trec.fuse(runs, method, norm=norm), expected(runs, method, norm))
+
+
+@pytest.mark.parametrize("method", ["rrf", *BY_RANKS])
+@pytest.mark.parametrize("runs", [SMALL, random_runs(4)], ids=["small", "random"])
+def test_methods_by_ranks_are_their_definitions(runs, method):
+    assert_same(trec.fuse(runs, method), expected(runs, method, None))
+
+
+def test_equal_scores_of_a_query_are_normalised_to_0():
+    runs = {"a": {"1": {"x": 0.1, "y": 0.1, "z": 0.1}}, "b": {"1": {"x": 2, "y": 1}}}
+    for norm in ("min_max", "sum", "zscore"):
+        found = trec.fuse(runs, "weighted_sum", norm=norm, weights=[1, 0]).to_dict()
+        assert found == {"1": {"x": 0, "y": 0, "z": 0}}
+
+
+def test_a_document_beats_others_in_blocks_of_pairs(monkeypatch):
+    whole = trec.fuse(random_runs(), "condorcet")
+    monkeypatch.setattr("skrank.trec._fuse._PAIRS_AT_ONCE", 7)
+    assert trec.fuse(random_runs(), "condorcet").to_dict() == whole.to_dict()
+
+
+def test_a_candidate_that_beats_all_others_is_first():
+    lists = ["xyzw", "xzyw", "wxzy"]
+    runs = {
+        name: {"1": {one: 9.0 - place for place, one in enumerate(ranked)}}
+        for name, ranked in zip("abc", lists, strict=True)
+    }
+    assert trec.fuse(runs, "condorcet").documents.names() == ["x", "z", "y", "w"]
+
+
+THEIRS = {
+    "rrf": "rrf", "combsum": "sum", "combmnz": "mnz", "combanz": "anz", "combmax": "max",
+    "combmin": "min", "combmed": "med", "isr": "isr", "log_isr": "log_isr", "borda": "bordafuse",
+}  # fmt: skip
+THEIR_NORMS = {"min_max": "min-max", "zscore": "zmuv"}
+
+
+@pytest.mark.filterwarnings("ignore")  # of numba, at loops of ranx
+@pytest.mark.parametrize("norm", [*NORMS, None])
+@pytest.mark.parametrize("method", [*THEIRS, "weighted_sum"])
+def test_fusion_is_that_of_ranx(method, norm):
+    ranx = pytest.importorskip("ranx")
+    runs = random_runs(seed=3)
+    if norm == "borda" and method in ("rrf", "isr", "log_isr", "borda"):
+        pytest.skip("ranx adds all candidates to each run before it ranks them")
+    weights = {"weights": [0.2, 0.5, 0.3]} if method == "weighted_sum" else {}
+    theirs = ranx.fuse(
+        [ranx.Run(run, name=name) for name, run in runs.items()],
+        norm=THEIR_NORMS.get(norm, norm),
+        method=THEIRS.get(method, "wsum"),
+        params=weights,
+    )
+    assert_same(trec.fuse(runs, method, norm=norm, **weights), theirs.to_dict())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_condorcet_orders_as_ranx_without_cycles():
+    ranx = pytest.importorskip("ranx")
+    lists = ["abcdef", "abdcef", "bacdfe"]
+    runs = {
+        str(number): {"1": {one: 9.0 - place for place, one in enumerate(ranked)}}
+        for number, ranked in enumerate(lists)
+    }
+    theirs = ranx.fuse([ranx.Run(run) for run in runs.values()], norm=None, method="condorcet")
+    ranked = sorted(theirs["1"], key=theirs["1"].get, reverse=True)
+    assert trec.fuse(runs, "condorcet").documents.names() == ranked
+
+
+# input and output ---------------------------------------------------------------------------------
+
+
+def test_runs_come_in_any_form(tmp_path):
+    wanted = trec.fuse(SMALL).to_dict()
+    rows = [(q, d, s, run) for run, of in SMALL.items() for q, docs in of.items()
+            for d, s in docs.items()]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["qid", "docid", "score", "run"])
+    assert trec.fuse(frame).to_dict() == wanted
+    paths = []
+    for name, part in frame.groupby("run"):
+        columns = part["qid"].to_numpy(), part["docid"].to_numpy(), part["score"].to_numpy()
+        run = trec.Run.from_arrays(*columns, name=name)
+        paths.append(tmp_path / name)
+        paths[-1].write_text(trec.run_lines(run))
+    assert trec.fuse(paths).to_dict() == wanted
+    weighted = trec.fuse(paths, "weighted_sum", weights={"c": 0, "a": 1, "b": 2})
+    assert weighted.weights == {"a": 1, "b": 2, "c": 0}
+
+
+def test_a_written_run_is_read_back_as_it_was():
+    rng = np.random.default_rng(0)
+    ids = [f"d\u00e9{one}" for one in range(200)]
+    run = trec.Run.from_arrays(
+        np.arange(200) % 7, ids, rng.normal(size=200) * 10.0 ** rng.integers(-30, 30, 200)
+    )
+    back = trec.read_run(io.BytesIO(trec.run_lines(run).encode()))
+    assert back.to_dict() == run.to_dict()
+    assert back.documents.names() == run.documents.names()
+    assert [int(line.split()[3]) for line in trec.run_lines(run).splitlines()][:3] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("query", "document", "name"), [("1 2", "a", "r"), ("1", "", "r"), ("1", "a", "my run")]
+)
+def test_ids_that_a_file_cannot_hold_are_refused(query, document, name):
+    run = trec.Run.from_arrays([query], [document], [1.0], name=name)
+    with pytest.raises(ValueError, match="is empty or has white space"):
+        trec.run_lines(run)
+
+
+# trained weights ----------------------------------------------------------------------------------
+
+
+def collection(n_queries=20, n_documents=30, seed=0):
+    """Judgments, a good, a fair and a useless run."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    docid = np.tile(np.arange(n_documents), n_queries)
+    label = rng.choice(3, len(qid), p=[0.7, 0.2, 0.1])
+    runs = {
+        name: trec.Run.from_arrays(qid, docid, weight * label + rng.normal(size=len(qid)))
+        for name, weight in {"good": 2.0, "fair": 1.0, "useless": 0.0}.items()
+    }
+    return trec.Qrels.from_arrays(qid, docid, label), runs
+
+
+@pytest.mark.parametrize("norm", ["auto", "zscore", None])
+def test_trained_weights_find_the_good_run(norm):
+    qrels, runs = collection()
+    fused = trec.fuse(runs, "linear", qrels=qrels, norm=norm)
+    assert sum(fused.weights.values()) == pytest.approx(1)
+    assert fused.weights["good"] > fused.weights["fair"] > fused.weights["useless"] >= 0
+    report = trec.evaluate(qrels, {**runs, "linear": fused, "rrf": trec.fuse(runs)}, ["ndcg@10"])
+    assert report.mean["ndcg@10"].idxmax() == "linear"
+
+
+def test_a_query_is_scored_without_its_own_labels():
+    qrels, runs = collection()
+    frame = qrels.to_frame()
+    before = trec.fuse(runs, "linear", qrels=qrels)
+    frame.loc[frame.qid == "0", "label"] = 2 - frame.loc[frame.qid == "0", "label"]
+    after = trec.fuse(runs, "linear", qrels=frame)
+    assert before.to_dict()["0"] == after.to_dict()["0"]
+    assert before.weights != after.weights
+
+
+def test_linear_is_a_linear_ranker_on_a_table_of_scores():
+    qrels, runs = collection()
+    fused = trec.fuse(runs, "linear", qrels=qrels, norm="zscore", metric="gap", n_splits=4)
+    frame = qrels.to_frame()
+    for name, run in runs.items():
+        scores = run.to_frame()
+        part = scores.groupby("qid")["score"]
+        scores[name] = (scores.score - part.transform("mean")) / part.transform("std", ddof=0)
+        frame = frame.merge(scores[["qid", "docid", name]])
+    frame = frame.sort_values(["qid", "docid"], kind="stable", ignore_index=True)
+    X, y, groups = frame[list(runs)].to_numpy(), frame["label"].to_numpy(), frame["qid"]
+    ranker = LinearRanker("gap", positive=True).fit(X, y, groups=groups)
+    share = ranker.coef_ / ranker.coef_.sum()
+    assert list(fused.weights.values()) == pytest.approx(share, rel=1e-3)
+    for train, test in QueryKFold(4).split(X, groups=groups):
+        weights = ranker.fit(X[train], y[train], groups=groups.iloc[train]).coef_
+        values = X[test] @ weights / weights.sum()
+        ids = zip(groups.iloc[test], frame["docid"].iloc[test], strict=True)
+        found = [fused.to_dict()[query][document] for query, document in ids]
+        np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-3)
+
+
+def test_queries_without_judgments_get_the_weights_of_all():
+    qrels, runs = collection()
+    frame = qrels.to_frame()
+    fused = trec.fuse(runs, "linear", qrels=frame[frame.qid != "3"], norm="zscore")
+    again = trec.fuse(runs, "weighted_sum", weights=fused.weights, norm="zscore")
+    assert fused.to_dict()["3"] == pytest.approx(again.to_dict()["3"])
+    assert fused.to_dict()["4"] != pytest.approx(again.to_dict()["4"])
+
+
+# errors -------------------------------------------------------------------------------------------
+
+OTHER = {"1": {"x": 1.0, "y": 5.0}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        (SMALL, {"method": "rff"}, "method='rff' is not a choice"),
+        (SMALL, {"norm": "minmax"}, "norm='minmax' is not a choice"),
+        (SMALL, {"method": "weighted_sum"}, "needs weights"),
+        (SMALL, {"method": "rrf", "weights": [1, 2, 3]}, "other methods take none"),
+        (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "2 numbers, and there are 3 runs"),
+        (SMALL, {"method": "weighted_sum", "weights": {"a": 1}}, "must be a sequence of numbers"),
+        (SMALL, {"method": "linear"}, "needs qrels"),
+        (SMALL, {"method": "combsum", "qrels": OTHER}, "other methods take none"),
+        (SMALL, {"method": "linear", "qrels": {"9": {"x": 1}}}, "have no query of the qrels"),
+        (SMALL, {"method": "linear", "qrels": {"1": {"x": 1}}}, "at least 5 queries"),
+        (SMALL, {"k": -1}, "k=-1 must be"),
+        (SMALL, {"name": "b"}, "name='b' is the name of one of the runs"),
+        ({"a": OTHER}, {}, "at least two runs"),
+        ({"a": OTHER, "b": OTHER}, {}, "runs 'a' and 'b' are equal"),
+        ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "run 'a' shares no query"),
+        ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "is nan: it must be a finite number"),
+        ({"a": OTHER, "b": {"1": {"x": -1.0}}}, {"method": "combsum", "norm": "max"},
+         "highest score, which is -1 for query 1 of run 'b'"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_refused(runs, options, message):
+    with pytest.raises(ValueError, match=message):
+        trec.fuse(runs, **options)
+
+
+def test_all_methods_are_described_and_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("rrf", *BY_RANKS, *BY_SCORES):
+            assert len(trec.fuse(SMALL, method).scores) == 8
+            assert f'"{method}"' in trec.fuse.__doc__
