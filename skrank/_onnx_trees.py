@@ -1,9 +1,9 @@
 """Trees of boosters as attributes of ONNX's TreeEnsembleRegressor.
 
-Converters exist for the boosters, but those of onnxmltools choose by the objective: that for XGBoost
-makes a classifier of the booster of an XGBRanker, and that for LightGBM does not know models whose
-objective is a function. Here the trees are read as the boosters store them, and thresholds keep
-their precision.
+Converters exist for the boosters, but those of onnxmltools choose by the objective: that for
+XGBoost makes a classifier of the booster of an XGBRanker, and that for LightGBM does not know
+models whose objective is a function. Here the trees are read as the boosters store them, and
+thresholds keep their precision.
 """
 
 from __future__ import annotations
