@@ -1,9 +1,10 @@
 """Which search finds the best ranker in equal time? On the folds of LETOR collections.
 
 Each searcher gets the training and the validation part of a fold, may divide them as it likes, and
-is measured on the test part; all search for nDCG@10. skrank: Optuna's sampler over `search_space`,
-around boosting GAP from a linear ranker. Optuna: the same sampler, space of trees and first trial,
-on LightGBM's own lambdarank from equal scores. FLAML: its AutoML with task="rank", as it comes.
+is measured on the test part; all search for nDCG@10. skrank.tune: over the boosters that are
+installed, from a linear ranker; the same over LightGBM alone. Optuna: its sampler over the same
+space and first trial of LightGBM, on LightGBM's own lambdarank from equal scores. FLAML: its AutoML
+with task="rank", as it comes.
 
 Equal is the time of one thread of the processor, so that the load of a machine favours nobody; the
 last trial and the final training may overrun it, and what was used is shown.
@@ -12,8 +13,7 @@ last trial and the final training may overrun it, and what was used is shown.
     python benchmarks/search.py FOLDER [FOLDER ...] [--seconds 30] [--seeds 1] [--jobs 2]
         [--log search.jsonl] [--report]
 
-A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). What is in the log is not run
-again.
+A FOLDER is one of benchmarks/quality.py. What is in the log is not run again.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ for _name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from joblib import Parallel, delayed  # noqa: E402
-from quality import as_markdown, read, shuffled  # noqa: E402  # the contest, in this folder
+from quality import as_markdown, folds_of, read, shuffled  # noqa: E402  # the contest, in this folder
 from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import cross_val_score  # noqa: E402
 
 import skrank  # noqa: E402
-from skrank.datasets import load_letor  # noqa: E402
+from skrank.datasets import make_ranking  # noqa: E402
 
 METRICS = ["ndcg@10", "ap"]
-OURS = "skrank, GAP from linear"
+OURS = "skrank.tune"
 TREES = {
     "num_leaves": 15, "min_child_samples": 50, "extra_trees": True, "learning_rate": 0.05,
     "colsample_bytree": 0.7, "reg_lambda": 10.0,
@@ -53,7 +53,13 @@ Scores = Callable[[np.ndarray], np.ndarray]
 Found = tuple[Scores, int, str]  # the ranker, the number of trials, the best parameters
 
 
-def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
+def tuned(X: Any, y: pd.Series, seconds: float, seed: int, **options: Any) -> Found:
+    with processor_clock():
+        found = skrank.tune(X, y, time_budget=seconds, random_state=seed, **options)
+    return found.ranker.predict, len(found.trials), str(found.params)
+
+
+def optuna_over_lambdarank(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
     """Optuna's sampler over `search_space`, by cross-validation; the contest's trees go first."""
     import lightgbm
     import optuna
@@ -64,7 +70,7 @@ def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, s
             n_estimators=400, subsample=0.8, subsample_freq=1, random_state=seed, n_jobs=1,
             verbosity=-1,
         ),
-        eval_metric="ndcg@10", validation_fraction=0.2, refit=True, random_state=seed, **options,
+        eval_metric="ndcg@10", validation_fraction=0.2, refit=True, random_state=seed,
     )  # fmt: skip
     space, cv = skrank.search_space(ranker), skrank.QueryKFold(3, shuffle=True, random_state=seed)
 
@@ -76,8 +82,7 @@ def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, s
     study = optuna.create_study(
         direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True)
     )
-    first = {f"estimator__{name}": value for name, value in TREES.items()}
-    study.enqueue_trial(first | ({"init_scale": 1.0} if "init" in options else {}))
+    study.enqueue_trial({f"estimator__{name}": value for name, value in TREES.items()})
     while time.process_time() < end:
         study.optimize(objective, n_trials=1)
     best = clone(ranker).set_params(**study.best_params).fit(X, y)
@@ -86,12 +91,13 @@ def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, s
 
 @contextmanager
 def processor_clock() -> Iterator[None]:
-    """`time.time` tells the time of the processor: FLAML has no other clock."""
-    wall, time.time = time.time, time.process_time
+    """Clocks tell the time of the processor: FLAML and `skrank.tune` have no other clock."""
+    wall, steady = time.time, time.monotonic
+    time.time = time.monotonic = time.process_time
     try:
         yield
     finally:
-        time.time = wall
+        time.time, time.monotonic = wall, steady
 
 
 def flaml(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
@@ -110,8 +116,9 @@ def flaml(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
 
 
 SEARCHERS: dict[str, Callable[..., Found]] = {
-    OURS: partial(optuna_over, {"objective": "gap", "init": "linear"}),
-    "Optuna, LightGBM lambdarank": partial(optuna_over, {}),
+    OURS: tuned,
+    "skrank.tune, LightGBM": partial(tuned, boosters=["lightgbm"]),
+    "Optuna, LightGBM lambdarank": optuna_over_lambdarank,
     "FLAML AutoML": flaml,
 }
 
@@ -124,7 +131,8 @@ def search(run: tuple[Any, ...], fold: Any, seconds: float) -> dict[str, Any]:
     X, y = np.concatenate([train[0], valid[0]]), pd.concat([train[1], valid[1]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        SEARCHERS[name](X[:500], y[:500], 0.1, seed)  # imports and compiled loops are no search
+        small = make_ranking(30, random_state=0)  # imports and compiled loops are no search
+        SEARCHERS[name](small.X, skrank.with_groups(small.relevance, small.qid), 0.1, seed)
         begun = time.process_time()
         scores, trials, best = SEARCHERS[name](X, y, seconds, seed)
         used = time.process_time() - begun
@@ -142,7 +150,7 @@ def run_missing(options: argparse.Namespace) -> None:
     """Run what the log does not have yet, and add it."""
     known = {tuple(line["run"]) for line in read(options.log)}
     for folder in options.folders:
-        folds, name = list(load_letor(folder).folds), Path(folder).name
+        folds, name = folds_of(folder), Path(folder).name
         todo = [
             run
             for seed in range(options.seeds)

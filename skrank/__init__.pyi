@@ -20,6 +20,7 @@ from . import trec as trec
 from . import xgboost as xgboost
 from ._engine.groups import CutQueryWarning as CutQueryWarning
 from ._engine.groups import with_groups as with_groups
+from ._onnx import save_onnx as save_onnx
 from ._ranked_lists import rank as rank
 from ._tune import Tuning as Tuning
 from ._tune import tune as tune

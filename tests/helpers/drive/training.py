@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -481,6 +484,18 @@ def _(draw):
         assert np.isfinite(found.ranker.predict(DATA.X)).all()
 
     return Call(lambda: skrank.tune(X, y, time_budget=seconds, **given, **options), right)
+
+
+@case("save_onnx")
+def _(draw):
+    pytest.importorskip("onnx")
+    ranker = draw(st.just(skrank.LinearRanker(tol=1.0).fit(DATA.X, Y)))
+
+    def call():
+        with tempfile.TemporaryDirectory() as folder:
+            skrank.save_onnx(ranker, Path(folder, "ranker.onnx"))
+
+    return Call(call)
 
 
 @case("with_groups")

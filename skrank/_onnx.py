@@ -1,0 +1,195 @@
+"""save_onnx: a fitted ranker as one ONNX graph, which needs neither Python nor the booster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
+from skrank._typing import Estimator
+from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
+
+if TYPE_CHECKING:
+    import onnx
+
+_INPUT, _OUTPUT = "X", "score"
+_OPSETS = {"": 17, "ai.onnx.ml": 3}  # of onnxruntime 1.18 and newer
+
+
+def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
+    """Save a fitted ranker as one ONNX model, with its start and all its trees.
+
+    The model has one input ``X``, float64 of shape (n_rows, n_features) with the columns in the
+    order of training, and one output ``score``, float64 of shape (n_rows,). Its scores differ from
+    those of `predict` by rounding only: trees are summed in single precision.
+
+    Parameters
+    ----------
+    ranker : GroupedRanker, LinearRanker or RankerMean
+        Fitted. A GroupedRanker around an LGBMRanker, XGBRanker or CatBoostRanker, whose `init` is
+        such a ranker, or none; a RankerMean of such rankers.
+    path : str or path
+        File to write; one that exists is replaced.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError
+        If the ranker, or one inside it, is of another class.
+    ValueError
+        If trees cannot be converted: those with categorical features, of a linear booster, or with
+        linear leaves.
+
+    Examples
+    --------
+    >>> import lightgbm, skrank
+    >>> from skrank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=20, random_state=0)
+    >>> ranker = skrank.GroupedRanker(
+    ...     lightgbm.LGBMRanker(n_estimators=5, verbosity=-1), objective="gap", init="linear"
+    ... ).fit(data.X, data.relevance, data.qid)
+    >>> skrank.save_onnx(ranker, "ranker.onnx")                              # doctest: +SKIP
+    >>> session = onnxruntime.InferenceSession("ranker.onnx")                # doctest: +SKIP
+    >>> (scores,) = session.run(None, {"X": data.X})                         # doctest: +SKIP
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise ImportError("skrank.save_onnx needs onnx: pip install skrank[onnx]") from None
+    check_is_fitted(ranker)
+    graph = _Graph(onnx)
+    _name_output(graph, _scores(graph, ranker))
+    model = graph.model(int(ranker.n_features_in_))
+    onnx.checker.check_model(model)
+    onnx.save(model, fspath(path))
+
+
+class _Graph:
+    """Nodes and constants of an ONNX graph under construction."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, values: np.ndarray) -> str:
+        """Add a constant; returns its name."""
+        name = f"c{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def node(self, op: str, *inputs: str, domain: str = "", **attributes: object) -> str:
+        """Add a node with one output; returns the name of the output."""
+        name = f"n{len(self.nodes)}"
+        self.nodes.append(
+            self.onnx.helper.make_node(op, list(inputs), [name], domain=domain, **attributes)
+        )
+        return name
+
+    def cast(self, name: str, dtype: type) -> str:
+        """Add a conversion to a NumPy type."""
+        to = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.node("Cast", name, to=to)
+
+    def model(self, n_features: int) -> onnx.ModelProto:
+        """The model of all nodes."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        graph = helper.make_graph(
+            self.nodes,
+            "skrank",
+            [helper.make_tensor_value_info(_INPUT, double, ["rows", n_features])],
+            [helper.make_tensor_value_info(_OUTPUT, double, ["rows"])],
+            self.constants,
+        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="skrank")
+
+
+def _name_output(graph: _Graph, scores: str) -> None:
+    """Give the scores, of shape (n_rows, 1), the name and the shape of the output."""
+    shape = graph.constant(np.array([-1], np.int64))
+    graph.nodes.append(graph.onnx.helper.make_node("Reshape", [scores, shape], [_OUTPUT]))
+
+
+# rankers: each function adds the nodes of a ranker and returns the name of its scores, which are
+# float64 of shape (n_rows, 1)
+
+
+def _scores(graph: _Graph, ranker: Estimator) -> str:
+    if isinstance(ranker, LinearRanker):
+        return _linear(graph, ranker)
+    if isinstance(ranker, GroupedRanker):
+        return _grouped(graph, ranker)
+    if isinstance(ranker, RankerMean):
+        parts = [
+            _times(graph, _scores(graph, one), factor)
+            for one, factor in zip(ranker.estimators_, ranker.factors_, strict=True)
+            if factor
+        ]
+        return _sum(graph, parts)
+    raise TypeError(
+        f"save_onnx cannot convert {type(ranker).__name__}: it takes a LinearRanker, a "
+        "GroupedRanker around an LGBMRanker, XGBRanker or CatBoostRanker, or a RankerMean of these."
+    )
+
+
+def _linear(graph: _Graph, ranker: LinearRanker) -> str:
+    weights = graph.constant(ranker.coef_.astype(np.float64)[:, np.newaxis])
+    return graph.node("MatMul", _features(graph, ranker), weights)
+
+
+def _features(graph: _Graph, ranker: LinearRanker) -> str:
+    """Features of which `coef_` has the weights: those of X themselves."""
+    return _INPUT
+
+
+def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:
+    """The sum of the start and of the rounds that predictions use."""
+    parts = []
+    if ranker.init_factor_:
+        parts.append(_times(graph, _scores(graph, ranker.init_), ranker.init_factor_))
+    if ranker.best_iteration_ != 0 or not parts:
+        parts.append(_trees(graph, ranker.estimator_, ranker.best_iteration_))
+    return _sum(graph, parts)
+
+
+_TREES: dict[tuple[str, str], tuple[Callable[..., Any], type]] = {
+    ("lightgbm", "LGBMRanker"): (lightgbm_trees, np.float64),
+    ("xgboost", "XGBRanker"): (xgboost_trees, np.float32),
+    ("catboost", "CatBoostRanker"): (catboost_trees, np.float32),
+}  # and the type to which the booster converts features before it compares them
+
+
+def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
+    names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    found = next((_TREES[name] for name in names if name in _TREES), None)
+    if found is None:
+        raise TypeError(
+            f"save_onnx cannot convert {type(estimator).__name__}: it takes an LGBMRanker, "
+            "XGBRanker or CatBoostRanker in a GroupedRanker."
+        )
+    convert, dtype = found
+    attributes = convert(estimator, n_rounds)
+    if attributes is None:  # no round
+        zeros = graph.constant(np.zeros((estimator.n_features_in_, 1)))
+        return graph.node("MatMul", _INPUT, zeros)
+    X = _INPUT if dtype is np.float64 else graph.cast(_INPUT, dtype)
+    scores = graph.node("TreeEnsembleRegressor", X, domain="ai.onnx.ml", n_targets=1, **attributes)
+    return graph.cast(scores, np.float64)
+
+
+def _times(graph: _Graph, scores: str, factor: float) -> str:
+    return graph.node("Mul", scores, graph.constant(np.array(factor, np.float64)))
+
+
+def _sum(graph: _Graph, parts: list[str]) -> str:
+    if not parts:
+        raise ValueError(
+            "all rankers of the RankerMean have constant scores, so that there is nothing to save."
+        )
+    return parts[0] if len(parts) == 1 else graph.node("Sum", *parts)

@@ -1,0 +1,151 @@
+"""save_onnx: one graph for the start and the trees, equal to `predict`, and what it refuses."""
+
+from __future__ import annotations
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+
+import skrank
+from skrank import GroupedRanker, LinearRanker, RankerMean
+from skrank.datasets import make_ranking
+
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
+X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+LGBM = lightgbm.LGBMRanker(n_estimators=30, num_leaves=7, n_jobs=1, verbosity=-1)
+XGB = xgboost.XGBRanker(n_estimators=30, max_depth=3, n_jobs=1)
+CAT = catboost.CatBoostRanker(
+    iterations=30, depth=3, verbose=False, allow_writing_files=False, thread_count=1,
+    loss_function="YetiRank", random_seed=0,
+)  # fmt: skip
+LINEAR = LinearRanker(max_iter=20, tol=1e-3)
+BOOSTERS = {
+    "lightgbm": GroupedRanker(LGBM, objective="gap"),
+    "lightgbm itself": GroupedRanker(LGBM),
+    "xgboost": GroupedRanker(XGB, objective="gap"),
+    "xgboost itself": GroupedRanker(XGB),
+    "catboost": GroupedRanker(CAT),
+}
+STOP = {
+    "validation_fraction": 0.3, "early_stopping_rounds": 5, "random_state": 0,
+    "eval_metric": "ndcg@10",
+}  # fmt: skip
+each_booster = pytest.mark.parametrize("ranker", BOOSTERS.values(), ids=BOOSTERS)
+
+
+def served(ranker, rows, path):
+    """Scores of the saved graph."""
+    skrank.save_onnx(ranker, path)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    (scores,) = session.run(None, {"X": rows})
+    assert scores.shape == (len(rows),)
+    assert scores.dtype == np.float64
+    return scores
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "ranker.onnx")
+
+
+@each_booster
+@pytest.mark.parametrize("options", [{}, {"init": "linear"}, STOP | {"init": "linear"}])
+def test_scores_are_those_of_predict(ranker, options, path):
+    fitted = GroupedRanker(**ranker.get_params(deep=False) | options).fit(X, Y)
+    near = np.nextafter(X, np.inf)  # so that comparisons in single precision would differ
+    for rows in (X, near, X.astype(np.float32).astype(np.float64)):
+        np.testing.assert_allclose(
+            served(fitted, rows, path), fitted.predict(rows), rtol=1e-5, atol=1e-5
+        )
+
+
+@each_booster
+@pytest.mark.parametrize("train", [X, HOLES], ids=["complete", "with holes"])
+def test_missing_values_go_where_the_booster_sends_them(ranker, train, path):
+    fitted = ranker.fit(train, Y)
+    if ranker is BOOSTERS["catboost"] and train is X:
+        pytest.skip("CatBoost refuses NaN in features that had none")
+    np.testing.assert_allclose(
+        served(fitted, HOLES, path), fitted.predict(HOLES), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_linear_rankers_and_means(path):
+    start = LINEAR.fit(X, Y)
+    np.testing.assert_allclose(served(start, X, path), start.predict(X), rtol=1e-12, atol=1e-12)
+    members = [BOOSTERS["lightgbm"], BOOSTERS["catboost"], ("start", LINEAR), ("flat", FLAT)]
+    mean = RankerMean(members, weights=[3, 2, 1, 1]).fit(X, Y)
+    np.testing.assert_allclose(served(mean, X, path), mean.predict(X), rtol=1e-5, atol=1e-5)
+
+
+FLAT = LinearRanker(alpha=1e9, positive=True)
+
+
+def test_where_no_round_is_better_the_start_is_saved_alone(path):
+    trees = lightgbm.LGBMRanker(n_estimators=2, learning_rate=10.0, verbosity=-1, n_jobs=1)
+    fitted = GroupedRanker(trees, objective="gap", init="linear", **STOP).fit(X, Y)
+    fitted.best_iteration_ = 0
+    np.testing.assert_allclose(served(fitted, X, path), fitted.predict(X), rtol=1e-9)
+
+
+def test_names_of_features_do_not_matter(path):
+    frame = pd.DataFrame(X, columns=DATA.feature_names)
+    fitted = BOOSTERS["lightgbm"].fit(frame, Y)
+    np.testing.assert_allclose(served(fitted, X, path), fitted.predict(frame), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (GroupedRanker(Ridge()), "cannot convert Ridge"),
+        (RankerMean([Ridge()]), "cannot convert Ridge"),
+        (GroupedRanker(lightgbm.LGBMRegressor(n_estimators=2, verbosity=-1)), "LGBMRegressor"),
+        (GroupedRanker(LGBM, init=Ridge()), "cannot convert Ridge"),
+    ],
+)
+def test_other_rankers_are_refused(ranker, message, path):
+    with pytest.raises(TypeError, match=message):
+        skrank.save_onnx(ranker.fit(X, Y), path)
+
+
+CATEGORY = pd.DataFrame(X).add_prefix("f").assign(f0=pd.Categorical(LABELS.astype(int)))
+REFUSED = {
+    "categorical features of LightGBM": (LGBM, CATEGORY),
+    "categorical features of XGBoost": (
+        xgboost.XGBRanker(n_estimators=5, enable_categorical=True, n_jobs=1), CATEGORY,
+    ),
+    "gblinear": (xgboost.XGBRanker(n_estimators=5, booster="gblinear", n_jobs=1), X),
+    "missing=0": (xgboost.XGBRanker(n_estimators=5, missing=0.0, n_jobs=1), X),
+    "zero_as_missing": (
+        lightgbm.LGBMRanker(n_estimators=5, zero_as_missing=True, verbosity=-1), X.round(),
+    ),
+    "linear_tree": (lightgbm.LGBMRanker(n_estimators=5, linear_tree=True, verbosity=-1), X),
+    "nan_mode": (catboost.CatBoostRanker(**CAT.get_params() | {"nan_mode": "Max"}), HOLES),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_trees_that_a_graph_cannot_hold_are_refused(message, path):
+    trees, rows = REFUSED[message]
+    with pytest.raises(ValueError, match=message):
+        skrank.save_onnx(GroupedRanker(trees).fit(rows, Y), path)
+
+
+def test_what_is_not_fitted_or_not_installed_is_refused(path, monkeypatch):
+    with pytest.raises(NotFittedError):
+        skrank.save_onnx(LinearRanker(), path)
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install skrank\[onnx\]"):
+        skrank.save_onnx(LINEAR.fit(X, Y), path)
