@@ -53,7 +53,11 @@ def read_xgboost(text: str) -> Answer:
     return _at(ours, found[2] or 32)
 
 
-_OF_CATBOOST = {"top", "type", "denominator", "border", "decay", "use_weights", "hints"}
+_NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
+_OF_CATBOOST = {
+    "top": "-1|[0-9]+", "type": "Base|Exp", "denominator": "LogPosition|Position",
+    "border": _NUMBER, "decay": _NUMBER, "use_weights": "true|false", "hints": ".*",
+}  # fmt: skip
 
 
 def read_catboost(text: str) -> Answer:
@@ -63,9 +67,9 @@ def read_catboost(text: str) -> Answer:
     if not isinstance(here, Here):
         return here
     given = dict(part.partition("=")[::2] for part in inside.split(";") if part)
-    if not given.keys() <= _OF_CATBOOST:
+    if not all(re.fullmatch(_OF_CATBOOST.get(key, "(?!)"), one) for key, one in given.items()):
         return None
-    if given.get("denominator", "LogPosition") != "LogPosition":
+    if given.get("denominator") == "Position":
         return Refused("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
     border = math.nextafter(float(given.get("border", 0.5)), math.inf)
     ours = here.name.format(

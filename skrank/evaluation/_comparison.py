@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank._typing import Axes, RandomState
 from skrank.evaluation._pair_tests import PairTest
-from skrank.evaluation._tables import MarkedTable, Tabular, best_of, interval_display
+from skrank.evaluation._tables import MarkedTable, Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,39 +96,22 @@ class Comparison(Tabular):
         """
         return self._table.copy()
 
-    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
-        """Draw the differences with their intervals.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Column of `means`. Default: the first.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
-
-        Returns
-        -------
-        skrank.plotting.IntervalDisplay
-        """
-        name = self.means.columns[0] if metric is None else metric
-        return interval_display().from_comparison(self, name, ax=ax, **kwargs)
+    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
+        return display.from_comparison(self, metric or self.means.columns[0], ax=ax, **kwargs)
 
     def _marked(self) -> MarkedTable:
-        rises = [self._greater_is_better[name] for name in self.means.columns]
-        rows = {name: i for i, name in enumerate(self.means.index)}
-        columns = {name: j for j, name in enumerate(self.means.columns)}
-        better = []
+        rows, columns = (list(axis) for axis in self.means.axes)
+        better: dict[tuple[int, int], list[int]] = {}
         for found in self._table[self._table["significant"]].itertuples():
-            pair = rows[found.system], rows[found.other]
+            pair = rows.index(found.system), rows.index(found.other)
             ahead = (found.difference > 0) == self._greater_is_better[found.metric]
-            better.append((pair[not ahead], columns[found.metric], pair[ahead]))
+            place = pair[not ahead], columns.index(found.metric)
+            better.setdefault(place, []).append(pair[ahead])
         caption = (
             f"{self._caption()}. Best values are bold; superscripts name the systems that a value "
             "is significantly better than."
         )
-        return MarkedTable(self.means, caption, best_of(self.means.to_numpy(), rises), better)
+        return MarkedTable(self.means, caption, [*self._greater_is_better.values()], better)
 
     def _caption(self) -> str:
         how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))

@@ -17,7 +17,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._engine.ranking import Ranking
 from skrank._typing import Axes, Options
-from skrank.evaluation._tables import MarkedTable, Tabular, interval_display
+from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -101,27 +101,17 @@ class Report(Tabular):
             }
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Any:
-        """Draw the means of the metrics with their intervals at 95 %.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
-
-        Returns
-        -------
-        skrank.plotting.IntervalDisplay
-        """
-        table = self.to_frame()[["mean", "low", "high"]].rename(columns={"mean": "value"})
+    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
+        table = self.to_frame().rename(columns={"mean": "value"})
+        if metric is not None:
+            check.check_choice("metric", metric, list(table.index))
+            table = table.loc[[metric]]
         title = "each interval holds by itself at 95 %"
-        return interval_display()(table, label="mean", title=title).plot(ax, **kwargs)
+        return display(table, label="mean", title=title).plot(ax, **kwargs)
 
     def _marked(self) -> MarkedTable:
         table = self.to_frame()[["mean", "low", "high", "queries"]].rename_axis("metric")
-        return MarkedTable(table, self._caption(), np.zeros(table.shape, dtype=bool))
+        return MarkedTable(table, self._caption())
 
     def _caption(self) -> str:
         return (

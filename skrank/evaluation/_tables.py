@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
+from skrank._typing import Axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,38 +29,44 @@ class MarkedTable:
     ----------
     values : DataFrame of shape (n_rows, n_columns)
     caption : str
-    best : bool ndarray of shape (n_rows, n_columns)
-        Values that are shown in bold.
-    better_than : list of (int, int, int)
-        Row and column of a value, and the row whose value it is significantly better than.
+    greater_is_better : list of bool
+        Of each column, whose best values are bold; empty if none are.
+    better_than : dict of (int, int) to list of int, or None
+        Of the row and column of a value, the rows whose values it is significantly better than.
     """
 
     values: pd.DataFrame
     caption: str
-    best: np.ndarray
-    better_than: list[tuple[int, int, int]] | None = None
+    greater_is_better: list[bool] = field(default_factory=list)
+    better_than: dict[tuple[int, int], list[int]] | None = None
 
-    @property
-    def letters(self) -> list[str]:
-        """What rows are called in superscripts: letters, or numbers where these are too few."""
-        n_rows = len(self.values)
-        if n_rows <= len(ascii_lowercase):
-            return list(ascii_lowercase[:n_rows])
-        return [str(number) for number in range(1, n_rows + 1)]
-
-    def marks(self, row: int, column: int) -> str:
-        """The superscript of a value."""
-        others = sorted(other for i, j, other in self.better_than or () if (i, j) == (row, column))
-        between = "" if len(self.values) <= len(ascii_lowercase) else ","
-        return between.join(self.letters[other] for other in others)
-
-    def texts(self, digits: int) -> list[list[str]]:
-        """The values as texts."""
+    def rows(
+        self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]
+    ) -> list[list[str]]:
+        """The head and the rows as texts, `bold` and `raised` being formats of marked ones."""
         check.check_count("digits", digits, "the number of decimals", least=0)
-        return [
-            [f"{one:.{digits}f}" if isinstance(one, float) else str(one) for one in row]
-            for row in self.values.astype(object).to_numpy().tolist()
-        ]
+        few = len(self.values) <= len(ascii_lowercase)
+        names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(self.values))]
+        lettered = self.better_than is not None
+        head = [escaped(str(one)) for one in (self.values.index.name, *self.values.columns)]
+        rows = [[escaped("#")] * lettered + head]
+        best = self._best()
+        for i, (name, *row) in enumerate(self.values.astype(object).itertuples()):
+            cells = [names[i]] * lettered + [escaped(str(name))]
+            for j, value in enumerate(row):
+                text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+                marks = [names[other] for other in sorted((self.better_than or {}).get((i, j), ()))]
+                text = bold % text if best[i, j] else text
+                cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
+            rows.append(cells)
+        return rows
+
+    def _best(self) -> np.ndarray:
+        if not self.greater_is_better:
+            return np.zeros(self.values.shape, dtype=bool)
+        values = self.values.to_numpy()
+        directed = np.where(self.greater_is_better, values, -values)
+        return directed == np.nanmax(directed, axis=0, initial=-np.inf)
 
 
 class Tabular(ABC):
@@ -68,6 +75,29 @@ class Tabular(ABC):
     @abstractmethod
     def _marked(self) -> MarkedTable:
         """The table that is shown."""
+
+    @abstractmethod
+    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
+        """The display that `plot` returns, made by the class `IntervalDisplay`."""
+
+    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
+        """Draw intervals: of means, or of the differences of a comparison.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Which metric, where there are several systems. Default: the first.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Of `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+        # by name, as plots import reports
+        return self._drawn(import_module("skrank.plotting").IntervalDisplay, metric, ax, **kwargs)
 
     def to_latex(self, digits: int = 3) -> str:
         r"""A table for LaTeX with the package booktabs.
@@ -102,32 +132,16 @@ class Tabular(ABC):
         \end{table}
         """
         table = self._marked()
-
-        def cell(text: str, row: int, column: int) -> str:
-            text = rf"\textbf{{{text}}}" if table.best[row, column] else text
-            mark = table.marks(row, column)
-            return f"{text}$^{{{mark}}}$" if mark else text
-
-        head, *rows = _rows(table, digits, cell, _escaped_latex)
-        aligned = "l" * (len(head) - table.values.shape[1]) + "r" * table.values.shape[1]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"\centering",
-                rf"\caption{{{_escaped_latex(table.caption)}}}",
-                rf"\begin{{tabular}}{{{aligned}}}",
-                r"\toprule",
-                " & ".join(head) + r" \\",
-                r"\midrule",
-                *(" & ".join(row) + r" \\" for row in rows),
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-            ]
-        )
+        rows = table.rows(digits, r"\textbf{%s}", r"$^{%s}$", _escaped_latex)
+        head, *lines = (" & ".join(row) + r" \\" for row in rows)
+        n_values = table.values.shape[1]
+        aligned = "l" * (len(rows[0]) - n_values) + "r" * n_values
+        begin = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped_latex(table.caption)}}}"]
+        inside = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *lines]
+        return "\n".join([*begin, *inside, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
     def to_markdown(self, digits: int = 3) -> str:
-        """A table for Markdown, as GitHub and notebooks show it.
+        """A table for Markdown, as GitHub and notebooks show it, with the marks of `to_latex`.
 
         Parameters
         ----------
@@ -137,7 +151,6 @@ class Tabular(ABC):
         Returns
         -------
         str
-            With the marks of `to_latex`.
 
         Examples
         --------
@@ -152,34 +165,11 @@ class Tabular(ABC):
         2 queries, 4 documents: 100.0% judged, 100.0% retrieved
         """
         table = self._marked()
-
-        def cell(text: str, row: int, column: int) -> str:
-            text = f"**{text}**" if table.best[row, column] else text
-            mark = table.marks(row, column)
-            return f"{text}<sup>{mark}</sup>" if mark else text
-
-        head, *rows = _rows(table, digits, cell, _escaped_markdown)
-        aligned = [":--"] * (len(head) - table.values.shape[1]) + ["--:"] * table.values.shape[1]
-        lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-        lines.insert(1, f"|{'|'.join(aligned)}|")
-        return "\n".join([*lines, "", table.caption])
-
-
-def _rows(
-    table: MarkedTable,
-    digits: int,
-    cell: Callable[[str, int, int], str],
-    escaped: Callable[[str], str],
-) -> list[list[str]]:
-    """The head and the rows of a table, with a column of letters if superscripts name rows."""
-    lettered = table.better_than is not None
-    values = table.values
-    head = [escaped(str(name)) for name in (values.index.name or "", *values.columns)]
-    rows = [[escaped("#")] * lettered + head]
-    for i, (name, row) in enumerate(zip(values.index, table.texts(digits), strict=True)):
-        cells = [cell(text, i, j) for j, text in enumerate(row)]
-        rows.append([table.letters[i]] * lettered + [escaped(str(name)), *cells])
-    return rows
+        rows = table.rows(digits, "**%s**", "<sup>%s</sup>", _escaped_markdown)
+        head, *lines = (f"| {' | '.join(row)} |" for row in rows)
+        n_values = table.values.shape[1]
+        aligned = "|:--" * (len(rows[0]) - n_values) + "|--:" * n_values + "|"
+        return "\n".join([head, aligned, *lines, "", table.caption])
 
 
 def _escaped_latex(text: str) -> str:
@@ -188,14 +178,3 @@ def _escaped_latex(text: str) -> str:
 
 def _escaped_markdown(text: str) -> str:
     return re.sub(r"[|*_<]", r"\\\g<0>", text)
-
-
-def best_of(values: np.ndarray, greater_is_better: list[bool]) -> np.ndarray:
-    """The best values of each column."""
-    directed = np.where(greater_is_better, values, -values)
-    return directed == np.nanmax(directed, axis=0, initial=-np.inf)
-
-
-def interval_display() -> Any:
-    """`skrank.plotting.IntervalDisplay`, imported by name: plots import reports, as types."""
-    return import_module("skrank.plotting").IntervalDisplay

@@ -69,8 +69,9 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     """What a text stands for; Metrics and Objectives as they are."""
     if isinstance(x, Objective):
         return x
-    if isinstance(x, str) and _names_objective(x):
-        return _objective(x)
+    with suppress(RecursionError):  # of brackets in brackets, which the reader of metrics refuses
+        if isinstance(x, str) and _names_objective(x):
+            return _objective(x)
     return metric_to_train_on(x)
 
 
@@ -95,23 +96,23 @@ def metric_to_train_on(name: str | Metric) -> Metric:
         text = str(name)
         if check.is_name_of_objective(text):
             raise _unknown(text) from None
-        unknown = [one for one in _names_in(text) if one.lower() not in known()]
+        unknown = [one for one, _ in _named_in(text) if one.lower() not in known()]
         if unknown:
             raise _unknown(unknown[0]) from None
         raise
 
 
-def _names_in(text: str) -> list[str]:
-    """What stands for the name of a metric in a text, as far as it can be read."""
-    names = []
+def _named_in(text: str) -> list[tuple[str, Options]]:
+    """Names in a text with their options, as far as it can be read."""
+    named = []
 
-    def note(name: str, _: Options) -> Metric:
-        names.append(name)
+    def note(name: str, options: Options) -> Metric:
+        named.append((name, options))
         return metric("gap")
 
     with suppress(ValueError):
         read(text, note)
-    return names
+    return named
 
 
 def _unknown(name: str) -> ValueError:
@@ -152,22 +153,13 @@ def _of_atom(text: str) -> Objective:
 
 def _options(head: str) -> Options:
     """The options in the brackets of a name."""
-    found: Options = {}
-
-    def note(_: str, options: Options) -> Metric:
-        found.update(options)
-        return metric("gap")
-
-    try:
-        if re.fullmatch(r"\w+\s*(\(.*\))?", head, re.DOTALL) is None:
-            raise ValueError
-        read(head, note)
-    except ValueError:
+    named = _named_in(head) if re.fullmatch(r"\w+\s*(\(.*\))?", head, re.DOTALL) else []
+    if not named:
         raise ValueError(
             f"{head!r} is no objective: write name or name(option=value), with its metric behind a "
             "colon where it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
-        ) from None
-    return found
+        )
+    return named[0][1]
 
 
 def _check_options(cls: type[Objective], options: Options) -> None:

@@ -14,7 +14,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.threads import cached_property
 from skrank._typing import Axes, Options
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
-from skrank.evaluation._tables import MarkedTable, Tabular, best_of, interval_display
+from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._columns import text_index
 from skrank.trec._data import as_qrels
@@ -194,29 +194,12 @@ class TrecReport(Tabular):
             **options,
         )
 
-    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
-        """Draw the means of the runs with their intervals.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Column of the report. Default: the first.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `skrank.plotting.IntervalDisplay.from_report`.
-
-        Returns
-        -------
-        skrank.plotting.IntervalDisplay
-        """
-        name = self.metrics[0] if metric is None else metric
-        return interval_display().from_report(self, name, ax=ax, **kwargs)
+    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
+        return display.from_report(self, metric or self.metrics[0], ax=ax, **kwargs)
 
     def _marked(self) -> MarkedTable:
         rises = [self.metric_of[name].greater_is_better for name in self.metrics]
-        caption = f"{self._caption()}. Best values are bold."
-        return MarkedTable(self.mean, caption, best_of(self.mean.to_numpy(), rises))
+        return MarkedTable(self.mean, f"{self._caption()}. Best values are bold.", rises)
 
     def _caption(self) -> str:
         queries = len(self.per_query) // len(self.runs)

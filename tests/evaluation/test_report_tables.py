@@ -128,9 +128,13 @@ def test_plots_are_those_of_the_displays():
     assert display.ax_.get_xlabel() == "difference of ap"
     report = skrank.evaluate(DATA.relevance, DATA.X[:, 5], groups=DATA.qid, metrics=["gap", "ap"])
     shown = report.plot(ax=plt.figure().gca())
+    assert list(report.plot("ap").table["value"]) == [report.mean["ap"]]
     pd.testing.assert_series_equal(
         shown.table["value"].sort_index(), report.mean.sort_index(), check_names=False
     )
+    for one in (found, report):
+        with pytest.raises(ValueError, match="metric"):
+            one.plot("ndcg")
     plt.close("all")
 
 

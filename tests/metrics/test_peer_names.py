@@ -388,6 +388,8 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
         ("ir_measures:IPrec(cutoff=0.5)", "unknown parameter of iprec 'cutoff'"),
         ("P(cutoff=5)", "unknown parameter of precision 'cutoff': did you mean 'k'"),
         ("catboost:NDCG:tpo=5", "no name of catboost: did you mean 'NDCG'"),
+        ("catboost:NDCG:type=exp", "no name of catboost"),
+        ("catboost:MAP:border=x", "no name of catboost"),
         ("NDCG:denominator=Position", "'NDCG:denominator=Position' of catboost is not read: its"),
         ("lightgbm:ndcg", "one value for each k of its eval_at.*nearest is 'lightgbm:ndcg@5'"),
         ("sklearn:dcg_score(log_base=10)", "k and ignore_ties are read, not log_base"),
