@@ -189,12 +189,11 @@ def _number(text, start, stop):
     middle of two doubles for `_nearest`.
     """
     first = start + (text[start] == MINUS or text[start] == PLUS)
-    mantissa, n_digits, point, end, exponent = np.int64(0), 0, np.int64(-1), stop, np.int64(0)
+    mantissa, point, end, exponent = np.int64(0), np.int64(-1), stop, np.int64(0)
     for pos in range(first, stop):
         digit = np.int64(text[pos]) - ZERO
         if 0 <= digit < 10:
             mantissa = mantissa * 10 + digit
-            n_digits += n_digits > 0 or digit > 0
         elif text[pos] == POINT and point < 0:
             point = pos
         elif text[pos] == LOWER_E or text[pos] == UPPER_E:
@@ -202,8 +201,14 @@ def _number(text, start, stop):
             break
         else:
             return np.nan
-    if end - first - (point >= 0) == 0 or n_digits > 18 or exponent == 9999:
+    n_digits, pos = end - first - (point >= 0), first
+    if n_digits == 0 or exponent == 9999:
         return np.nan
+    while n_digits > 18:  # less leading zeros
+        if text[pos] != ZERO and text[pos] != POINT:
+            return np.nan
+        n_digits -= text[pos] == ZERO
+        pos += 1
     if point >= 0:
         exponent -= end - point - 1
     if mantissa == 0:
