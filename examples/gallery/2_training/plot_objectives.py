@@ -4,7 +4,8 @@ Objectives, as pulls between documents
 
 The gradient of an objective shows how it changes the score of each document of a query. Scores of
 good documents rise and scores of bad documents fall, in proportion to the change of the metric:
-with a cut-off at 3, gradients are large for documents that could enter or leave the first three ranks.
+with a cut-off at 3, gradients are large for documents that could enter or leave the first three
+ranks.
 """
 
 import matplotlib.pyplot as plt
