@@ -43,7 +43,9 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say it in words
 autodoc_mock_imports = ["torch"]  # as api_pages does
 autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_score_request, set_split_request, set_predict_request"
+    "exclude-members": ", ".join(
+        f"set_{method}_request" for method in ("fit", "predict", "score", "split", "transform")
+    )
 }
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -56,7 +56,7 @@ def trainable(cls: type[Objective]) -> str:
     if "objective" in parameters:
         return "those of the objective in it"
     if "metric" not in parameters:
-        return "none: it knows what labels are worth"
+        return "none: it depends on the gains of labels"
     taken = {name for name in registered() if takes(cls, name)}
     if taken == {name for name in registered() if takes(LambdaRank, name)}:
         return "all with a gradient"

@@ -191,10 +191,13 @@ def backends() -> str:
 
 def recipe(tool: Tool, mode: str) -> str:
     """The code of a recipe, with its imports."""
-    code = getattr(tool, mode).code
+    way = getattr(tool, mode)
+    code = way.code
     if tool.models == ("logistic",):
         code = code.replace("model,", "LogisticRegression(),")
-    return f"\n```python\n{NEEDS.get(tool.name, '')}{code}\n```\n"
+    newer = way.since != Way("").since
+    since = f"\nThis needs scikit-learn {way.since} or newer.\n" if newer else ""
+    return f"{since}\n```python\n{NEEDS.get(tool.name, '')}{code}\n```\n"
 
 
 def sections(mode: str) -> str:

@@ -2,9 +2,9 @@
 GAP, and what its thresholds mean
 =================================
 
-Graded average precision imagines users who differ in what they call relevant. With probability
-g_i a user is content with grade i and better. GAP is the average precision that such users see,
-in expectation.
+Graded average precision (GAP) models users who differ in which grades they call relevant. With
+probability g_i, a user calls grade i and better relevant. GAP is the expected average precision of
+such users.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ plt.legend()
 plt.show()
 
 # %%
-# At the right end all users are content with grade 1: GAP is average precision. At the left end it
-# is average precision of grade 2 alone.
+# At the right end all users call grade 1 relevant, and GAP is average precision. At the left end
+# GAP is average precision of grade 2 alone.
 
 print(
     skrank.metric("gap", thresholds=[1, 0])(best_first, scores),

@@ -3,7 +3,7 @@ Graded precision and recall
 ===========================
 
 Average precision is the area under precision over recall. GAP is the area under *graded*
-precision over graded recall, which count each document by the share of users who find it
+precision over graded recall. Both count each document with the share of users who find it
 relevant.
 """
 
@@ -24,7 +24,7 @@ for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
 plt.show()
 
 # %%
-# TREC's picture is the interpolated precision at eleven levels of recall, which knows no grades.
+# TREC plots the interpolated precision at eleven levels of recall, which ignores grades.
 
 from skrank.plotting import ElevenPointDisplay
 

@@ -2,7 +2,7 @@
 Mixtures of metrics
 ===================
 
-A weighted sum of metrics is a metric. It scores, searches, stops and trains like any other.
+A weighted sum of metrics is a metric, for scores, searches, early stopping and training.
 """
 
 import lightgbm as lgb
@@ -17,8 +17,8 @@ train = data.qid < 60
 X, y, qid = data.X[train], data.relevance[train], data.qid[train]
 
 # %%
-# Rankers are trained on mixtures of GAP, which looks at the whole list, and precision at 3, which
-# looks at its head. A mixture says what is wanted. It promises no more of it than its parts do.
+# Rankers are trained on mixtures of GAP, a metric of the whole list, and precision at 3, a metric
+# of the first ranks.
 
 shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 values = {"gap": [], "precision@3": []}

@@ -2,9 +2,9 @@
 Ties, and what tools make of them
 =================================
 
-Rankers tie: trees of few leaves, rounded scores, documents without a match. A tool that keeps the
-order of the rows then measures the order of the file. skrank takes the exact mean over all orders
-of tied documents.
+Trees with few leaves, rounded scores and documents without a match cause ties. A tool that keeps
+the order of the rows then measures the order of the file. skrank computes the exact mean over all
+orders of tied documents.
 """
 
 import matplotlib.pyplot as plt
@@ -19,10 +19,10 @@ labels = rng.choice(3, p=[0.6, 0.3, 0.1], size=n_queries * n)
 fine = labels + rng.normal(size=len(labels))
 
 # %%
-# Scores are rounded more and more coarsely, and the file happens to have good documents first.
-# Taken in the order of the file ("stable"), rankers gain by telling documents apart less. Ties
-# broken against the ranker punish them beyond what they are. The mean over orders falls to that of
-# a random order, and no further.
+# Scores are rounded more and more coarsely, and the file has good documents first. In the order of
+# the file ("stable"), coarser scores get higher values. If ties are broken against the ranker
+# ("worst"), they get values below those of a random order. The mean over orders falls to the value
+# of a random order.
 
 order = np.lexsort((-labels, qid))
 labels, fine = labels[order], fine[order]
@@ -38,7 +38,7 @@ plt.legend()
 plt.show()
 
 # %%
-# A constant scorer is worth what a random order is worth, and nothing else:
+# A constant scorer has the value of a random order:
 
 metric = skrank.metric("ndcg@10")
 random = [metric(labels, rng.random(len(labels)), groups=qid) for _ in range(30)]

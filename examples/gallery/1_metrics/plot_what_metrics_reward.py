@@ -2,10 +2,10 @@
 What each metric rewards
 ========================
 
-One relevant document moves down a list of twenty. How fast does its worth fall?
+One relevant document moves down a list of twenty. How fast does the value of the list fall?
 
-Reciprocal rank, AP and ERR want it on top. nDCG forgives more, RBP depends on the patience of its
-user, and precision at 10 does not look where in the first ten it is.
+Reciprocal rank, AP and ERR fall fast. nDCG falls more slowly, RBP depends on its parameter p, and
+precision at 10 does not depend on the rank within the first ten.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ plt.legend()
 plt.show()
 
 # %%
-# Grades differ in what they add. Here one document of grade 3 stands among nine of grade 1, at
-# each rank in turn.
+# Grades differ in their gain. Here one document of grade 3 is ranked among nine of grade 1, at each
+# rank in turn.
 
 for metric in (
     skrank.metric("gap", max_grade=3),

@@ -2,9 +2,9 @@
 Training on clicks
 ==================
 
-People look at the first documents of a list and rarely at the others. A ranker that is trained on
-clicks as if they were grades learns to repeat the ranker that made the lists. Both position
-biases of skrank learn what positions do while the ranker learns.
+People look at the first documents of a list more often than at the others. A ranker that is trained
+on clicks as if they were grades learns to repeat the ranker that made the lists. Two objectives of
+skrank estimate the effect of positions during the training.
 """
 
 import lightgbm as lgb
@@ -15,8 +15,8 @@ import skrank
 import skrank.lightgbm
 
 # %%
-# Lists of ten, ordered by an old ranker that believes in a feature which is good for nothing.
-# People look at rank r one time in r, and click on what they find good.
+# Lists of ten, ordered by an old ranker that uses a feature without predictive value. People look
+# at rank r with probability 1 / r, and click on good documents.
 
 rng = np.random.default_rng(0)
 n_queries, n = 400, 10
@@ -28,7 +28,7 @@ good = rng.random(len(X)) < 1 / (1 + np.exp(1.5 - 2 * X[:, 0]))
 clicks = good & (rng.random(len(X)) < 1 / rank)
 
 # %%
-# The same trees, trained naively and with each of the two biases:
+# The same trees, trained without and with each of the two position biases:
 
 data = lgb.Dataset(X, clicks, group=[n] * n_queries)
 values = {}

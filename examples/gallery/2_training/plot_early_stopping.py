@@ -2,7 +2,7 @@
 Early stopping on the metric that matters
 =========================================
 
-Whole queries are held out, and training stops when the metric that you name gets no better on
+Whole queries are held out, and training stops when the metric that you name does not improve on
 them.
 """
 

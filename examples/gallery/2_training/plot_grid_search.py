@@ -2,7 +2,7 @@
 Tune LGBMRanker with GridSearchCV
 =================================
 
-scikit-learn cannot hand group sizes to an ``LGBMRanker``. ``GroupedRanker`` takes the query of
+scikit-learn cannot pass group sizes to an ``LGBMRanker``. ``GroupedRanker`` takes the query of
 each row from the index of ``y``, and every search works.
 """
 
@@ -28,7 +28,7 @@ search = GridSearchCV(
 print(search.best_params_)
 
 # %%
-# Two metrics were measured with one prediction per fold.
+# Two metrics need one prediction per fold.
 
 found = pd.DataFrame(search.cv_results_)
 for rate, rows in found.groupby("param_estimator__learning_rate"):

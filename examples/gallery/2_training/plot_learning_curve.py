@@ -2,8 +2,8 @@
 Would more queries help?
 ========================
 
-Labels cost money. A learning curve over *queries* says whether more of them would pay.
-``max_queries`` draws whole queries, and more of them include the fewer.
+A learning curve over *queries* shows whether labels of more queries would improve the ranker.
+``max_queries`` draws whole queries, and a larger number includes the queries of a smaller one.
 """
 
 import lightgbm as lgb

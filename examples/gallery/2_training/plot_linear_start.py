@@ -2,8 +2,8 @@
 Boosting from a linear ranker
 =============================
 
-Trees learn slowly what a weighted sum says at once. ``init="linear"`` lets them start from a
-linear ranker that is trained on the same metric.
+Trees learn weighted sums of features slowly. With ``init="linear"``, trees start from the scores of
+a linear ranker that is trained on the same metric.
 """
 
 import lightgbm as lgb

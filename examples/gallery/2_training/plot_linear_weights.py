@@ -2,8 +2,8 @@
 A linear ranker, and how sure its weights are
 =============================================
 
-``LinearRanker`` maximises the metric itself. Its weights can be read, and refitting it on
-resampled queries says how much of them is chance.
+``LinearRanker`` maximises the metric itself. Refitting it on resampled queries shows how much its
+weights vary by chance.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 Objectives, as pulls between documents
 ======================================
 
-What does an objective want of the scores of one query? Its gradient says how hard it pulls each
-document. Good documents are pulled up, bad ones down, and the harder the more a change there is
-worth: a cut-off at 3 cares for what could come into the first three ranks, or leave them.
+The gradient of an objective shows how it changes the score of each document of a query. Scores of
+good documents rise and scores of bad documents fall, in proportion to the change of the metric:
+with a cut-off at 3, gradients are large for documents that could enter or leave the first three
+ranks.
 """
 
 import matplotlib.pyplot as plt

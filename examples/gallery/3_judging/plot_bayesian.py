@@ -2,8 +2,8 @@
 How likely is it that a system is better?
 =========================================
 
-A p-value does not say it. A posterior does, and it also says how likely it is that the difference
-is too small to matter.
+A p-value does not answer this question. A posterior does, and it also has the probability that the
+difference is too small to matter.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ values = np.column_stack(
 )
 
 # %%
-# Differences of less than .02 shall not matter.
+# Differences of less than .02 do not matter here.
 
 found = stats.bayesian_comparison(values, rope=0.02)
 PosteriorDisplay(found, names=names).plot()

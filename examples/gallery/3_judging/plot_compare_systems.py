@@ -2,8 +2,8 @@
 Compare systems, with intervals
 ===============================
 
-Means of metrics differ by chance, too. Systems are compared query by query, and all comparisons
-are corrected for their number.
+Means of metrics also differ by chance. Systems are compared query by query, and p-values are
+corrected for the number of comparisons.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ found = skrank.compare(systems, y_test, metrics=["gap", "ndcg@10"], correction="
 print(found.to_frame()[["metric", "system", "other", "difference", "p_max_t"]].round(3))
 
 # %%
-# Intervals that leave out 0 are differences. They hold all together.
+# An interval without 0 is a significant difference. The intervals hold simultaneously.
 
 IntervalDisplay.from_comparison(found, "gap")
 plt.show()

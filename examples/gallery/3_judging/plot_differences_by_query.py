@@ -25,7 +25,7 @@ display.plot(kind="scatter")
 plt.show()
 
 # %%
-# And in words:
+# The same as a sentence:
 
 print(
     display.wins,

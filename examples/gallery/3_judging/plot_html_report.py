@@ -2,8 +2,8 @@
 A report for the browser
 ========================
 
-``skrank evaluate --format html`` writes one page that loads nothing from the network: which run
-is better and how surely, tables that sort, differences by query, and curves.
+``skrank evaluate --format html`` writes one page with tests, tables that sort, differences by query
+and curves. The page loads nothing from the network.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ for name, spread in {"new": 0.8, "old": 1.2}.items():
     frame.assign(score=scores, run=name).to_csv(folder / f"{name}.csv", index=False)
 
 # %%
-# The command, as it would be typed in a shell without the folders: ``skrank evaluate qrels.csv
+# The command, as typed in a shell, without the folders: ``skrank evaluate qrels.csv
 # new.csv old.csv -m gap -m ndcg@10 --format html --output report.html``
 
 files = [str(folder / f"{name}.csv") for name in ("qrels", "new", "old")]
@@ -37,7 +37,7 @@ main(["evaluate", *files, "-m", "gap", "-m", "ndcg@10", "--format", "html", "--o
 print("wrote", page.name, "of", round(page.stat().st_size / 1000), "kB")
 
 # %%
-# Without ``--format html`` the same is printed:
+# Without ``--format html``, the command prints the means:
 
 main(["evaluate", *files, "-m", "gap", "-m", "ndcg@10"])
 

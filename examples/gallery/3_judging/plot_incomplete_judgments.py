@@ -2,8 +2,8 @@
 When judgments are missing
 ==========================
 
-Nobody judges everything. Which metric still ranks the systems alike when most judgments are taken
-away?
+Judgments are rarely complete. Which metric still ranks the systems alike when most judgments are
+removed?
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ runs = [
 ]
 
 # %%
-# Metrics on raw lists take documents that were not judged for bad ones. Condensed metrics leave
-# them out.
+# Metrics on raw lists count documents without a judgment as not relevant. Condensed metrics remove
+# them.
 
 metrics = ["ap", "ap(condensed=True)", "gap", "gap(condensed=True)", "bpref"]
 found = robustness(qrels, runs, metrics, percents=(100, 60, 30, 15), n_repeats=3, n_resamples=200)
@@ -36,7 +36,7 @@ RobustnessDisplay(found).plot()
 plt.show()
 
 # %%
-# How many pairs of systems are told apart:
+# The share of pairs of systems with a significant difference:
 
 RobustnessDisplay(found).plot(column="power")
 plt.show()

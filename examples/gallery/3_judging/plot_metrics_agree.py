@@ -2,8 +2,8 @@
 Do metrics agree, and which tells systems apart?
 ================================================
 
-Systems are ranked by several metrics. Kendall's tau says how much the rankings agree, and the
-achieved significance levels of all pairs how many differences each metric finds.
+Systems are ranked by several metrics. Kendall's tau measures how much the rankings agree, and the
+achieved significance levels of all pairs show how many differences each metric finds.
 """
 
 import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ plt.show()
 
 # %%
 # All 66 pairs, in the order of their significance level. The further left a curve falls, the fewer
-# pairs the metric tells apart.
+# significant differences the metric finds.
 
 ASLCurveDisplay.from_report(report, n_resamples=300)
 plt.show()

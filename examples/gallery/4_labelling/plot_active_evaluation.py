@@ -2,8 +2,8 @@
 Which of two rankers is better, with few labels?
 ================================================
 
-Queries are labelled one by one, those first that are expected to tell most. The band is an
-interval that holds at every time of looking, so that one may stop as soon as it leaves out 0.
+Queries are labelled one by one, the most informative first. The band is an interval that holds at
+all times, so that labelling may stop as soon as the band excludes 0.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ label_model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 label_model.fit(data.X[known], data.relevance[known])
 
 # %%
-# The loop asks for labels; here the truth is at hand.
+# The loop requests labels; here the true labels are known.
 
 campaign = ActiveComparator(
     scores,

@@ -2,9 +2,9 @@
 Choose the thresholds of GAP
 ============================
 
-With grades 0 to 3 the thresholds of GAP are points of a triangle. The best ones make the value of
-GAP tell most of the ranking: the precision-recall curve that the value implies is closest to the
-real one.
+With grades 0 to 3 the thresholds of GAP are points of a triangle. With the best
+thresholds, the value of GAP is most informative: the precision-recall curve that the value implies
+is closest to the real one.
 """
 
 import matplotlib.pyplot as plt

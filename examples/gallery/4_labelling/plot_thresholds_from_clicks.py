@@ -3,7 +3,7 @@ Thresholds of GAP from clicks
 =============================
 
 Users of GAP click on what they find relevant. Then the click rate of grade i is g_1 + ... + g_i,
-and the thresholds can be read off the rises of the click rate.
+and the thresholds are the differences of the click rate.
 """
 
 import matplotlib.pyplot as plt
