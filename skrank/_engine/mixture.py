@@ -15,7 +15,7 @@ from skrank._engine.order import RankedCodes
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
-from skrank._kernels.arguments import Gradients, Lists, Pairs
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,9 @@ def _add_gradients(
     first: int,
     last: int,
     indptr: np.ndarray,
-    lists: Lists,
+    lists: Scored,
     _: None,
-    pairs: Pairs,
+    pairs: PairOptions,
     out: Gradients,
 ) -> None:
     """Gradients from all pairs: the pulls of all metrics add up before they are normalised."""
@@ -92,7 +92,7 @@ def _add_neighbours(
     first: int,
     last: int,
     indptr: np.ndarray,
-    lists: Lists,
+    lists: Scored,
     _: None,
     truncation: int,
     lead: np.ndarray,
@@ -110,7 +110,7 @@ def _add_neighbours(
             here += spare
 
 
-def _lists_of(kernels: LambdaKernels, lists: Lists, number: int, rows: slice) -> Lists:
+def _lists_of(kernels: LambdaKernels, lists: Scored, number: int, rows: slice) -> Scored:
     """Some rows of the documents, as the metric of that number reads them."""
     return lists._replace(
         codes=kernels.codes[rows],
