@@ -12,8 +12,7 @@ See `quadratic` for K, T and D. By them, the value of a list falls by a swap of 
 where `below` and `above` depend on the classes of both documents, and on the rank of one.
 
 The workspace consists of four matrices; the constants below number their rows. Subroutines take
-these matrices, and index them by row and column. For named tuples of arrays, and for views of rows,
-numba counts references in every call; lists of 100 documents would take twice as long.
+these matrices, and index them by row and column: numba counts a reference for each view of a row.
 """
 
 from typing import NamedTuple
@@ -130,10 +129,11 @@ def fill_tile(tile, low, n, better, worse, swap, exact):
 
 
 @subroutine(fastmath=True)
-def fill_slots(slots, first, end, better, worse, swap, exact):
-    """Fill in `below` and `above` of the documents at slots first .. end - 1, of class `better`."""
+def fill_slots(slots, first, n, better, worse, swap, exact):
+    """Fill in `below` and `above` of n slots from `first` on, of the class `better`."""
     up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
-    for slot in range(np.uint64(first), np.uint64(end)):
+    for i in range(np.uint64(n)):
+        slot = np.uint64(first) + i
         step, weight = exact[up, slot] - exact[down, slot], exact[np.uint64(WEIGHT), slot]
         slots[np.uint64(BELOW_OF), slot] = swap.scale * (step + weight * swap.falls)
         slots[np.uint64(ABOVE_OF), slot] = swap.scale * (step - weight * swap.rises)

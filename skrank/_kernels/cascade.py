@@ -25,10 +25,9 @@ from skrank._kernels.tiles import longest
 _NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
 _FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds
 _FEW_CODES = 200  # groups of `_pass_groups`
-_SHORT = 2_000  # documents of a block: so few never take more than _FEW_STEPS
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _most_common(codes, low, high, stop, count):
     """The rho of the most common code of a block; codes with rho 0 count as one code.
 
@@ -48,7 +47,7 @@ def _most_common(codes, low, high, stop, count):
     return best
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _negligible_from(codes, low, high, stop):
     """Number of documents of a random order after which the rest adds nothing to the value.
 
@@ -66,7 +65,7 @@ def _negligible_from(codes, low, high, stop):
     return int(min(np.ceil(needed), float(high - low)))
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _pass_each(codes, low, high, stop, common, shown, passes):
     """Fill ``passes[: shown + 1]`` of a block: see `passing`.
 
@@ -114,25 +113,11 @@ def _pass_groups(codes, low, high, stop, common, shown, passes, count):
             passes[j] = joined[j]
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _expect_block(codes, low, high, tables, first_rank, passes, count):
     """Mean value of the tied rows low .. high - 1 over their orders, if a user reaches them.
 
     `passes` is workspace by number of documents, `count` by code.
-    """
-    stop = tables.stop
-    shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
-    common = _most_common(codes, low, high, stop, count)
-    _pass_each(codes, low, high, stop, common, shown, passes)
-    return _stop_within(passes, shown, tables.phi, first_rank)
-
-
-@subroutine()
-def _expect_long_block(codes, low, high, tables, first_rank, passes, count):
-    """The same for a block of any length.
-
-    It stands by itself because `_expect_block` is inlined, and the call of `_pass_groups` would
-    make numba count references there: ERR of lists with ties would take a fifth longer.
     """
     stop = tables.stop
     shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
@@ -147,7 +132,7 @@ def _expect_long_block(codes, low, high, tables, first_rank, passes, count):
     return _stop_within(passes, shown, tables.phi, first_rank)
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _stop_within(passes, shown, phi, first_rank):
     """Value of a block from the probabilities of passing its documents."""
     value = 0.0
@@ -156,7 +141,7 @@ def _stop_within(passes, shown, phi, first_rank):
     return value
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _read(codes, row, ranks, low, high, tables):
     """Value of a list without ties, from the documents at ``ranks[low:high]``."""
     stop, phi = tables.stop, tables.phi
@@ -211,11 +196,8 @@ def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
                 high += 1
             if high == low + 1:
                 value += alive * stop[codes[low]] * phi[rank]
-            elif high - low <= _SHORT:
-                block = _expect_block(codes, low, high, tables, rank, passes, count)
-                value += alive * block
             else:
-                block = _expect_long_block(codes, low, high, tables, rank, passes, count)
+                block = _expect_block(codes, low, high, tables, rank, passes, count)
                 value += alive * block
             for row in range(low, high):
                 alive *= 1.0 - stop[codes[row]]

@@ -138,7 +138,7 @@ def _load(tile, low, size, ranks, score):
     tiles.fill(tile, HESS, end, 0.0)
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _compare(tile, low, size, n, ranks, score, scale, pulls):
     """Compare the documents of a tile with all documents below them, up to rank `n`.
 

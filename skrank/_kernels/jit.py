@@ -47,16 +47,19 @@ if hasattr(os, "register_at_fork"):  # else a child could inherit the lock from 
     )
 
 
-def subroutine(*, fastmath=False, forceinline=False, plain=None):
+def subroutine(*, fastmath=False, plain=None):
     """Declare a function that kernels call.
+
+    The function is inlined wherever it is called: around other calls numba counts references to
+    the arrays that are passed, and gradients of lists of 20 documents take twice as long.
 
     Parameters
     ----------
-    fastmath, forceinline : as in `numba.njit`
+    fastmath : as in `numba.njit`
     plain : function, optional
         What plain Python calls instead, with the same result.
     """
-    options = _OPTIONS | {"fastmath": fastmath, "forceinline": forceinline}
+    options = _OPTIONS | {"fastmath": fastmath, "forceinline": True}
 
     def declare(function):
         _subroutines.append((plain or function, function, options))

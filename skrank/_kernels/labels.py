@@ -59,7 +59,7 @@ def arrange(first, last, indptr, counts, best_first, ranked):
             row = end
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def end_of_run(ordered, low, stop):
     """End of the run of equal codes that starts at `low`."""
     high = low + 1
@@ -88,7 +88,7 @@ def sum_runs(first, last, indptr, ordered, value, totals):
 # The weight of a rank of the Q-measure is one over rank + beta * cumulated gain of the best list.
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _weigh_run(low, high, above, step, weights):
     """Fill in the weights of a run of equal codes. Returns the denominator at its end."""
     for row in range(low, high):

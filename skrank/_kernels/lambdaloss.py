@@ -143,7 +143,7 @@ def _load(tile, low, size, ranks, score):
     tiles.fill(tile, HESS, end, 0.0)
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _compare(tile, part, ranks, score, step, scale, pulls):
     """Compare the documents of a tile with the documents above them.
 

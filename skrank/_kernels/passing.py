@@ -24,14 +24,14 @@ _NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
 _HUGE = 1e290  # sums stop before they overflow
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _rises(k, j, n, m, passes, other):
     """Whether the term of k + 1 is larger than the term of k."""
     up = (n - k) * (j - k) * passes[k + 1]
     return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _is_end(chance, chances, term, total):
     """Whether the remaining terms are negligible, or the sums would overflow."""
     negligible = chance < _NEGLIGIBLE * chances and term <= _NEGLIGIBLE * total

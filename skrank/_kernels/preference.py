@@ -16,7 +16,7 @@ from skrank._kernels.jit import kernel, subroutine
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _divided_by_rank(earlier, inside, n_above, size, less):
     """Mean of penalty / (rank - less) over the places of a block; the penalty is 1 at rank `less`.
 
@@ -31,7 +31,7 @@ def _divided_by_rank(earlier, inside, n_above, size, less):
     return total / size
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _capped(earlier, inside, cap, divisor):
     """Mean of min(penalty, cap) / divisor, the block adding 0, 1, ..., `inside` to `earlier`."""
     if earlier + inside == 0:
@@ -44,7 +44,7 @@ def _capped(earlier, inside, cap, divisor):
     return total / ((inside + 1.0) * divisor)
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _add_block(value, block, size, above, n_above, tables, cap, divisor):
     """Add the value of the documents of a block to `value`.
 

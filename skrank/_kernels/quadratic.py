@@ -27,7 +27,7 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.labels import end_of_run
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _sum_gains(codes, row, ranks, low, high, tables, offset):
     """Value of a list if K = 0, from the documents at ``ranks[low:high]``."""
     gain, u = tables.gain, tables.u
@@ -38,7 +38,7 @@ def _sum_gains(codes, row, ranks, low, high, tables, offset):
     return total
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _sum_separable_pairs(codes, row, ranks, low, high, tables, offset):
     """Value of a list if all columns of K are the last column or 0: then one sum makes all S_z.
 
@@ -57,7 +57,7 @@ def _sum_separable_pairs(codes, row, ranks, low, high, tables, offset):
     return gains + pairs
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
     """Value of a list for any K."""
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
@@ -75,7 +75,7 @@ def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
     return gains + pairs
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _expect_block(codes, low, high, tables, shift, above, block):
     """Mean sum over the orders of the tied rows low .. high - 1; brings `above` behind them.
 

@@ -43,7 +43,7 @@ class _Part(NamedTuple):
     size: int
     n_above: int  # documents in the tile above `_Query.limit`; they are the first ones
     first: int  # first slot of the better class
-    end: int  # slot behind its last one
+    end: int  # slot behind its last one that has pairs
 
 
 class _Better(NamedTuple):
@@ -175,8 +175,6 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
     for i in range(np.uint64(part.first), np.uint64(part.end)):
         rank = slots[buckets.RANK, i]
         is_above = rank < query.limit
-        if not is_above and part.n_above == 0:
-            break
         limit, size = (query.end, part.size) if is_above else (query.limit, part.n_above)
         n_blocks = (size + LANES - 1) // LANES
         below, above = slots[buckets.BELOW_OF, i], slots[buckets.ABOVE_OF, i]
@@ -219,12 +217,14 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
             _load(tile, low, size, query.end, slots, debias)
             for better in range(worse + 1, len(worth)):
                 first, end = begin[better], begin[better + 1]
-                if first == end or (n_above == 0 and slots[buckets.RANK, first] >= query.limit):
+                if n_above == 0:
+                    end = first + buckets.count_above(slots, first, end - first, query.limit)
+                if first == end:
                     continue
                 swap = buckets.swap_of(worth, better, worse, query.inverse)
-                n_lanes = tiles.padded(size, LANES)
+                n_lanes, n_slots = tiles.padded(size, LANES), tiles.padded(end - first, LANES)
                 buckets.fill_tile(tile, low, n_lanes, better, worse, swap, exact)
-                buckets.fill_slots(slots, first, end, better, worse, swap, exact)
+                buckets.fill_slots(slots, first, n_slots, better, worse, swap, exact)
                 part = _Part(low, size, n_above, first, end)
                 pulls = _compare(tile, part, slots, exact, query, debias, pulls)
             _collect(tile, low, size, slots, debias)

@@ -71,7 +71,7 @@ def _lower_bound(scores, depth, tops):
     return bound
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _candidates(scores, bound, candidates, positions):
     """Fill in the scores above -inf that reach `bound`, and their positions; their number."""
     found = 0

@@ -13,7 +13,7 @@ ROUNDING = 1e-9  # by which sums of gains may miss the goal
 _SERIES_FROM = 20  # argument from which the series of `_inverse_squares` has 15 digits
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _mixed(ranked, gain, row, stop):
     """Whether the documents of a block differ in gain."""
     others = 0
@@ -22,7 +22,7 @@ def _mixed(ranked, gain, row, stop):
     return others > 0
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _inverse_squares(x):
     """Sum of 1 / (x + j)**2 over j = 0, 1, 2, ..."""
     total = 0.0

@@ -109,7 +109,7 @@ def _own_block(i, low):
     return (i - low) // LANES * LANES if i > low else 0
 
 
-@subroutine(fastmath=True, forceinline=True)
+@subroutine(fastmath=True)
 def _collect(tile, field, begin, i, sums):
     """Add a block of a field to ``sums[i : i + LANES]``."""
     field, i = field + np.uint64(begin), np.uint64(i)

@@ -20,7 +20,7 @@ WIDTH = 32  # `sort_by_counting` compares multiples of so many scores
 _RUN = 16  # documents that `sort_by_merging` sorts by insertion before it merges
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def resort(start, stop, scores, most_moves, keys, order):
     """Sort by insertion, starting from the given `order`.
 
@@ -42,7 +42,7 @@ def resort(start, stop, scores, most_moves, keys, order):
     return True
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def keep_order(start, stop, scores, keys, order):
     """Keep the order of rows. Returns False, with nothing sorted, if a score rises."""
     for row in range(start + 1, stop):
@@ -60,7 +60,7 @@ def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
     keys[: len(scores)] = scores[order]
 
 
-@subroutine(forceinline=True, plain=_sort_by_numpy)
+@subroutine(plain=_sort_by_numpy)
 def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
     """Rank each document below those with a higher score.
 
@@ -123,7 +123,7 @@ def sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
         width *= 2
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _insert(low, high, keys, order):
     """Sort the ranks low .. high - 1 by insertion."""
     for i in range(low + 1, high):
@@ -135,7 +135,7 @@ def _insert(low, high, keys, order):
         keys[j], order[j] = key, item
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _merge(low, middle, high, keys, order, spare_keys, spare):
     """Merge the sorted ranks low .. middle - 1 with the sorted ranks middle .. high - 1."""
     n_left = middle - low

@@ -8,7 +8,7 @@ from skrank._kernels.jit import kernel, subroutine
 _SMOOTHING = 1e-5  # of infAP, as in trec_eval
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def end_of_block(tied, row, end):
     """End of the block of ties that starts at `row`."""
     stop = row + 1
@@ -17,7 +17,7 @@ def end_of_block(tied, row, end):
     return stop
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def _count_relevant(codes, relevant, row, stop):
     """Number of relevant documents of the block in rows row .. stop - 1."""
     count = 0

@@ -112,7 +112,7 @@ def norm_of(pairs, best, worst, grad):
     return Norm(real(base), real(slope), real(0), real(1))
 
 
-@subroutine(forceinline=True)
+@subroutine()
 def scale_of(pairs, scores, start, stop, grad):
     """The scale of a query, for pairs in the precision of `grad`."""
     best, worst = score_range(scores, start, stop)
