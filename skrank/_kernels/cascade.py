@@ -145,14 +145,13 @@ def _stop_within(passes, shown, phi, first_rank):
 def _read(codes, row, ranks, low, high, tables):
     """Value of a list without ties, from the documents at ``ranks[low:high]``."""
     stop, phi = tables.stop, tables.phi
-    alive, value = 1.0, 0.0
-    for i in range(low, high):
+    alive, value, i = 1.0, 0.0, low
+    while i < high and alive > 0:
         rank = ranks[i]
         rho = stop[codes[row + rank]]
         value += alive * rho * phi[rank]
         alive *= 1.0 - rho
-        if alive <= 0:
-            break
+        i += np.uint64(1)
     return value
 
 

@@ -167,7 +167,7 @@ def _njit(function, options, cache):
 
 def _count_signatures(dispatcher):
     """Number of tuples of argument types that are compiled; none under NUMBA_DISABLE_JIT."""
-    return len(getattr(dispatcher, "signatures", ()))
+    return len(getattr(dispatcher, "overloads", ()))
 
 
 class _Cache:

@@ -181,14 +181,14 @@ def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
 def first_ties(first, last, indptr, tied, retrieved, first_tie):
     """Fill in the first rank of each query that is tied with the rank above, or NO_TIE."""
     for q in range(first, last):
-        mine = tied[indptr[q] : indptr[q] + retrieved[q]]
+        start, stop = indptr[q], indptr[q] + retrieved[q]
         some = np.uint8(0)
-        for r in range(len(mine)):  # in SIMD: most lists have no ties
-            some |= mine[r]
+        for row in range(np.uint64(start), np.uint64(stop)):  # in SIMD: most lists have no ties
+            some |= tied[row]
         first_tie[q] = NO_TIE
         if some:
             rank = 0
-            while not mine[rank]:
+            while not tied[start + rank]:
                 rank += 1
             first_tie[q] = rank
 

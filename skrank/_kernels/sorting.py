@@ -53,6 +53,46 @@ def keep_order(start, stop, scores, keys, order):
     return True
 
 
+@subroutine()
+def _count_above(scores, single, n_above):
+    """Fill in the number of higher scores of each document, in single precision."""
+    n = len(scores)
+    origin = scores[0] if n > 0 and scores[0] > -np.inf else 0.0
+    n_compared = padded(n, WIDTH)
+    for i in range(n):
+        single[i] = scores[i] - origin
+    for i in range(n, n_compared):
+        single[i] = -np.inf
+    for i in range(n):
+        key = single[i]
+        above = np.int32(0)
+        for j in range(n_compared):
+            above = np.int32(above + (single[j] > key))
+        n_above[i] = above
+
+
+@subroutine()
+def _place(n, n_above, n_placed, order):
+    """Fill in `order`. Documents with the same number of higher scores keep the order of rows."""
+    for i in range(n):
+        n_placed[i] = 0
+    for i in range(n):
+        rank = n_above[i]
+        order[rank + n_placed[rank]] = i
+        n_placed[rank] += 1
+
+
+@subroutine()
+def _read_keys(scores, order, keys):
+    """Fill in the scores by rank. Returns whether a score rises from rank to rank."""
+    rises, before = False, np.inf
+    for r in range(len(scores)):
+        key = scores[order[r]]
+        rises |= key > before
+        keys[r] = before = key
+    return rises
+
+
 def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
     """The same order as that of `sort_by_counting`, in plain Python."""
     scores, order = scores[start:stop], order[start:stop]
@@ -72,30 +112,11 @@ def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order
     start, stop, scores, keys, order : see above
     single, n_above, n_placed : workspace, `single` of a multiple of WIDTH
     """
+    n = stop - start
     mine, chosen = scores[start:stop], order[start:stop]
-    n = len(mine)
-    n_compared = padded(n, WIDTH)
-    origin = mine[0] if n > 0 and mine[0] > -np.inf else 0.0
-    for i in range(n):
-        single[i] = mine[i] - origin
-    for i in range(n, n_compared):
-        single[i] = -np.inf
-    for i in range(n):
-        key = single[i]
-        above = np.int32(0)
-        for j in range(n_compared):
-            above = np.int32(above + (single[j] > key))
-        n_above[i], n_placed[i] = above, 0
-    for i in range(n):
-        rank = n_above[i]
-        chosen[rank + n_placed[rank]] = i
-        n_placed[rank] += 1
-    rises, before = False, np.inf
-    for r in range(n):
-        key = mine[chosen[r]]
-        rises |= key > before
-        keys[r] = before = key
-    if rises:
+    _count_above(mine, single, n_above)
+    _place(n, n_above, n_placed, chosen)
+    if _read_keys(mine, chosen, keys):
         resort(start, stop, scores, n * n, keys, order)
 
 
