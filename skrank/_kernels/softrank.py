@@ -42,20 +42,18 @@ _WIDEST = 1000.0  # range of scores, in the units of `normal`, that single preci
 
 
 @subroutine()
-def _theta(scores, best, middle, sigma, relative):
-    """Standard deviation of the difference of two scores."""
-    if relative:
-        # scores are divided by a power of two, which is exact, so that their squares fit
-        _, power = math.frexp(best - middle)
-        unit = math.ldexp(1.0, tiles.least(power, 1000))
-        total, squares = 0.0, 0.0
-        for score in scores:
-            total += (score - middle) / unit
-            squares += ((score - middle) / unit) ** 2
-        variance = squares / len(scores) - (total / len(scores)) ** 2
-        spread = math.sqrt(variance) * unit if variance > 0 else 0.0
-        sigma *= spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
-    return math.sqrt(2.0) * sigma
+def _spread(scores, best, middle):
+    """Standard deviation of the scores, at least _LEAST_SPREAD."""
+    # scores are divided by a power of two, which is exact, so that their squares fit
+    _, power = math.frexp(best - middle)
+    unit = math.ldexp(1.0, tiles.least(power, 1000))
+    total, squares = 0.0, 0.0
+    for i in range(len(scores)):
+        total += (scores[i] - middle) / unit
+        squares += ((scores[i] - middle) / unit) ** 2
+    variance = squares / len(scores) - (total / len(scores)) ** 2
+    spread = math.sqrt(variance) * unit if variance > 0 else 0.0
+    return spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
 
 
 @subroutine()
@@ -100,20 +98,12 @@ def _narrow(scores, scale, documents):
 
 
 @subroutine()
-def load(soft, start, stop, unit, documents):
-    """Fill in the documents of a query, relevant ones first, with scores in units of theta / unit.
-
-    Returns the number of relevant documents, and theta.
-    """
-    codes, scores, gains = soft.codes[start:stop], soft.scores[start:stop], soft.gain
+def _place(codes, scores, gain_of, middle, scale, documents):
+    """Fill in the documents of a query. Returns the number of relevant documents."""
     score, gain, position = documents.score, documents.gain, documents.position
-    best, worst = tiles.score_range(soft.scores, start, stop)
-    middle = 0.5 * best + 0.5 * worst
-    theta = _theta(scores, best, middle, soft.sigma, soft.relative)
-    scale = unit / theta
     low, high = 0, len(codes) - 1
     for i in range(len(codes)):
-        u = gains[codes[i]]
+        u = gain_of[codes[i]]
         relevant = u > 0
         slot = low if relevant else high
         low += relevant
@@ -121,9 +111,27 @@ def load(soft, start, stop, unit, documents):
         score[slot] = (scores[i] - middle) * scale
         gain[slot] = u
         position[slot] = i
+    return low
+
+
+@subroutine()
+def load(soft, start, stop, unit, documents):
+    """Fill in the documents of a query, relevant ones first, with scores in units of theta / unit.
+
+    Returns the number of relevant documents, and theta.
+    """
+    codes, scores = soft.codes[start:stop], soft.scores[start:stop]
+    best, worst = tiles.score_range(soft.scores, start, stop)
+    middle = 0.5 * best + 0.5 * worst
+    sigma = soft.sigma
+    if soft.relative:
+        sigma *= _spread(scores, best, middle)
+    theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
+    scale = unit / theta
+    n_relevant = _place(codes, scores, soft.gain, middle, scale, documents)
     if (best - worst) * scale > _WIDEST:
         _narrow(scores, scale, documents)
-    return low, theta
+    return n_relevant, theta
 
 
 @subroutine()

@@ -168,20 +168,20 @@ def _expect_others(work, begin, end, documents, rows, shift):
 
 
 @subroutine()
-def _clear_itself(work, i, low, at):
+def _clear_itself(density, i, low, at):
     """Clear the density of a document compared with itself, which has no gradient.
 
     For average precision its slope is 0 anyway.
     """
     if i >= low:
-        work.density[at + np.uint64(i - low)] = 0
+        density[at + np.uint64(i - low)] = 0
 
 
 @subroutine()
 def _expect_relevant(work, low, end, documents, rows, shift):
     """First pass for relevant documents and a tile of relevant ones, from slot `low` on."""
     score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
-    at = rows.at
+    at, density = rows.at, work.density
     for i in range(rows.first, rows.last):
         begin = _own_block(i, low)
         if i == low + begin:  # all earlier documents have been compared with this block
@@ -191,7 +191,7 @@ def _expect_relevant(work, low, end, documents, rows, shift):
         above[i] += a
         more[i] += m
         if shift is not None:
-            _clear_itself(work, i, low, at)
+            _clear_itself(density, i, low, at)
         at += np.uint64(rows.stride)
 
 
@@ -316,7 +316,7 @@ def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
         row = _Rows(i, i + 1, at, _ZERO)
         _expect_others(work, _own_block(i, low), end, documents, row, shift)
         if shift is not None:
-            _clear_itself(work, i, low, at)
+            _clear_itself(work.density, i, low, at)
         _pull_relevant(work, low, end, documents, row, shift)
     return end
 
