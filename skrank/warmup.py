@@ -1,7 +1,8 @@
 """``python -m skrank.warmup``: compile the loops of skrank now, as for the image of a container.
 
-They are compiled for the machine when they are first used, and kept: beside the installed files, or
-in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes load them.
+Otherwise the first use compiles them for the machine. Compiled code is cached beside the installed
+files, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes
+load the cached code.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m skrank.warmup", description=main.__doc__)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
     quiet = parser.parse_args(argv).quiet
-    os.environ |= {"SKRANK_QUIET": "1", "SKRANK_COMPILE": "1"}  # what is compiled is said here
+    os.environ |= {"SKRANK_QUIET": "1", "SKRANK_COMPILE": "1"}  # this program prints the progress
     for name, work in steps():
         start = time.perf_counter()
         work()
@@ -46,14 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def steps() -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is compiled, by name."""
+    """Parts of skrank to compile, by name."""
     yield "metrics", metrics
     yield "objectives", objectives
     yield "run files", run_files
 
 
 def metrics() -> None:
-    """Every metric, with and without ties, judgments that lack, and a cut-off."""
+    """Evaluate every metric with and without ties, unjudged documents and a cut-off."""
     from skrank.metrics import metric, registered
 
     unjudged = np.where(LABELS == 1.0, np.nan, LABELS)
@@ -69,15 +70,15 @@ def metrics() -> None:
 
 
 def _measure(one: Callable[..., float], labels: np.ndarray, scores: np.ndarray) -> None:
-    """A value, if the metric has one here."""
+    """Evaluate a metric, if it has a value for these lists."""
     try:
         one(labels, scores, groups=GROUPS)
-    except ValueError:  # it needs another form of judgments, or refuses ties
+    except ValueError:  # the metric needs other judgments, or refuses ties
         return
 
 
 def objectives() -> None:
-    """Gradients in single and in double precision, of the first round and of a later one."""
+    """Compute gradients in single and double precision, of a first and of a later round."""
     import skrank
     from skrank._engine.judgments import judge
     from skrank.metrics import metric
@@ -99,7 +100,7 @@ def objectives() -> None:
 
 
 def run_files() -> None:
-    """Judgments and a run in the format of TREC."""
+    """Evaluate judgments and a run in the TREC format."""
     from skrank import trec
 
     qrels = io.StringIO("q1 0 d1 1\nq1 0 d2 0\n")

@@ -1,8 +1,7 @@
 """What must be set before the first import of numba or a booster, and what many tests use."""
 
-import hashlib
 import os
-from importlib.metadata import version
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _kernels_digest() -> str:
-    digest = hashlib.sha256(version("numba").encode())
-    digest.update(os.environ.get("NUMBA_CPU_NAME", "").encode())
-    for path in sorted((ROOT / "skrank" / "_kernels").glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Tests read standard error: no word of compilation there.
+# Tests read standard error: the notice of the first compilation would be in it.
 os.environ["SKRANK_QUIET"] = "1"
 
-# Tests are about compiled loops, but where they say otherwise.
+# Tests run compiled kernels, but where they say otherwise.
 os.environ["SKRANK_COMPILE"] = "1"
 
-# numba keys a cached kernel by its own file only: after an edit to a kernel that it calls from
-# another file, the old machine code would run. Child processes inherit the folder.
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _kernels_digest())
+# Child processes inherit the cache folder.
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache")
 
 # Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -46,17 +36,29 @@ def random():
 
 @pytest.fixture
 def every_thread(monkeypatch):
-    """As many threads as may be share the work of each kernel, however little; which they did."""
+    """As many threads as may be share the work of each kernel, even of a few rows."""
     from skrank._engine import threads
 
-    share, used = threads._share, set()
+    used = set()
 
-    def count(job, n_threads):
-        used.add(n_threads)
-        assert n_threads == threads.thread_count()
-        return share(job, n_threads)
+    def as_many_as_may_be(n_queries, *_):
+        used.add(min(threads.thread_count(), n_queries))
+        return min(threads.thread_count(), n_queries)
 
-    monkeypatch.setattr(threads, "_share", count)
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1e-15)
+    monkeypatch.setattr(threads, "_useful_threads", as_many_as_may_be)
     yield
     assert max(used) >= 4
+
+
+@pytest.fixture
+def plain_python(monkeypatch):
+    """A context in which kernels that have a plain form run as plain Python."""
+    from skrank._kernels import jit
+
+    @contextmanager
+    def context():
+        with monkeypatch.context() as patch:
+            patch.setattr(jit.Kernel, "for_rows", lambda kernel, _: kernel.plain or kernel.compiled)
+            yield
+
+    return context

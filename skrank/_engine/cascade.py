@@ -78,10 +78,8 @@ class CascadeTables(Tables):
 
         out = np.empty(len(inverse))
         kept = ranked.kept(self.relevant) if self._patient else ranked.all_kept
-        ties = None if ranked.without_ties else True
-        run_chunks(
-            cascade.values, ranked.indptr, ranked.lists, kept, self._form, ties, inverse, out
-        )
+        values = cascade.values if ranked.without_ties else cascade.mean_values
+        run_chunks(values, ranked.indptr, ranked.lists, kept, self._form, inverse, out)
         return out
 
     @property

@@ -14,7 +14,7 @@ from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
 from skrank._engine.threads import cached_property
-from skrank._kernels.arguments import Gradients, Lists, Pairs
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +63,9 @@ def _add_gradients(
     first: int,
     last: int,
     indptr: np.ndarray,
-    lists: Lists,
+    lists: Scored,
     _: None,
-    pairs: Pairs,
+    pairs: PairOptions,
     out: Gradients,
 ) -> None:
     """Gradients from all pairs: the pulls of all metrics add up before they are normalised."""
@@ -91,7 +91,7 @@ def _add_neighbours(
     first: int,
     last: int,
     indptr: np.ndarray,
-    lists: Lists,
+    lists: Scored,
     _: None,
     truncation: int,
     lead: np.ndarray,
@@ -109,7 +109,7 @@ def _add_neighbours(
             here += spare
 
 
-def _lists_of(kernels: LambdaKernels, lists: Lists, number: int, rows: slice) -> Lists:
+def _lists_of(kernels: LambdaKernels, lists: Scored, number: int, rows: slice) -> Scored:
     """Some rows of the documents, as the metric of that number reads them."""
     return lists._replace(
         codes=kernels.codes[rows],

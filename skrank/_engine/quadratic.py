@@ -176,11 +176,11 @@ class QuadraticTables(Tables):
         return int(used[-1]) + 1 if len(used) else 0
 
     def _form(self, classes: np.ndarray, worth: np.ndarray, n_queries: int) -> Quadratic:
-        reached = worth.any(axis=0).astype(np.float64)
-        alone = np.array_equal(worth, np.outer(worth[:, -1], reached))
+        below: np.ndarray = np.any(worth, axis=0).astype(np.float64)
+        separable = np.array_equal(worth, np.outer(worth[:, -1], below))
         offset, weights = self._starts(n_queries), self._pair_weights
         return Quadratic(
-            self.gain, classes.astype(np.uint8), worth, reached, alone,
+            self.gain, classes.astype(np.uint8), worth, below, separable,
             self.u, weights, offset, self._depth,
         )  # fmt: skip
 
@@ -242,7 +242,7 @@ class QuadraticTables(Tables):
     def _worthy(self) -> np.ndarray:
         """Whether documents of each code count, by themselves or in pairs."""
         form = self._value_form
-        paired = form.kernel.any(axis=0) | form.kernel.any(axis=1)
+        paired: np.ndarray = np.any(form.worth, axis=0) | np.any(form.worth, axis=1)
         return (form.gain != 0) | paired[form.classes]
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

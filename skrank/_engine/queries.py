@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels.arguments import NO_TIE, Kept, Ranked
+from skrank._kernels.arguments import NO_TIE, Contributing, Ranked, RankedRows
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +142,9 @@ class RankedCodes:
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
-    _kept: list[tuple[np.ndarray, Kept]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[np.ndarray, Contributing]] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     @classmethod
     def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
@@ -156,8 +158,13 @@ class RankedCodes:
         return np.minimum(self.retrieved, k).astype(np.float64)
 
     @property
+    def rows(self) -> RankedRows:
+        """The argument of kernels that fill the arrays, or that do not ask for the first ties."""
+        return RankedRows(self.codes, self.tied, self.retrieved)
+
+    @property
     def lists(self) -> Ranked:
-        """The argument of kernels."""
+        """The argument of other kernels."""
         return Ranked(self.codes, self.tied, self.retrieved, self._tie)
 
     @cached_property
@@ -175,12 +182,12 @@ class RankedCodes:
         return bool((self._tie == NO_TIE).all())
 
     @cached_property
-    def all_kept(self) -> Kept:
+    def all_kept(self) -> Contributing:
         """All retrieved documents: all queries read the same ranks."""
         ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)
-        return Kept(ranks, np.zeros_like(self.retrieved), self.retrieved)
+        return Contributing(ranks, np.zeros_like(self.retrieved), self.retrieved)
 
-    def kept(self, worthy: np.ndarray, *, find: bool = True) -> Kept:
+    def kept(self, worthy: np.ndarray, *, find: bool = True) -> Contributing:
         """The retrieved documents that count, and maybe others; looked for once for many metrics.
 
         Parameters
@@ -199,8 +206,8 @@ class RankedCodes:
         if not find:
             return self.all_kept
         ranks, count = np.empty(len(self.codes), np.uint32), np.empty_like(self.retrieved)
-        kept = Kept(ranks, self.indptr[:-1], count)
-        run_chunks(ranking.keep, self.indptr, self.lists, worthy, kept)
+        kept = Contributing(ranks, self.indptr[:-1], count)
+        run_chunks(ranking.find_contributing, self.indptr, self.lists, worthy, kept)
         self._kept.append((worthy, kept))
         return kept
 
@@ -217,8 +224,7 @@ def rank_scores(
     """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
     from skrank._kernels import ranking
 
-    long = True if queries.longest > ranking.COUNT_UP_TO else None
-    run_chunks(ranking.rank, queries.indptr, scores, warm, long, order, tied, retrieved)
+    run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
@@ -231,9 +237,7 @@ def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: in
         np.empty(len(codes), np.uint8),
         np.empty(len(queries), np.int64),
     )
-    run_chunks(
-        ranking.head, queries.indptr, scores, codes, depth, head.codes, head.tied, head.retrieved
-    )
+    run_chunks(ranking.head, queries.indptr, scores, codes, depth, head.rows)
     return head
 
 

@@ -175,8 +175,5 @@ class Ranking:
             np.empty(n_rows, np.uint8),
             np.empty_like(full.retrieved),
         )
-        run_chunks(
-            ranking.condense, full.indptr, judgments.unjudged, full.codes, full.tied,
-            full.retrieved, indptr, kept.codes, kept.tied, kept.retrieved,
-        )  # fmt: skip
+        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, kept.rows)
         return kept

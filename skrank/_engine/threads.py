@@ -1,47 +1,41 @@
-"""Run compiled loops over chunks of queries in our own threads.
+"""Run kernels over chunks of queries in several threads.
 
-numba's ``prange`` kills a forked child (GNU OpenMP) or aborts on concurrent callers (workqueue), so
-the kernels are serial, release the interpreter lock, and are spread over the caller and threads of
-ours, which are started on first use, and anew in a child process. A call that is interrupted comes
-back when no thread works for it any more: what it was given may be used again. A kernel at work is
-not interrupted itself, so that Ctrl-C takes effect once the chunks at hand have ended.
+Kernels are serial and release the interpreter lock. The caller and threads of one pool per process
+take chunks of queries in turn. numba's own ``prange`` would kill a forked child (GNU OpenMP), or
+abort the process if two threads call it (workqueue).
 
-Only the main thread is interrupted, at any of its steps. What it shares with the others are
-therefore queues and lists, whose single operations are atomic, and no lock that it could leave
-locked.
+An interrupt, such as Ctrl-C, may reach the main thread between any two of its steps, but not within
+a kernel. The interrupted call starts no further chunk, and returns when the running chunks have
+ended, so that no thread writes to its arrays any more. Threads share queues and lists, whose single
+operations are atomic: an interrupt could leave a lock locked.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from skrank._kernels.forms import Kernel
+from skrank._kernels.jit import Kernel
 
-_CHUNKS_PER_THREAD = 4  # queries differ in length: small chunks even out the threads
-# A thread that waits takes some 50 microseconds to begin, and what seems a free processor may be
-# held for milliseconds by a thread of OpenMP, which looks for work after a round of a booster or a
-# network. So a further thread is for more work than this, in seconds.
-_WORTH_A_THREAD = 0.5e-3
-_USUAL_COST = 20e-9  # seconds a row, of kernels that were not measured yet
-# What was held up seems to take longer: by so many seconds, or else by so much of what a row cost.
-_HELD_UP, _DOUBT = 5e-3, 1.1
-_ROWS_TO_MEASURE = 4_000  # with fewer, time goes into the call rather than into rows
-_PATIENCE = 1e-3  # seconds between looks at whether interrupted work has ended
+# One more thread is used for each so many rows. They take about 0.5 ms, which is ten times the time
+# that a waiting thread needs to start. In brackets the time per row, on lists of 20 to 1000
+# documents.
+ROWS_PER_THREAD = 10_000  # sorts, metrics, gradients (30 to 2000 ns)
+ROWS_PER_THREAD_OF_A_PASS = 250_000  # counts, copies, sums (0.1 to 2 ns)
+_CHUNKS_PER_THREAD = 4  # queries differ in length: threads that end early take further chunks
+_SECONDS_BETWEEN_LOOKS = 1e-3  # at whether the threads of an interrupted call have stopped
 
-_costs: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # seconds a row, as of late
+T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
@@ -63,65 +57,77 @@ def limit_threads(n_threads: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-class _Pool:
-    """The threads of this process: as many as were ever asked for at once, and no more."""
+def run_chunks(
+    kernel: Callable[..., T],
+    indptr: np.ndarray,
+    *arguments: object,
+    rows_per_thread: int = ROWS_PER_THREAD,
+) -> list[T]:
+    """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 
-    def __init__(self) -> None:
-        self.jobs: SimpleQueue[_Job] = SimpleQueue()
-        self.n_threads = 0
+    Parameters
+    ----------
+    kernel : callable
+        Works on queries ``first .. last - 1``.
+    indptr : int64 array (n_queries + 1,)
+        First row of each query, and the end.
+    *arguments
+        Passed on.
+    rows_per_thread : int
+        One more thread is used for each so many rows.
 
-    def run(self, job: _Job, n_threads: int) -> None:
-        """Let some threads help with a job, if there are any, which at exit there may not be."""
-        while self.n_threads < n_threads:
-            # daemons: the process may end while they wait, and functions of atexit still find them
-            thread = threading.Thread(target=self._serve, name="skrank", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:
-                break
-            self.n_threads += 1
-        for _ in range(n_threads):
-            self.jobs.put(job)
-
-    def _serve(self) -> None:
-        while True:
-            self.jobs.get().help()
-
-
-_pool = _Pool()
-
-
-def _forget_threads() -> None:
-    """In a child process, where only the thread lives that has forked."""
-    global _pool
-    _pool = _Pool()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    Returns
+    -------
+    list
+        What the calls returned, in the order of the queries.
+    """
+    n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
+    function = kernel.for_rows(n_rows) if isinstance(kernel, Kernel) else kernel
+    n_threads = _useful_threads(n_queries, n_rows, rows_per_thread)
+    if n_threads == 1:
+        return [function(0, n_queries, indptr, *arguments)]
+    targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
+    bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
+    chunks = _Chunks(lambda first, last: function(first, last, indptr, *arguments), bounds)
+    return chunks.share(n_threads)
 
 
-class _Job:
-    """Calls of one kernel on chunks of queries."""
+def _useful_threads(n_queries: int, n_rows: int, rows_per_thread: int) -> int:
+    n_threads = min(1 + n_rows // rows_per_thread, n_queries)
+    return min(n_threads, thread_count()) if n_threads > 1 else 1
 
-    def __init__(self, call: Callable[[int, int], Any], bounds: list[int]) -> None:
+
+class _Chunks(Generic[T]):
+    """Calls on chunks of queries, which threads take in turn."""
+
+    def __init__(self, call: Callable[[int, int], T], bounds: list[int]) -> None:
         self.call = call
         self.waiting = deque(enumerate(pairwise(bounds)))
         self.size = len(self.waiting)
-        self.done: SimpleQueue[tuple[int, Any, float] | BaseException] = SimpleQueue()
+        self.done: SimpleQueue[tuple[int, T] | BaseException] = SimpleQueue()
         self.stopped = False
-        self.working: deque[None] = deque()  # an entry for each thread in `help`
+        self.helping: deque[None] = deque()  # an item for each thread of the pool in `help`
+
+    def share(self, n_threads: int) -> list[T]:
+        """Results in the order of the chunks; the first error is raised."""
+        try:
+            _submit(self.help, n_threads - 1)
+            self.work()
+            return self.results()
+        except BaseException:
+            self.stop()
+            raise
 
     def help(self) -> None:
-        """Work in a thread of the pool; an error is one of the results."""
-        self.working.append(None)  # before the look at `stopped`: see `stop`
+        """Work in a thread of the pool; the caller raises the errors."""
+        self.helping.append(None)  # before `work` looks at `stopped`: see `stop`
         try:
             self.work()
         except BaseException as error:
             self.stopped = True
             self.done.put(error)
         finally:
-            self.working.pop()
+            self.helping.pop()
 
     def work(self) -> None:
         """Take chunks until none is left."""
@@ -130,85 +136,64 @@ class _Job:
                 number, (first, last) = self.waiting.popleft()
             except IndexError:
                 return
-            start = time.perf_counter()
-            result = self.call(first, last)
-            self.done.put((number, result, time.perf_counter() - start))
+            self.done.put((number, self.call(first, last)))
 
-    def results(self) -> tuple[list[Any], float]:
-        """What the calls return, in their order, and their seconds; the first error is raised."""
-        found: dict[int, Any] = {}
-        seconds = 0.0
+    def results(self) -> list[T]:
+        """Wait for the results of all chunks."""
+        found: dict[int, T] = {}
         while len(found) < self.size:
-            one = self.done.get()
-            if isinstance(one, BaseException):
-                raise one
-            number, result, taken = one
+            item = self.done.get()
+            if isinstance(item, BaseException):
+                raise item
+            number, result = item
             found[number] = result
-            seconds += taken
-        return [found[number] for number in range(self.size)], seconds
+        return [found[number] for number in range(self.size)]
 
     def stop(self) -> None:
-        """Start nothing more, and wait for what runs, however often one is interrupted meanwhile.
+        """Start no further chunk, and wait until none runs, however many interrupts come.
 
-        A thread enters itself before it looks whether to stop; here the word to stop comes before
-        the look at who has entered. So none is overlooked.
+        A thread enters `helping` before it looks at `stopped`; here `stopped` is set before the
+        look at `helping`. So no thread is overlooked.
         """
         while True:
             try:
                 self.stopped = True
-                while self.working:
-                    time.sleep(_PATIENCE)
+                while self.helping:
+                    time.sleep(_SECONDS_BETWEEN_LOOKS)
                 return
             except BaseException:
                 continue
 
 
-def run_chunks(kernel: Callable[..., Any], indptr: np.ndarray, *arguments: Any) -> list[Any]:
-    """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
-
-    Parameters
-    ----------
-    kernel : compiled function over a range of queries
-    indptr : int64 array (n_queries + 1,), first row of each query and the end
-    *arguments : passed on
-
-    Returns
-    -------
-    list of what the calls returned, in the order of the queries
-    """
-    n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    form = kernel.form(n_rows) if isinstance(kernel, Kernel) else kernel
-    cost = _costs.get(kernel, _USUAL_COST)
-    n_threads = min(1 + int(n_rows * cost / _WORTH_A_THREAD), n_queries)
-    if n_threads > 1:
-        n_threads = min(thread_count(), n_threads)
-    if n_threads > 1:
-        targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
-        bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-        job = _Job(lambda first, last: form(first, last, indptr, *arguments), bounds)
-        found, seconds = _share(job, n_threads)
-    else:
-        start = time.perf_counter()
-        found = [form(0, n_queries, indptr, *arguments)]
-        seconds = time.perf_counter() - start
-    if n_rows >= _ROWS_TO_MEASURE and form is not getattr(kernel, "plain", None):
-        most = _DOUBT * _costs.get(kernel, math.inf)
-        _costs[kernel] = max(min(most, seconds / n_rows), (seconds - _HELD_UP) / n_rows)
-    return found
+def _new_pool() -> ThreadPoolExecutor:
+    """A pool without threads: it starts one when a task comes and no thread waits."""
+    return ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
 
 
-def _share(job: _Job, n_threads: int) -> tuple[list[Any], float]:
-    """Results of a job that the caller and other threads work on, and the seconds of all."""
+_pool = _new_pool()
+
+
+def _replace_pool() -> None:
+    global _pool
+    _pool = _new_pool()
+
+
+if hasattr(os, "register_at_fork"):  # a child does not have the threads of its parent
+    os.register_at_fork(after_in_child=_replace_pool)
+
+
+def _submit(task: Callable[[], None], times: int) -> None:
+    """Give a task to threads of the pool, if there can be any."""
     try:
-        _pool.run(job, n_threads - 1)
-        job.work()
-        return job.results()
-    except BaseException:
-        job.stop()
+        for _ in range(times):
+            _pool.submit(task)
+    except RuntimeError:  # the system refuses a thread, or Python is about to exit
+        return
+    except BaseException as error:
+        _replace_pool()  # the interrupt may have left a lock of this pool locked
+        if isinstance(error, KeyError) and error.__context__ is not None:
+            raise error.__context__ from None  # `Thread.start` failed to handle the interrupt
         raise
-
-
-T = TypeVar("T")
 
 
 class cached_property(Generic[T]):

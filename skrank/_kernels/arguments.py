@@ -1,35 +1,47 @@
-"""What the kernels take, by name.
+"""Named tuples of arrays: the arguments of kernels.
 
-Compiled functions read named tuples as they read single arguments, and their machine code is kept
-for the next process alike. This file imports nothing compiled: callers may build what they pass
-before anything is compiled.
+Compiled code reads the arrays of a named tuple as fast as single arguments. All arrays are
+contiguous. This file does not import numba, so that callers can build arguments without it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-Array: TypeAlias = Any  # a contiguous ndarray; numba infers the rest, per call
+import numpy as np
+
+Array: TypeAlias = np.ndarray
+
+
+# Documents in rank order, for values of metrics.
+
+
+class RankedRows(NamedTuple):
+    """Documents in rank order, as kernels fill them in."""
+
+    codes: Array
+    tied: Array
+    retrieved: Array
 
 
 class Ranked(NamedTuple):
     """Documents in rank order."""
 
     codes: Array  # by row
-    tied: Array  # by row: 1 where the score is that of the rank above
-    retrieved: Array  # documents of each query with a score above -inf
-    tie: Array  # by query: the first rank that is tied with the one above; NO_TIE if there is none
+    tied: Array  # by row: 1 where the score equals that of the rank above
+    retrieved: Array  # by query: number of documents with a score above -inf
+    first_tie: Array  # by query: first rank that is tied with the rank above, or NO_TIE
 
 
 NO_TIE = 2**62
 
 
-class Kept(NamedTuple):
-    """The documents of ranked lists that count."""
+class Contributing(NamedTuple):
+    """Documents of ranked lists that contribute to a value."""
 
-    ranks: Array  # ascending in each query
-    start: Array  # place of the first one of each query
-    count: Array  # documents of each query
+    ranks: Array  # of all queries, ascending within each
+    starts: Array  # by query: place of its first document in `ranks`
+    counts: Array  # by query: number of its documents in `ranks`
 
 
 class Quadratic(NamedTuple):
@@ -37,20 +49,20 @@ class Quadratic(NamedTuple):
 
     gain: Array  # g by code
     classes: Array  # row and column in K by code
-    kernel: Array  # K by class
-    reached: Array  # by class: 1 if a document of it is worth something below others, else 0
-    alone: bool  # K(y_s, y_r) is a worth of y_s, that of the top class, or 0
+    worth: Array  # K by class
+    below: Array  # by class: 1 if the column of K is not 0, else 0
+    separable: bool  # whether each column of K is the last column, or 0
     u: Array  # by rank
     w: Array  # by rank
-    offset: Array  # place of the first rank of each query in u and w
-    depth: int  # u and w vanish from this rank on
+    offset: Array  # by query: place of its first rank in u and w
+    depth: int  # u and w are 0 from this rank on
 
 
 class QuadraticSwaps(NamedTuple):
-    """A quadratic form of classes alone, whose gain rises from class to class."""
+    """A quadratic form by class instead of code; g rises from class to class."""
 
     gain: Array  # g by class
-    kernel: Array
+    worth: Array  # K by class
     u: Array
     w: Array
     offset: Array
@@ -61,36 +73,26 @@ class Cascade(NamedTuple):
 
     stop: Array  # rho by code
     phi: Array  # by rank
-    depth: int  # phi vanishes from this rank on
-
-
-class Bound(NamedTuple):
-    """Weights of pairs that bound what discounted gain loses: see `lambdaloss`."""
-
-    gain: Array  # by code
-    fall: Array  # by rank
-    step: Array  # by distance
-    stretch: Array  # by rank
-    even: Array  # by rank
+    depth: int  # phi is 0 from this rank on
 
 
 class Preference(NamedTuple):
     """``sum of share (1 - penalty)`` over relevant documents: see `preference`."""
 
     share: Array  # by code
-    lack: Array  # by code of the document and of one above it
+    lack: Array  # by code of a document and of a document above it
     cap: Array  # by query
     divisor: Array  # by query
     divide_by: int
-    unjudged: int  # this code and higher ones are of documents not judged
+    unjudged: int  # codes from this one on are of documents without a label
 
 
 class Strict(NamedTuple):
-    """Which documents are relevant, for metrics of one order: see `strict`."""
+    """Which documents are relevant, for metrics that need an order without ties: see `strict`."""
 
     relevant: Array  # by code
-    unjudged: int  # this code and higher ones are of documents not judged
-    needed: Array  # by query: relevant documents from which on precision counts
+    unjudged: int  # codes from this one on are of documents without a label
+    needed: Array  # by query: number of relevant documents from which on precision counts
 
 
 class Reader(NamedTuple):
@@ -115,110 +117,183 @@ class Overlap(NamedTuple):
     normalize: bool
 
 
-class Blend(NamedTuple):
-    """Weights of the ranks of the Q-measure: see `labels`."""
+class QGains(NamedTuple):
+    """What weights of the Q-measure depend on: see `labels`."""
 
     gain: Array  # by code
     beta: float
-    depth: int  # weights vanish from this rank on
+    depth: int  # weights are 0 from this rank on
+
+
+# Documents with random labels, for moments of metrics.
 
 
 class RandomLists(NamedTuple):
-    """Ranked documents whose labels are random: see `moments`."""
+    """Ranked documents with random labels: see `moments`."""
 
-    order: Array  # position by rank; of two rankers, one line each
-    retrieved: Array  # documents of each query with a score above -inf, as many lines
-    proba: Array  # of each code, by row
-
-
-class RandomWorth(NamedTuple):
-    """What random labels are worth: see `moments`."""
-
-    worth: Array  # by code
-    square: Array  # of it
-    weight: Array  # by rank, down to the last that counts
+    order: Array  # by rank: position; a first axis for two rankers
+    retrieved: Array  # by query: number of documents with a score above -inf; axis as in `order`
+    proba: Array  # by row and code
 
 
-class TwoMoments(NamedTuple):
-    """What is filled, by query."""
+class RandomGain(NamedTuple):
+    """Tables of a metric for random labels: see `moments`."""
+
+    gain: Array  # by code
+    square: Array  # of the gain, by code
+    weight: Array  # by rank, down to the last that is not 0
+
+
+class Moments(NamedTuple):
+    """Filled in by kernels, by query."""
 
     mean: Array
     second: Array  # mean of the square
 
 
-class Lists(NamedTuple):
-    """Documents that pull at each other."""
-
-    codes: Array  # by row; where a form knows classes alone, these
-    order: Array  # position by rank
-    scores: Array  # double precision
-    inverse: Array  # one over the best sum of each query; 0 where there is nothing to learn
-    weight: Array  # of each query
+# Documents with scores, for gradients.
 
 
-class Pairs(NamedTuple):
-    """Which pairs count, and what for."""
+class Scored(NamedTuple):
+    """Documents with scores."""
 
-    sigma: float  # slope of the cost of a pair
-    truncation: int  # ranks that one document of a pair must reach
+    codes: Array  # by row; classes, for quadratic metrics
+    order: Array  # by rank: position
+    scores: Array  # by row, in double precision
+    inverse: Array  # by query: one over the value of the best list; 0 if all orders are equal
+    weight: Array  # by query
+
+
+class PairOptions(NamedTuple):
+    """Options of LambdaRank and LambdaLoss."""
+
+    sigma: float  # slope of the logistic loss of a pair
+    truncation: int  # one document of a pair must rank above it
     score_norm: bool  # whether the weight of a pair is divided by 0.01 + |s_i - s_j|
     sum_norm: bool  # whether the gradients of a query are scaled from their sum to its logarithm
-    widest: float  # range of sigma times score up to which exponentials fit: see `tiles.is_wide`
+    widest: float  # largest range of sigma times score whose exponentials fit: see `tiles.Scale`
 
 
 class Gradients(NamedTuple):
-    """What is filled; arithmetic on pairs has the precision of `grad`."""
+    """Filled in by kernels. Pairs are computed in the precision of `grad`."""
 
     grad: Array
     hess: Array
-    totals: Array  # by query: twice the sum of all pulls, before weights and `sum_norm`
+    totals: Array  # by query: sum of the absolute gradients of all pairs, unweighted and unscaled
+
+
+class LambdaLossWeights(NamedTuple):
+    """Tables of the weights of pairs: see `lambdaloss`."""
+
+    gain: Array  # by code
+    fall: Array  # by rank
+    step: Array  # by distance in rank
+    stretch: Array  # by rank
+    even: Array  # by rank
 
 
 class Clicks(NamedTuple):
-    """Position bias of clicks: see `debiased`."""
+    """Position bias of clicks, by row: see `debiased`."""
 
-    click: Array  # 1 / t+ by row
-    skip: Array  # 1 / t- by row
-    clicked: Array  # filled: cost of each row as the clicked document of pairs
-    skipped: Array  # filled: as the other one
+    click: Array  # 1 / t+
+    skip: Array  # 1 / t-
+    clicked: Array  # filled in: cost of the pairs in which the row is the clicked document
+    skipped: Array  # filled in: cost of the pairs in which the row is the other document
+
+
+class Listwise(NamedTuple):
+    """Documents for losses that sum over documents: see `listwise`."""
+
+    codes: Array  # by row
+    scores: Array  # by row
+    weight: Array  # by query
+
+
+class RandomGains(NamedTuple):
+    """Random numbers that are added to gains, if `on`."""
+
+    on: bool
+    seed: int
+    n_before: int  # number of rows before row 0
+
+
+class ListwiseGradients(NamedTuple):
+    """Filled in by kernels."""
+
+    grad: Array
+    hess: Array
+    losses: Array  # by query
 
 
 class Soft(NamedTuple):
-    """Scores as normal variables: see `softrank`."""
+    """Scores as means of normal variables: see `softrank`."""
 
-    codes: Array
-    scores: Array
+    codes: Array  # by row
+    scores: Array  # by row
     gain: Array  # by code
-    inverse: Array  # by query
+    inverse: Array  # by query: one over the value of the best list; 0 if all orders are equal
     weight: Array  # by query
     sigma: float
-    relative: bool  # whether sigma is in units of the spread of scores
+    relative: bool  # whether sigma is in units of the standard deviation of a query's scores
 
 
 class SoftGradients(NamedTuple):
-    """What is filled; arithmetic on pairs has the precision of `grad`."""
+    """Filled in by kernels. Pairs are computed in the precision of `grad`."""
 
     grad: Array
     hess: Array
     values: Array  # by query
 
 
-class Graded(NamedTuple):
-    """Lists whose grades are counted, and a quadratic form of their grades: see `entropy`."""
+# Distributions of grades.
 
-    counts: Array  # documents of each column (label) in each query
+
+class Graded(NamedTuple):
+    """Numbers of documents of each grade, and a quadratic form of grades: see `entropy`."""
+
+    counts: Array  # by query and column (label)
     gain: Array  # by column
     worth: Array  # by column of the upper and of the lower document
-    u: Array
-    w: Array
-    starts: Array  # place of the first rank of each query in u and w
+    u: Array  # by rank
+    w: Array  # by rank
+    starts: Array  # by query: place of its first rank in u and w
 
 
 class Distributions(NamedTuple):
-    """What is filled; all but the first by query."""
+    """Filled in by kernels, by query except for `p`."""
 
-    p: Array  # chance of each column at each rank
-    mean: Array  # sum of the form
+    p: Array  # by row (query and rank) and column: probability of the label
+    mean: Array  # expected sum of the form
     entropy: Array
     steps: Array
-    done: Array  # whether the target is met
+    done: Array  # whether the target is reached
+
+
+# Documents of TREC files: see `trec`.
+
+
+class Names(NamedTuple):
+    """Names of documents, as slices of one text."""
+
+    text: Array
+    start: Array
+    stop: Array
+    hashed: Array
+
+
+class HashedRun(NamedTuple):
+    """Retrieved documents by query, best first, with a hash table for each query."""
+
+    indptr: Array
+    names: Names
+    slot_ptr: Array  # first slot of each query
+    slots: Array  # rows of documents; -1 if the slot is free
+
+
+class Judged(NamedTuple):
+    """Judged documents by query."""
+
+    query_of: Array  # query of the run for each judged query, or -1
+    indptr: Array
+    names: Names
+    codes: Array

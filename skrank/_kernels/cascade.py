@@ -1,177 +1,217 @@
-"""Metrics of the form sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s)): ERR, PFound, reciprocal rank.
+"""Metrics of a user who reads down a list and stops at a document that satisfies: ERR, PFound, RR.
 
-`stop` is rho per code, the probability that a user is satisfied by the document; `phi` is the worth
-of being satisfied at a rank. For ranks a < b a swap changes the sum by
+A document with the label y satisfies with the probability rho(y), and being satisfied at rank r is
+worth phi_r. The value of a list is
+
+    sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s)).
+
+Swapping the documents at the ranks a < b changes it by
 
     prod_{s<a} (1 - rho_s) (rho_a - rho_b) (S + P phi_b - phi_a),
 
-S and P being the sum and the product over the documents strictly between, as a user who starts
-after a sees them. They grow with b at no cost, so nothing is divided and rho = 1 needs no special
-case.
+where S and P are the sum and the product over the documents between a and b, for a user who starts
+after a. Both follow from rank to rank as b grows. Nothing is divided by 1 - rho, which may be 0.
+
+In the functions below, `alive` is the probability that a user reaches the current rank. Unsigned
+indexes are as in `quadratic`.
 """
 
 import numpy as np
 
 from skrank._kernels import passing
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import longest, options
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.tiles import longest
 
-_NOTHING = 1e-18  # of a sum: no part that double precision keeps
-_FEW_STEPS, _FEW_CODES = 5_000_000, 200  # some milliseconds; more groups are not worth joining
+_NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
+_FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds
+_FEW_CODES = 200  # groups of `_pass_groups`
 
 
-@part(**options)
-def _most_common(ranked, low, high, stop, count):
-    """The most common rho of a block, codes that share one but for 0 taken apart."""
-    worthless, best = 0, 0.0
+@subroutine()
+def _most_common(codes, low, high, stop, count):
+    """The rho of the most common code of a block; codes with rho 0 count as one code.
+
+    `count` is workspace by code; it is 0 before and after.
+    """
+    n_zero, best = 0, 0.0
     for row in range(low, high):
-        code = ranked[row]
+        code = codes[row]
         count[code] += 1
-        worthless += stop[code] == 0
-    most = worthless
+        n_zero += stop[code] == 0
+    most = n_zero
     for row in range(low, high):
-        code = ranked[row]
+        code = codes[row]
         if count[code] > most and stop[code] > 0:
             most, best = count[code], stop[code]
         count[code] = 0
     return best
 
 
-@part(**options)
-def _reach(ranked, low, high, stop):
-    """Documents of a random order behind which nothing changes the worth in double precision.
+@subroutine()
+def _negligible_from(codes, low, high, stop):
+    """Number of documents of a random order after which the rest adds nothing to the value.
 
-    A user passes j of them with at most the chance m^j, m being the mean of 1 - rho (Maclaurin's
-    inequality of symmetric means); the first document alone is worth 1 - m of what remains.
+    A user passes j of them with a probability of at most m^j, where m is the mean of 1 - rho
+    (Maclaurin's inequality for symmetric means). The next document alone is worth 1 - m of what
+    remains.
     """
     total = 0.0
     for row in range(low, high):
-        total += stop[ranked[row]]
+        total += stop[codes[row]]
     mean = total / (high - low)
     if mean == 0 or mean >= 1:
         return int(mean > 0)
-    needed = np.log(_NOTHING * mean) / np.log1p(-mean)
+    needed = np.log(_NEGLIGIBLE * mean) / np.log1p(-mean)
     return int(min(np.ceil(needed), float(high - low)))
 
 
-@part(**options)
-def _one_by_one(ranked, low, high, stop, common, shown, pass_by):
-    """Fill `pass_by`: a power of the documents of the common rho, and the others added in turn."""
-    known = 0
+@subroutine()
+def _pass_each(codes, low, high, stop, common, shown, passes):
+    """Fill ``passes[: shown + 1]`` of a block: see `passing`.
+
+    The documents with the rho `common` give its powers; the others are added one by one.
+    """
+    n_known = 0
     for row in range(low, high):
-        known += stop[ranked[row]] == common
-    pass_by[0] = 1.0
+        n_known += stop[codes[row]] == common
+    passes[0] = 1.0
     for j in range(1, shown + 1):
-        pass_by[j] = pass_by[j - 1] * (1.0 - common) if j <= known else 0.0
+        passes[j] = passes[j - 1] * (1.0 - common) if j <= n_known else 0.0
     for row in range(low, high):
-        rho = stop[ranked[row]]
+        rho = stop[codes[row]]
         if rho == common:
             continue
-        known += 1
-        for j in range(min(known, shown), 0, -1):
-            share = j / known
-            pass_by[j] = (1.0 - share) * pass_by[j] + share * (1.0 - rho) * pass_by[j - 1]
+        n_known += 1
+        for j in range(min(n_known, shown), 0, -1):
+            share = j / n_known  # probability that this document is among the first j
+            passes[j] = (1.0 - share) * passes[j] + share * (1.0 - rho) * passes[j - 1]
 
 
-@part(**options, allocates=True)
-def _group_by_group(ranked, low, high, stop, common, shown, pass_by, count):
-    """The same for documents of a few rho: group by group."""
+@subroutine()
+def _pass_groups(codes, low, high, stop, common, shown, passes, count):
+    """Fill in the same for a long block of few codes, by joining groups of equal codes.
+
+    `count` is workspace by code; it is 0 before and after.
+    """
     for row in range(low, high):
-        count[ranked[row]] += 1
-    known = np.int64(0)
+        count[codes[row]] += 1
+    n_known = np.int64(0)
     for code in range(len(stop)):
-        known += count[code] if stop[code] == common else 0
-    pass_by[0] = 1.0
+        n_known += count[code] if stop[code] == common else 0
+    passes[0] = 1.0
     for j in range(1, shown + 1):
-        pass_by[j] = pass_by[j - 1] * (1.0 - common) if j <= known else 0.0
+        passes[j] = passes[j - 1] * (1.0 - common) if j <= n_known else 0.0
     powers, joined = np.empty(shown + 1), np.empty(shown + 1)
     for code in range(len(stop)):
-        if count[code] > 0 and stop[code] != common:
-            both = known + count[code]
-            passing.join(
-                known, count[code], 1.0 - stop[code], min(shown, both), pass_by, powers, joined
-            )
-            known = both
-            for j in range(min(shown, both) + 1):
-                pass_by[j] = joined[j]
-    count[:] = 0
+        n, count[code] = count[code], 0
+        if n == 0 or stop[code] == common:
+            continue
+        end = min(shown, n_known + n)
+        passing.join(n_known, n, 1.0 - stop[code], end, passes, powers, joined)
+        n_known += n
+        for j in range(end + 1):
+            passes[j] = joined[j]
 
 
-@part(**options)
-def _expected_block(ranked, low, high, stop, phi, first_rank, depth, pass_by, count):
-    """Expected worth of a block of ties for a user who reaches it.
+@subroutine()
+def _expect_block(codes, low, high, tables, first_rank, passes, count):
+    """Mean value of the tied rows low .. high - 1 over their orders, if a user reaches them.
 
-    ``pass_by[j]`` is the probability that a user passes the first j documents of a random order:
-    the mean of prod (1 - rho) over all sets of j documents.
+    `passes` is workspace by number of documents, `count` by code.
     """
-    shown = min(_reach(ranked, low, high, stop), depth - first_rank)
-    common = _most_common(ranked, low, high, stop, count)
-    others = 0
+    stop = tables.stop
+    shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
+    common = _most_common(codes, low, high, stop, count)
+    n_others = 0
     for row in range(low, high):
-        others += stop[ranked[row]] != common
-    if shown * others <= _FEW_STEPS or len(stop) > _FEW_CODES:
-        _one_by_one(ranked, low, high, stop, common, shown, pass_by)
+        n_others += stop[codes[row]] != common
+    if shown * n_others <= _FEW_STEPS or len(stop) > _FEW_CODES:
+        _pass_each(codes, low, high, stop, common, shown, passes)
     else:
-        _group_by_group(ranked, low, high, stop, common, shown, pass_by, count)
-    worth = 0.0
+        _pass_groups(codes, low, high, stop, common, shown, passes, count)
+    return _stop_within(passes, shown, tables.phi, first_rank)
+
+
+@subroutine()
+def _stop_within(passes, shown, phi, first_rank):
+    """Value of a block from the probabilities of passing its documents."""
+    value = 0.0
     for j in range(shown):
-        worth += phi[first_rank + j] * (pass_by[j] - pass_by[j + 1])
-    return worth
+        value += phi[first_rank + j] * (passes[j] - passes[j + 1])
+    return value
 
 
-@njit(**options, allocates=True, exact=True)
-def values(first, last, indptr, lists, kept, form, ties, inverse, out):
-    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0.
+@subroutine()
+def _read(codes, row, ranks, low, high, tables):
+    """Value of a list without ties, from the documents at ``ranks[low:high]``."""
+    stop, phi = tables.stop, tables.phi
+    alive, value, i = 1.0, 0.0, low
+    while i < high and alive > 0:
+        rank = ranks[i]
+        rho = stop[codes[row + rank]]
+        value += alive * rho * phi[rank]
+        alive *= 1.0 - rho
+        i += np.uint64(1)
+    return value
 
-    `kept` holds the documents that may satisfy, or all of them where there is a cut-off. `ties` is
-    None where no documents are tied, else True: what blocks need takes long to compile.
+
+@kernel(plain=True)
+def values(first, last, indptr, lists, contributing, tables, inverse, out):
+    """Fill in the value of each query times `inverse`, if no documents are tied.
+
+    `contributing` holds the documents that may satisfy; all documents, if there is a cut-off.
     """
-    ranked, tied, stop, phi = lists.codes, lists.tied, form.stop, form.phi
-    pass_by, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
+    codes, retrieved = lists.codes, lists.retrieved
+    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
     for q in range(first, last):
-        start = indptr[q]
-        end = start + lists.retrieved[q]
-        reach = min(end, start + form.depth) if inverse[q] != 0 else start
-        alive, total = 1.0, 0.0
-        low = start
-        if lists.tie[q] > reach - start:
-            row, begin = np.uint64(start), kept.start[q]
-            found = begin + min(kept.count[q], reach - start)
-            for i in range(np.uint64(begin), np.uint64(found)):
-                rank = kept.ranks[i]
-                rho = stop[ranked[row + rank]]
-                total += alive * rho * phi[rank]
-                alive *= 1.0 - rho
-                if alive <= 0:
-                    break
-            low = reach
-        if ties is not None:
-            while low < reach and alive > 0:
-                high = low + 1
-                while high < end and tied[high]:
-                    high += 1
-                if high == low + 1:
-                    rho = stop[ranked[low]]
-                    total += alive * rho * phi[low - start]
-                    alive *= 1.0 - rho
-                else:
-                    total += alive * _expected_block(
-                        ranked, low, high, stop, phi, low - start, form.depth, pass_by, count
-                    )
-                    for row in range(low, high):
-                        alive *= 1.0 - stop[ranked[row]]
-                low = high
-        out[q] = total * inverse[q]
+        out[q] = 0.0
+        if inverse[q] != 0:
+            n = min(counts[q], retrieved[q], tables.depth)
+            low, row = np.uint64(starts[q]), np.uint64(indptr[q])
+            out[q] = inverse[q] * _read(codes, row, ranks, low, low + np.uint64(n), tables)
 
 
-@njit(**options)
-def deltas(ranked, form, out):
-    """Change of the sum when ranks a < b of one list are swapped, for all pairs: out[a, b]."""
-    n, stop, phi = len(ranked), form.stop, form.phi
+@kernel(plain=True)
+def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
+    """Fill in the mean value of each query over the orders of tied documents, times `inverse`."""
+    codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
+    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
+    stop, phi = tables.stop, tables.phi
+    passes, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
+    for q in range(first, last):
+        out[q] = 0.0
+        if inverse[q] == 0:
+            continue
+        start, end, n = indptr[q], indptr[q] + retrieved[q], min(retrieved[q], tables.depth)
+        if first_tie[q] > n:
+            low, row = np.uint64(starts[q]), np.uint64(start)
+            high = low + np.uint64(min(counts[q], n))
+            out[q] = inverse[q] * _read(codes, row, ranks, low, high, tables)
+            continue
+        alive, value, low = 1.0, 0.0, start
+        while low < start + n and alive > 0:
+            high, rank = low + 1, low - start
+            while high < end and tied[high]:
+                high += 1
+            if high == low + 1:
+                value += alive * stop[codes[low]] * phi[rank]
+            else:
+                block = _expect_block(codes, low, high, tables, rank, passes, count)
+                value += alive * block
+            for row in range(low, high):
+                alive *= 1.0 - stop[codes[row]]
+            low = high
+        out[q] = value * inverse[q]
+
+
+@kernel()
+def deltas(ranked, tables, out):
+    """Fill ``out[a, b]`` with the change of the value if the ranks a < b of one list swap."""
+    n, stop, phi = len(ranked), tables.stop, tables.phi
     alive = 1.0
     for a in range(n):
         rho = stop[ranked[a]]
-        between, product = 0.0, 1.0
+        between, product = 0.0, 1.0  # S and P
         for b in range(a + 1, n):
             other = stop[ranked[b]]
             out[a, b] = alive * (rho - other) * (between + product * phi[b] - phi[a])
@@ -180,15 +220,16 @@ def deltas(ranked, form, out):
         alive *= 1.0 - rho
 
 
-@njit(**options)
-def adjacent_deltas(first, last, indptr, lists, form, truncation, lead):
-    """Worth of putting the better document first, for neighbours in the order: see `lambdarank`."""
-    codes, order, stop, phi = lists.codes, lists.order, form.stop, form.phi
+@kernel()
+def adjacent_deltas(first, last, indptr, lists, tables, truncation, lead):
+    """Fill `lead` for neighbours in the order, as `lambdarank` defines it."""
+    codes, order, stop, phi = lists.codes, lists.order, tables.stop, tables.phi
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
-        lead[start : start + n] = 0
+        for row in range(start, start + n):
+            lead[row] = 0
         alive = lists.inverse[q]
-        for r in range(min(n - 1, truncation, form.depth)):
+        for r in range(min(n - 1, truncation, tables.depth)):
             row = start + r
             rho, other = stop[codes[start + order[row]]], stop[codes[start + order[row + 1]]]
             lead[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)

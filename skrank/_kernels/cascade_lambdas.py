@@ -1,7 +1,7 @@
 """LambdaRank gradients of cascade metrics: see `cascade` for the changes by swaps.
 
-The upper documents of the pairs stand in a tile; each lower document sweeps it once, which also
-carries every upper document's S and P on to the next rank.
+Upper documents are put into tiles. Each lower document, in rank order, is compared with a tile; in
+the same pass the sums S and products P of the upper documents advance to its rank.
 """
 
 import math
@@ -10,57 +10,74 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.forms import njit, part
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
 _STOP, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
 _FIELDS = OTHERS + 5
 
-_MOST_POWER = 1000  # of two, that fits double precision with room
-_NOBODY = 1e-30  # below, single precision would drag subnormal numbers along
+_LARGEST_POWER = 1000  # of two; leaves room below the largest number in double precision
+_NEGLIGIBLE = 1e-30  # smaller probabilities would be slow subnormal numbers in single precision
 
 
-class _Ranks(NamedTuple):
-    """Room for the documents of one query, by rank."""
-
-    score: np.ndarray  # in double precision, less the midrange unless their range is wide
-    e: np.ndarray
-    rho: np.ndarray
-    share: np.ndarray  # rho times a power of two near to one over the best sum: see `_walk`
-    alive: np.ndarray  # chance that a user gets there, times the rest of one over the best sum
-    phi: np.ndarray  # as given, in the precision of pairs
-    place: np.ndarray  # 0, 1, 2, ...
-    pull: np.ndarray
-    curve: np.ndarray
-
-
-def _room(longest, form, real):
-    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
-    e, rho, share, alive, pull, curve = (np.empty(longest, real) for _ in range(6))
-    phi, place = form.phi.astype(real), np.arange(FIELD, dtype=real)
-    return _Ranks(np.empty(longest), e, rho, share, alive, phi, place, pull, curve)
+# Rows of the array `ranks`, in the precision of pairs, by rank. The change by a swap is alive *
+# (rho_a - rho_b) * ..., divided by the value of the best list. This divisor may be as small as rho.
+# So rho is multiplied, and `alive` divided, by a power of two near one over the divisor: no digit
+# is lost, and both fit single precision.
+_EXP_OF = 0  # exp(sigma score), unless the query is wide
+_RHO = 1
+_SCALED_RHO = 2  # rho times the power of two
+_ALIVE_OF = 3  # probability that a user reaches the rank, divided by it
+_PHI_OF = 4
+_PLACE = 5  # 0, 1, 2, ...
+_GRAD_OF, _HESS_OF = 6, 7  # sums over pairs
+_N_ROWS = 8
 
 
-@part(**tiles.fast)
-def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
-    """All pairs of one document with the documents of a tile that rank above it."""
+class _Lower(NamedTuple):
+    """The document that is compared with a tile. Its rank counts from the tile."""
+
+    rank: float
+    rho: float
+    scaled_rho: float
+    phi: float
+    exp: float
+    score: float
+
+
+def _make(longest, tables, real):
+    """`ranks` of queries of up to `longest` documents, and float64 scores by rank."""
+    ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
+    ranks[_PHI_OF, : len(tables.phi)] = tables.phi
+    ranks[_PLACE] = np.arange(ranks.shape[1])
+    return ranks, np.empty(longest)
+
+
+@subroutine(fastmath=True)
+def _sweep(tile, n_blocks, lower, norm):
+    """Compare one document with the documents of a tile that rank above it.
+
+    Returns its gradient and hessian, and the sum of the pulls; adds those of the others to the
+    tile.
+    """
     zero, one = norm.zero, norm.one
+    rho, phi, exp = lower.rho, lower.phi, lower.exp
     grad, hess, total = zero, zero, zero
-    for lane in range(np.uint64(blocks) * np.uint64(LANES)):
+    for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        above = tile[t + RANK] < rank
-        lead = tile[t + _STOP] - share
+        above = tile[t + RANK] < lower.rank
+        lead = tile[t + _STOP] - lower.scaled_rho
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         loss = zero if loss < zero else loss
         delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
-        distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
+        distance = norm.base + norm.slope * abs(lower.score - tile[t + SCORE])
         e_upper = tile[t + EXP]
-        shared = one / ((e + e_upper) * distance)
+        shared = one / ((exp + e_upper) * distance)
         ordered = lead > zero
-        pull = delta * shared * (e if ordered else e_upper)
-        curvature = pull * shared * distance * (e_upper if ordered else e)
+        pull = delta * shared * (exp if ordered else e_upper)
+        curvature = pull * shared * distance * (e_upper if ordered else exp)
         signed = pull if ordered else -pull
         tile[t + GRAD] -= signed
         tile[t + HESS] += curvature
@@ -72,23 +89,25 @@ def _sweep(tile, blocks, rank, rho, share, phi, e, score, norm):
     return grad, hess, total
 
 
-@part(**tiles.options)
-def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
-    """The same for score ranges whose exponentials overflow: one exponential per pair.
+@subroutine()
+def _sweep_wide(tile, low, n, score, lower, sigma, norm):
+    """The same for a wide query: one exponential per pair.
 
-    Scores, of the documents above only, come in double precision: next to an outlier, single
-    precision could not tell them apart.
+    The `n` documents above are those from rank `low` on. Scores are in double precision, since
+    single precision cannot tell scores apart that are far from 0.
     """
     zero, one = norm.zero, norm.one
+    rho, phi = lower.rho, lower.phi
     grad, hess, total = zero, zero, zero
-    for lane in range(np.uint64(len(scores))):
+    for lane in range(np.uint64(n)):
         t = np.uint64(lane)
-        lead = tile[t + _STOP] - share
+        lead = tile[t + _STOP] - lower.scaled_rho
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         loss = zero if loss < zero else loss
         delta = tile[t + _ALIVE] * abs(lead) * loss
-        gap = tiles.gap(scores[lane], score) if lead > zero else tiles.gap(score, scores[lane])
+        upper = score[np.uint64(low) + t]
+        gap = tiles.gap(upper, lower.score) if lead > zero else tiles.gap(lower.score, upper)
         wrong, right = tiles.chances(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * right
@@ -103,101 +122,101 @@ def _sweep_wide(tile, scores, rho, share, phi, score, sigma, norm):
     return grad, hess, total
 
 
-@part(**tiles.options, forceinline=True)
-def _load(tile, low, size, held):
+@subroutine()
+def _load(tile, low, size, ranks, score):
     """Fill a tile with the documents from rank `low` on."""
     end = tiles.padded(size, LANES)
-    tiles.load(tile, EXP, held.e, low, size, end, 1.0)
-    tiles.load(tile, SCORE, held.score, low, size, end, 0.0)
-    tiles.load(tile, RANK, held.place, np.int64(0), size, end, np.inf)
-    tiles.load(tile, _STOP, held.share, low, size, end, 0.0)
-    tiles.load(tile, _ALIVE, held.alive, low, size, end, 0.0)
-    tiles.load(tile, _PHI, held.phi, low, size, end, 0.0)
+    tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
+    tiles.load(tile, SCORE, score, low, size, end, 0.0)
+    tiles.load_row(tile, RANK, ranks, _PLACE, np.int64(0), size, end, np.inf)
+    tiles.load_row(tile, _STOP, ranks, _SCALED_RHO, low, size, end, 0.0)
+    tiles.load_row(tile, _ALIVE, ranks, _ALIVE_OF, low, size, end, 0.0)
+    tiles.load_row(tile, _PHI, ranks, _PHI_OF, low, size, end, 0.0)
     tiles.fill(tile, _SUM, end, 0.0)
     tiles.fill(tile, _PRODUCT, end, 1.0)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
 
 
-@part(**tiles.options, forceinline=True)
-def _meet(tile, low, size, n, held, wide, sigma, norm, total):
-    """All pairs of the documents of a tile with those below them; adds to `total`."""
-    score, rho, share, phi, e = held.score, held.rho, held.share, held.phi, held.e
-    pull, curve = held.pull, held.curve
-    real = e.dtype.type
-    for r in range(low + 1, n):
-        above = tiles.least(r - low, size)
-        if wide:
-            g, h, s = _sweep_wide(
-                tile, score[low : low + above], rho[r], share[r], phi[r], score[r], sigma, norm
-            )
-        else:
-            blocks = (above + LANES - 1) // LANES
-            g, h, s = _sweep(
-                tile, blocks, real(r - low), rho[r], share[r], phi[r], e[r], real(score[r]), norm
-            )
-        pull[r] += g
-        curve[r] += h
-        total += s
-    return total
+@subroutine()
+def _compare(tile, low, size, n, ranks, score, scale, pulls):
+    """Compare the documents of a tile with all documents below them, up to rank `n`.
 
-
-@part(**tiles.options, forceinline=True)
-def _walk(held, q, start, position, lists, stop, middle):
-    """Note the documents by rank. Returns how many a user sees with a chance worth counting.
-
-    One over the best sum is as large as rho is small: a power of two goes from the one to the
-    other, exactly, so that neither leaves the range of single precision.
+    Returns `pulls` plus the sum of the pulls of these pairs.
     """
-    score, rho, alive, pull, curve = held.score, held.rho, held.alive, held.pull, held.curve
-    share, scores, codes = held.share, lists.scores, lists.codes
-    _, power = math.frexp(lists.inverse[q])
-    unit = math.ldexp(1.0, tiles.least(power, _MOST_POWER))
-    passing, reached = lists.inverse[q], 0
-    for r in range(len(position)):
-        row = start + position[r]
-        chance = stop[codes[row]]
-        score[r], rho[r], alive[r] = scores[row] - middle, chance, passing / unit
-        share[r] = chance * unit
-        pull[r], curve[r] = 0, 0
-        reached += passing > _NOBODY
-        passing *= 1.0 - chance
-    return reached
+    sigma, norm, real = scale.sigma, scale.norm, tile.dtype.type
+    for r in range(low + 1, n):
+        n_above, rank = tiles.least(r - low, size), real(r - low)
+        rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
+        phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
+        if scale.wide:
+            far = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
+            grad, hess, pull = _sweep_wide(tile, low, n_above, score, far, sigma, norm)
+        else:
+            near = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
+            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, near, norm)
+        ranks[_GRAD_OF, r] += grad
+        ranks[_HESS_OF, r] += hess
+        pulls += pull
+    return pulls
 
 
-@njit(**tiles.options)
-def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
-    """The same with room for it."""
-    inverse, weight = lists.inverse, lists.weight
+@subroutine()
+def _fill(codes, order, start, n, stop, inverse, ranks):
+    """Fill in the documents of a query by rank; clear the sums.
+
+    `stop` is rho by code. Returns the number of ranks that a user reaches with a probability that
+    is not negligible.
+    """
+    _, power = math.frexp(inverse)
+    unit = math.ldexp(1.0, tiles.least(power, _LARGEST_POWER))
+    passing, n_reached = inverse, 0
+    for r in range(n):
+        rho = stop[codes[start + order[start + r]]]
+        ranks[_RHO, r], ranks[_SCALED_RHO, r], ranks[_ALIVE_OF, r] = rho, rho * unit, passing / unit
+        ranks[_GRAD_OF, r], ranks[_HESS_OF, r] = 0, 0
+        n_reached += passing > _NEGLIGIBLE
+        passing *= 1.0 - rho
+    return n_reached
+
+
+@kernel()
+def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
+    """Fill in the gradients of queries; `work` is `ranks`, scores by rank, and a tile."""
+    codes, order, scores, inverse, weight = lists
+    grad, hess, totals = out
+    ranks, score, tile = work
+    stop_of, depth = tables.stop, tables.depth
+    exp, grads, hessians = ranks[_EXP_OF], ranks[_GRAD_OF], ranks[_HESS_OF]
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
+        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
-            tiles.clear(out, q, start, stop)
+            tiles.clear(grad, hess, start, stop)
             continue
-        best, worst = tiles.score_range(lists.scores, start, stop)
-        middle = 0.5 * best + 0.5 * worst
-        wide = tiles.is_wide(pairs, best, middle, worst)
-        middle = 0.0 if wide else middle
-        position = lists.order[start:stop]
-        reached = _walk(held, q, start, position, lists, form.stop, middle)
-        if not wide:
-            tiles.exponentials(n, held.score, pairs.sigma, held.e)
-        norm = tiles.norm_of(pairs, best, worst, out.grad)
-        total = 0.0
-        upper = tiles.least(tiles.least(reached, pairs.truncation), form.depth)
-        for low in range(0, upper, CAPACITY):
-            size = tiles.least(CAPACITY, upper - low)
-            _load(tile, low, size, held)
-            total = _meet(tile, low, size, n, held, wide, pairs.sigma, norm, total)
-            tiles.collect(tile, GRAD, low, size, held.pull)
-            tiles.collect(tile, HESS, low, size, held.curve)
-        tiles.write(out, q, start, n, position, held.pull, held.curve, total, weight[q], pairs)
+        scale = tiles.scale_of(pairs, scores, start, stop, grad)
+        n_reached = _fill(codes, order, start, n, stop_of, inverse[q], ranks)
+        tiles.sort_scores(scores, order, start, n, scale.origin, score)
+        if not scale.wide:
+            tiles.exponentials(n, score, scale.sigma, exp)
+        pulls = 0.0
+        n_upper = tiles.least(tiles.least(n_reached, pairs.truncation), depth)
+        for low in range(0, n_upper, CAPACITY):
+            size = tiles.least(CAPACITY, n_upper - low)
+            _load(tile, low, size, ranks, score)
+            pulls = _compare(tile, low, size, n, ranks, score, scale, pulls)
+            tiles.collect(tile, GRAD, low, size, grads)
+            tiles.collect(tile, HESS, low, size, hessians)
+        totals[q] = 2.0 * pairs.sigma * pulls
+        factor = tiles.factor_of(totals[q], weight[q], pairs)
+        position = order[start:stop]
+        tiles.write(grad, hess, start, position, grads, hessians, factor, pairs.sigma)
 
 
-def lambdas(first, last, indptr, lists, form, pairs, out):
-    """LambdaRank gradient and curvature of each row."""
+def lambdas(first, last, indptr, lists, tables, pairs, out):
+    """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``."""
     real = out.grad.dtype
-    held = _room(tiles.longest_of(first, last, indptr), form, real)
-    tile = np.zeros(_FIELDS * FIELD, real)
-    _lambdas(first, last, indptr, lists, form, pairs, held, tile, out)
+    arrays = _make(tiles.longest_of(first, last, indptr), tables, real)
+    work = *arrays, np.zeros(_FIELDS * FIELD, real)
+    _lambdas(first, last, indptr, lists, tables, pairs, work, out)

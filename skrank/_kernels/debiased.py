@@ -1,25 +1,24 @@
-"""LambdaRank for clicks whose chance depends on where a document was shown: unbiased LambdaMART.
+"""LambdaRank for clicks, whose probability depends on the shown position: unbiased LambdaMART.
 
-With t+ the chance of a click at a position and t- that of none, in units of those at the first
-position, a pair of a clicked document i and another one j that was not clicked weighs
+With t+ the probability of a click at a position, and t- that of no click, both relative to the
+first position, a pair of a clicked document i and a document j that was not clicked has the weight
 
     |delta_ij| / (t+_i t-_j),
 
-delta being the change of the metric when the two swap places. The costs of the pairs say what t
-must be next: a row gets the sum of its pairs' costs, each divided by t of the other document.
+where delta_ij is the change of the metric by a swap. The next t follow from costs: the cost of a
+row is the sum of the costs of its pairs, each divided by the t of the other document.
 
-Here is what differs from plain LambdaRank; the loop over all pairs is that of `quadratic_lambdas`.
+`quadratic_lambdas` loops over the pairs. Here are the parts that plain LambdaRank does not have.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
 from skrank._kernels import buckets, tiles
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
-from skrank._kernels.forms import part
+from skrank._kernels.jit import subroutine
 from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, RANK, SCORE
 
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
@@ -28,13 +27,10 @@ FIELDS = buckets.FIELDS + 2
 _SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))  # highest power first
 
 
-class Costs(NamedTuple):
-    """Room for the costs of the documents of one query, and their factors; by slot."""
-
-    clicked: np.ndarray  # costs of pairs as the better document
-    skipped: np.ndarray  # and as the worse one
-    click: np.ndarray  # 1 / t+
-    skip: np.ndarray  # 1 / t-
+# More rows of the array `slots` of `buckets`: 1 / t+, 1 / t-, and the cost of the pairs in which
+# the document is the better one, and in which it is the worse one.
+CLICK, SKIP, CLICKED, SKIPPED = (buckets.N_ROWS + i for i in range(4))
+N_ROWS = buckets.N_ROWS + 4
 
 
 def _log1p(u):
@@ -52,7 +48,7 @@ def _log1p_double(u):
 
 
 def _log1p_single(u):
-    # the series of 2 atanh(u / (2 + u)), without calls, so that loops over it become SIMD
+    # the series of 2 atanh(u / (2 + u)): without a call, so that loops run in SIMD
     z = u / (np.float32(2) + u)
     square = z * z
     total = np.float32(0)
@@ -61,29 +57,31 @@ def _log1p_single(u):
     return total * z
 
 
-@part(**tiles.fast)
-def sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm):
-    """All pairs of one better document with the worse documents of a tile.
+@subroutine(fastmath=True)
+def sweep(tile, n_blocks, limit, better, click, sigma, norm):
+    """Compare one better document with the worse documents of a tile.
 
-    Returns the sums of gradient and curvature of the better one, and its cost; adds those of the
-    others to the tile.
+    Returns the gradient, hessian and cost of the better document; adds those of the others to the
+    tile.
     """
     zero, one = norm.zero, norm.one
     grad, hess, cost = zero, zero, zero
-    for lane in range(np.uint64(blocks) * np.uint64(LANES)):
+    for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        other = tile[t + RANK]
-        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
+        rank = tile[t + RANK]
+        delta = (
+            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
+        )
         delta = zero if delta < zero else delta
-        delta = delta if other < limit else zero
-        gap = score - tile[t + SCORE]
+        delta = delta if rank < limit else zero
+        gap = better.score - tile[t + SCORE]
         e_other = tile[t + EXP]
         weight = delta / (norm.base + norm.slope * abs(gap))
-        shared = one / (e + e_other)
+        shared = one / (better.exp + e_other)
         pull = weight * click * tile[t + _SKIP] * e_other * shared
-        curvature = pull * e * shared
-        wrong = e < e_other
-        likely = (e if wrong else e_other) / (e_other if wrong else e)
+        curvature = pull * better.exp * shared
+        wrong = better.exp < e_other
+        likely = (better.exp if wrong else e_other) / (e_other if wrong else better.exp)
         behind = -gap if gap < zero else zero
         pair = weight * (_log1p(likely) + sigma * behind)
         tile[t + GRAD] += pull
@@ -95,17 +93,20 @@ def sweep(tile, blocks, limit, rank, below, above, e, score, click, sigma, norm)
     return grad, hess, cost
 
 
-@part(**tiles.options)
-def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, norm):
-    """The same for score ranges whose exponentials overflow, on scores in double precision."""
+@subroutine()
+def sweep_wide(tile, part, exact, limit, better, click, sigma, norm):
+    """The same for a wide query: one exponential per pair, of scores in double precision."""
     grad, hess, cost = norm.zero, norm.zero, norm.zero
-    for lane in range(np.uint64(len(scores))):
+    for lane in range(np.uint64(part.size)):
         t = np.uint64(lane)
-        other = tile[t + RANK]
-        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
+        score = exact[buckets.EXACT_SCORE, np.uint64(part.low) + t]
+        rank = tile[t + RANK]
+        delta = (
+            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
+        )
         delta = norm.zero if delta < norm.zero else delta
-        delta = delta if other < limit else norm.zero
-        gap = tiles.gap(score, scores[lane])
+        delta = delta if rank < limit else norm.zero
+        gap = tiles.gap(better.score, score)
         wrong, right = tiles.chances(sigma, gap)
         weight = delta / (norm.base + norm.slope * abs(gap))
         pull = weight * click * tile[t + _SKIP] * wrong
@@ -121,48 +122,47 @@ def sweep_wide(tile, scores, limit, rank, below, above, score, click, sigma, nor
     return grad, hess, cost
 
 
-def make(n, real):
-    """Room for the costs of queries of up to `n` documents."""
-    return Costs(*(np.zeros(n + LANES, real) for _ in range(4)))
+# The functions below do nothing if `clicks` is None.
 
 
-@part(**tiles.options)
+@subroutine()
 def clear(clicks, start, stop):
-    """No costs: a query without weight or anything to learn."""
-    clicks.clicked[start:stop] = 0
-    clicks.skipped[start:stop] = 0
+    """Fill in zeros: for a query of weight 0, or without documents to tell apart."""
+    if clicks is not None:
+        clicks.clicked[start:stop] = 0
+        clicks.skipped[start:stop] = 0
 
 
-@part(**tiles.options)
-def gather(clicks, start, position, costs):
-    """Nothing collected yet; the factors of the documents of a query."""
-    n = len(position)
-    costs.clicked[:n] = 0
-    costs.skipped[:n] = 0
-    click, skip, given_click, given_skip = costs.click, costs.skip, clicks.click, clicks.skip
-    for i in range(n):
-        row = start + position[i]
-        click[i], skip[i] = given_click[row], given_skip[row]
+@subroutine()
+def gather(clicks, start, n, places, slots):
+    """Read the factors of the documents of a query, and set their costs to 0."""
+    if clicks is not None:
+        click, skip = clicks.click, clicks.skip
+        for i in range(n):
+            row = start + places[buckets.POSITION, i]
+            slots[CLICK, i], slots[SKIP, i] = click[row], skip[row]
+            slots[CLICKED, i], slots[SKIPPED, i] = 0, 0
 
 
-@part(**tiles.options, forceinline=True)
-def load(tile, low, size, end, costs):
-    """Fill the fields of a tile that clicks need."""
-    tiles.load(tile, _SKIP, costs.skip, low, size, end, 0.0)
+@subroutine()
+def scatter(clicks, start, n, places, slots, weight):
+    """Fill in the costs of the rows of a query."""
+    if clicks is not None:
+        clicked, skipped = clicks.clicked, clicks.skipped
+        for i in range(n):
+            row = start + places[buckets.POSITION, i]
+            clicked[row] = weight * slots[CLICKED, i]
+            skipped[row] = weight * slots[SKIPPED, i]
+
+
+@subroutine()
+def load(tile, low, size, end, slots):
+    """Fill the fields of a tile that plain LambdaRank does not have."""
+    tiles.load_row(tile, _SKIP, slots, SKIP, low, size, end, 0.0)
     tiles.fill(tile, _COST, end, 0.0)
 
 
-@part(**tiles.options, forceinline=True)
-def collect(tile, low, size, costs):
-    """Add the costs of a tile to those of its documents."""
-    tiles.collect(tile, _COST, low, size, costs.skipped)
-
-
-@part(**tiles.options)
-def scatter(costs, weight, start, position, clicks):
-    """Put the costs of the documents of a query to their rows."""
-    clicked, skipped = clicks.clicked, clicks.skipped
-    for i in range(len(position)):
-        row = start + position[i]
-        clicked[row] = weight * costs.clicked[i]
-        skipped[row] = weight * costs.skipped[i]
+@subroutine()
+def collect(tile, low, size, slots):
+    """Add the costs in a tile to those of its documents."""
+    tiles.collect_row(tile, _COST, low, size, slots, SKIPPED)

@@ -1,37 +1,39 @@
-"""The most random distribution under linear conditions, by Newton's method on its dual function.
+"""The distribution of maximum entropy under linear conditions, by Newton's method on its dual.
 
-p[n, i] ~ exp(x[i] + mu slope[n, i]) has the most entropy of all distributions with the sums of
-columns and the <slope, p> that it has; x and mu minimise a convex function of as many unknowns as
-there are columns, the first of which is the reference (x = 0).
+Each row n of p is a distribution over the columns i. Of all p with given sums of columns and a
+given <slope, p>, the entropy is largest for p[n, i] ~ exp(x[i] + mu slope[n, i]). x and mu minimise
+the dual, a convex function of as many unknowns as there are columns, since x = 0 for the first
+column.
 """
 
 import numpy as np
 
-from skrank._kernels.forms import part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import subroutine
 
-TOLERANCE = 1e-10  # of F relative to its range, and of the sums of columns
-_MOST_NEWTON = 80
+TOLERANCE = 1e-10  # of <slope, p> relative to its range, and of the sums of columns
+_MOST_NEWTON = 80  # steps
 
 
-@part(**options)
+@subroutine()
 def copy(source, target):
+    """Copy an array; compiles faster than an assignment to a slice."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@part(**options)
+@subroutine()
 def copy_rows(source, target):
+    """Copy an array of two axes."""
     for r in range(source.shape[0]):
         for i in range(source.shape[1]):
             target[r, i] = source[r, i]
 
 
-@part(**options, allocates=True)
+@subroutine()
 def _dual(slope, counts, bound, x, p, gradient, hessian):
-    """The dual function at x (the last entry is mu) with its derivatives, and p.
+    """The dual function at `x`, whose last entry is mu. Fills in `p`, gradient and hessian.
 
-    `slope` is relative to its first column.
+    `slope` is relative to its first column; <slope, p> must be `bound`.
     """
     n_ranks, n = slope.shape
     mu = x[n - 1]
@@ -74,9 +76,9 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
     return value - bound * mu
 
 
-@part(**options, allocates=True)
+@subroutine()
 def _newton_step(gradient, hessian, step):
-    """Solve hessian step = -gradient by Cholesky's method, on a diagonal scaled to ones."""
+    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1."""
     n = len(gradient)
     scale = np.empty(n)
     for i in range(n):
@@ -118,12 +120,12 @@ def _newton_step(gradient, hessian, step):
         step[i] *= scale[i]
 
 
-@part(**options, allocates=True)
+@subroutine()
 def most_random(slope, counts, bound, precision, x, p):
-    """Fill `p` with column sums `counts`, <slope, p> = bound, and most entropy; whether it can be.
+    """Fill in the `p` of maximum entropy with the column sums `counts` and <slope, p> = `bound`.
 
-    The search begins at `x`. The dual function is never below the entropy, and so not below 0:
-    where it is, nothing meets the bound.
+    Returns whether there is such a p. The search starts at `x`. If there is one, the dual is never
+    below its entropy, and so not negative.
     """
     n_ranks, n = slope.shape
     gradient, hessian = np.empty(n), np.empty((n, n))
@@ -147,7 +149,7 @@ def most_random(slope, counts, bound, precision, x, p):
             for i in range(n):
                 trial[i] = x[i] + length * step[i]
             new = _dual(slope, counts, bound, trial, p, trial_gradient, trial_hessian)
-            # rounding hides decreases of value when it is large
+            # if the value is large, its decrease may be less than its rounding error
             if new <= value + 1e-4 * length * decrease + 1e-13 * abs(value):
                 moved = True
                 break

@@ -1,17 +1,13 @@
-"""Distributions of grades over ranks: the most random ones under which a metric has a given mean.
+"""Distributions of grades over ranks: those of maximum entropy for a given mean of a metric.
 
-Rank n of a list has a grade of its own, independent of the other ranks, of distribution p[n]. The
-expected sum of a quadratic metric is then bilinear in p:
+The grade at rank n has the distribution p[n], independent of the other ranks. So the expected sum
+of a quadratic metric is
 
     F(p) = sum_n u[n] <gain, p[n]>  +  sum_{m<n} w[n] p[m]' worth p[n].
 
-The entropy of p is maximised subject to F(p) = target and to sums of columns, by sequential convex
-programming. With F linearised, the solution is p[n, i] ~ exp(x[i] + mu slope[n, i]), and x and mu
-minimise a convex function of as many unknowns as there are grades: Newton's method. The step to it
-is shortened until an exact penalty function falls.
-
-Grades without documents take no part: a query has n_active columns, the first of which is the
-reference (x = 0).
+The entropy of p is maximised under F(p) = target and given sums of columns (grades), by sequential
+convex programming. For a linearised F, `dual` finds the solution. The step to it is shortened until
+an exact penalty function decreases. Grades without documents have no column.
 """
 
 from typing import NamedTuple
@@ -19,29 +15,28 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.dual import TOLERANCE, copy, copy_rows, most_random
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
-_END = 1e-5  # part of the range of values that keeps targets off its ends, where exponents diverge
-_FLAT = 1e-12  # range of sums below which a metric has no choice
+_END = 1e-5  # targets are this part of the range away from its ends, where exponents diverge
+_FLAT = 1e-12  # relative range of sums below which all lists have the same sum
 _MOST_STEPS = 300
-_MEMORY = 5  # the last steps, than all of which a new one must not be worse
-_STILL = 1e-9  # largest change of a probability when all is done
+_MEMORY = 5  # window of the non-monotone line search
+_STILL = 1e-9  # largest change of a probability at convergence
 
 
 class _Form(NamedTuple):
-    """What F is made of, for one query."""
+    """F of one query."""
 
-    counts: np.ndarray  # documents of each column
+    counts: np.ndarray  # number of documents of each column
     gain: np.ndarray  # by column
     worth: np.ndarray  # by columns
     u: np.ndarray  # by rank
     w: np.ndarray  # by rank
 
 
-@part(**options, allocates=True)
+@subroutine()
 def _expected(p, form, slope):
-    """F(p); its derivatives go to `slope`."""
+    """F(p). Fills in its derivatives, `slope`."""
     gain, worth, u, w = form.gain, form.worth, form.u, form.w
     n_ranks, n = p.shape
     above = np.zeros(n)
@@ -65,8 +60,9 @@ def _expected(p, form, slope):
     return total
 
 
-@part(**options)
+@subroutine()
 def _entropy(p):
+    """Sum of the entropies of the ranks."""
     total = 0.0
     for r in range(p.shape[0]):
         for i in range(p.shape[1]):
@@ -75,13 +71,15 @@ def _entropy(p):
     return total
 
 
-@part(**options, allocates=True, inline="always")
-def _linearised(slope, counts, p, excess, width, x, relative, ahead):
-    """The most random distribution with F linearised at `p`; whether there is one.
+@subroutine()
+def _linearised(slope, p, target, x, work):
+    """Fill in ``work.ahead``, the solution for F linearised at `p`. Returns whether there is one.
 
-    `excess` is what F(p) lacks of its target, all of which is asked for if it can be had, else a
-    part. `x` is where the last one was found, and holds the new one at the end.
+    If no distribution has the linear F that `target` asks for, a part of the way is asked for. `x`
+    is the solution of the dual of the last call, and becomes that of this call.
     """
+    counts, missing, width = target
+    relative, ahead = work
     n_ranks, n = p.shape
     largest, here = 0.0, 0.0
     for r in range(n_ranks):
@@ -100,7 +98,7 @@ def _linearised(slope, counts, p, excess, width, x, relative, ahead):
         copy(x, y)
         y[n - 1] *= largest
         precision = 0.1 * TOLERANCE * width / largest
-        if most_random(relative, counts, here + part * excess / largest, precision, y, ahead):
+        if most_random(relative, counts, here + part * missing / largest, precision, y, ahead):
             copy(y, x)
             x[n - 1] /= largest
             return True
@@ -108,11 +106,12 @@ def _linearised(slope, counts, p, excess, width, x, relative, ahead):
     return False
 
 
-@part(**options)
+@subroutine()
 def _relaxation(p, ahead, before, step_before):
-    """How far to go towards `ahead`: the step length of Barzilai and Borwein.
+    """Length of the step to `ahead`, by Barzilai and Borwein.
 
-    Steps of length 1 overshoot, or creep, as the curvature of F that they ignore is of either sign.
+    Steps of length 1 overshoot or converge slowly, since they ignore the curvature of F, which may
+    have either sign.
     """
     square, product = 0.0, 0.0
     for r in range(p.shape[0]):
@@ -124,7 +123,7 @@ def _relaxation(p, ahead, before, step_before):
             product += weight * moved * (step_before[r, i] - step)
     length = square / product if product > 0.25 * square else 4.0
     length = max(length, 0.1)
-    if length > 1.0:  # behind `ahead` probabilities may become negative: none may lose 9/10
+    if length > 1.0:  # beyond `ahead` probabilities may become negative: none may lose 9/10
         for r in range(p.shape[0]):
             for i in range(p.shape[1]):
                 step = ahead[r, i] - p[r, i]
@@ -133,9 +132,12 @@ def _relaxation(p, ahead, before, step_before):
     return length
 
 
-@part(**options, allocates=True, inline="always")
+@subroutine()
 def _programme(form, target, width, x, p):
-    """Move `p` and `x` on to the target; F(p), the number of steps, and whether all is still."""
+    """Move `p` and `x` to the target.
+
+    Returns F(p), the number of steps, and whether the steps converged to the target.
+    """
     n_ranks, n = p.shape
     slope, relative = np.empty((n_ranks, n)), np.empty((n_ranks, n))
     ahead, trial = np.empty((n_ranks, n)), np.empty((n_ranks, n))
@@ -144,7 +146,8 @@ def _programme(form, target, width, x, p):
     entropy, penalty = _entropy(p), 0.0
     misses, entropies = np.full(_MEMORY, np.nan), np.full(_MEMORY, np.nan)
     for steps in range(1, _MOST_STEPS + 1):
-        if not _linearised(slope, form.counts, p, target - mean, width, x, relative, ahead):
+        aim = form.counts, target - mean, width
+        if not _linearised(slope, p, aim, x, (relative, ahead)):
             return mean, steps, False
         change = 0.0
         for r in range(n_ranks):
@@ -178,9 +181,9 @@ def _programme(form, target, width, x, p):
     return mean, _MOST_STEPS, False
 
 
-@part(**options)
+@subroutine()
 def _spread_evenly(counts, x, p):
-    """The most random distribution of all: the same at every rank."""
+    """Fill in the distribution of maximum entropy for any F: the same at every rank."""
     n_ranks, n = p.shape
     for i in range(n):
         x[i] = np.log(counts[i + 1] / counts[0]) if i + 1 < n else 0.0
@@ -188,12 +191,12 @@ def _spread_evenly(counts, x, p):
             p[r, i] = counts[i] / n_ranks
 
 
-@part(**options, allocates=True, inline="always")
+@subroutine()
 def _solve(form, target, low, high, p):
-    """Fill `p`; returns F(p), the number of steps, and whether the target is met.
+    """Fill in `p`. Returns F(p), the number of steps, and whether the target was reached.
 
-    Near the ends of the range a step from afar can overshoot into a corner. Then the way is made
-    anew in stages, each of which leaves a quarter of the distance to the end.
+    Near the ends of the range, a first long step can overshoot into a corner. Then the search
+    starts again, in stages; each stage leaves a quarter of the distance to the end.
     """
     x = np.empty(p.shape[1])
     _spread_evenly(form.counts, x, p)
@@ -213,9 +216,9 @@ def _solve(form, target, low, high, p):
             ahead = target
 
 
-@part(**options)
+@subroutine()
 def _value_in_order(order, backwards, q, lists, above):
-    """The sum of the list that has the documents of each column one after the other."""
+    """Sum of the list with the documents of each column side by side."""
     counts, gain, worth, u, w = lists.counts, lists.gain, lists.worth, lists.u, lists.w
     for i in range(len(gain)):
         above[i] = 0.0
@@ -231,11 +234,11 @@ def _value_in_order(order, backwards, q, lists, above):
     return total
 
 
-@njit(**options, allocates=True)
+@kernel()
 def ends(first, last, indptr, lists, worst_first, low, high):
-    """Sums of the worst and the best list of each query.
+    """Fill in the sums of the worst and the best list of each query.
 
-    Weights do not rise from rank to rank, so these lists are in the order of gains.
+    Since weights do not rise from rank to rank, these lists are sorted by gain.
     """
     above = np.empty(len(lists.gain))
     for q in range(first, last):
@@ -244,7 +247,7 @@ def ends(first, last, indptr, lists, worst_first, low, high):
             end[q] = _value_in_order(worst_first, backwards, q, lists, above)
 
 
-@part(**options, allocates=True)
+@subroutine()
 def _columns(counts):
     """The columns that have documents."""
     active = np.empty(len(counts), np.int64)
@@ -255,9 +258,9 @@ def _columns(counts):
     return active[:n]
 
 
-@part(**options, allocates=True)
+@subroutine()
 def _form_of(lists, q, active, n_ranks):
-    """F of a query, about the columns that have documents."""
+    """F of a query, with the columns that have documents."""
     n, start = len(active), lists.starts[q]
     counts, gain, worth = np.empty(n), np.empty(n), np.empty((n, n))
     for i in range(n):
@@ -268,11 +271,12 @@ def _form_of(lists, q, active, n_ranks):
     return _Form(counts, gain, worth, lists.u[ranks], lists.w[ranks])
 
 
-@njit(**options, allocates=True)
+@kernel()
 def infer(first, last, indptr, lists, target, low, high, out):
-    """The distribution of each query, in rows ``indptr[q] .. indptr[q + 1] - 1`` of ``out.p``.
+    """Fill in the distribution of each query, in rows ``indptr[q] .. indptr[q + 1] - 1``.
 
-    `target[q]` is a sum between `low[q]` and `high[q]`; at the ends, one just inside is met.
+    ``target[q]`` is a sum between ``low[q]`` and ``high[q]``; at the ends of this range, a target
+    just inside replaces it.
     """
     p, mean, entropy, steps, done = out.p, out.mean, out.entropy, out.steps, out.done
     for q in range(first, last):
@@ -298,13 +302,13 @@ def infer(first, last, indptr, lists, target, low, high, out):
                 p[row, active[i]] = found[r, i]
 
 
-@njit(**options)
+@kernel()
 def curve_errors(first, last, indptr, columns, p, relevant, error):
-    """Root mean square of actual less inferred precision, at the ranks of relevant documents.
+    """Fill in the root mean square of actual minus inferred precision, at relevant documents.
 
-    `columns` is the actual list, `relevant[t, column]` tells what counts under threshold t. The
-    inferred precision where r relevant documents are recalled is r / k for the least k, linear
-    between ranks, down to which r of them are expected.
+    `columns` is the actual list; ``relevant[t, column]`` is whether a column is relevant under
+    threshold t. At the r-th relevant document the inferred precision is r / k, where r relevant
+    documents are expected in the first k ranks; k is interpolated linearly.
     """
     for q in range(first, last):
         for t in range(len(relevant)):

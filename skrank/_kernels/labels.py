@@ -1,71 +1,41 @@
-"""Turn labels into codes and count them."""
+"""Turn labels into codes, count codes, and build lists that are the best possible."""
 
 import numpy as np
 
-from skrank._kernels.forms import njit
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
-    """Codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
+    """Fill in the codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
 
-    Returns whether there are labels that are none of these. All are looked at, in SIMD.
+    Returns whether there are other labels. The loop has no branches, so that it runs in SIMD.
     """
     start, stop = indptr[first], indptr[last]
     given, target = labels[start:stop], codes[start:stop]
     others = False
     for i in range(stop - start):
         label = given[i]
-        few = label >= 0 and label < unjudged
-        code = np.uint8(label if few else unjudged)
+        in_range = label >= 0 and label < unjudged
+        code = np.uint8(label if in_range else unjudged)
         target[i] = code
-        others |= label == label and (not few or label != code)
+        others |= label == label and (not in_range or label != code)
     return others
 
 
-@njit(**options, allocates=True, exact=True)
+@kernel(plain=True)
 def count(first, last, indptr, codes, counts):
-    """Number of documents of each code in each query.
-
-    Four counters take turns: most codes are those of the row before, and a sum has to be in memory
-    before it is read again.
-    """
-    parts = np.empty(4 * counts.shape[1], np.int64)
-    for part in range(len(parts)):
-        parts[part] = 0
+    """Fill in the number of documents of each code in each query."""
     for q in range(first, last):
-        for row in range(indptr[q], indptr[q + 1]):
-            parts[4 * np.int64(codes[row]) + (row & 3)] += 1
         for code in range(counts.shape[1]):
-            total = 0
-            for part in range(4 * code, 4 * code + 4):
-                total += parts[part]
-                parts[part] = 0
-            counts[q, code] = total
+            counts[q, code] = 0
+        for row in range(indptr[q], indptr[q + 1]):
+            counts[q, codes[row]] += 1
 
 
-@njit(**options, exact=True)
-def sum_runs(first, last, indptr, ordered, worth, totals):
-    """Sum of a worth per code over the documents of each query, whose equal codes stand together.
-
-    Code by code, as counts times worth are added up.
-    """
-    for q in range(first, last):
-        total = 0.0
-        low, stop = indptr[q], indptr[q + 1]
-        while low < stop:
-            high = low + 1
-            while high < stop and ordered[high] == ordered[low]:
-                high += 1
-            total += (high - low) * worth[ordered[low]]
-            low = high
-        totals[q] = total
-
-
-@njit(**options, exact=True)
+@kernel(plain=True)
 def count_unknown(first, last, indptr, lists, unjudged, counts):
-    """Number of documents that were neither retrieved nor judged, from ranked codes."""
+    """Fill in the number of documents that were neither retrieved nor judged."""
     ranked = lists.codes
     for q in range(first, last):
         counts[q] = 0
@@ -73,49 +43,84 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-@njit(**options, exact=True)
+# Best lists hold equal codes side by side. Where there are too many codes to be counted, kernels
+# named *_of_lists read the lists themselves and give the same bits.
+
+
+@kernel(plain=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
-    """The codes of each query in the order `best_first`, as many as there is room for."""
+    """Fill `ranked` with the codes of each query in the order `best_first`, until it is full."""
     for q in range(first, last):
         row, stop = indptr[q], indptr[q + 1]
         for code in best_first:
-            same = ranked[row : min(row + counts[q, code], stop)]
-            for i in range(len(same)):
-                same[i] = code
-            row += len(same)
-            if row == stop:
-                break
+            end = min(row + counts[q, code], stop)
+            for at in range(row, end):
+                ranked[at] = code
+            row = end
 
 
-@njit(**options, exact=True)
-def blend(first, last, indptr, counts, best, form, weights):
-    """One over rank + beta * cumulated gain along the best list; 0 beyond `depth` ranks.
+@subroutine()
+def end_of_run(ordered, low, stop):
+    """End of the run of equal codes that starts at `low`."""
+    high = low + 1
+    while high < stop and ordered[high] == ordered[low]:
+        high += 1
+    return high
 
-    `best` holds the codes from the highest gain on; where there are no `counts`, the best lists.
+
+@kernel(plain=True)
+def sum_runs(first, last, indptr, ordered, value, totals):
+    """Fill in the sum of a value per code over the documents of each query.
+
+    Equal codes stand side by side in `ordered`. As from counts, each run adds its length times the
+    value.
     """
-    gain, beta = form.gain, form.beta
     for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        mine = weights[start:stop]
-        shown = min(stop - start, form.depth)
-        above, rank = 0.0, 0
-        if counts is None:
-            while rank < shown:
-                code = best[start + rank]
-                step = 1.0 + beta * gain[code]
-                same = 0
-                while rank < shown and best[start + rank] == code:
-                    same += 1
-                    mine[rank] = 1.0 / (above + step * same)
-                    rank += 1
-                above += step * same
-        else:
-            for code in best:
-                run = mine[rank : min(rank + counts[q, code], shown)]
-                if len(run) > 0:
-                    step = 1.0 + beta * gain[code]
-                    for i in range(len(run)):
-                        run[i] = 1.0 / (above + step * (i + 1))
-                    above += step * len(run)
-                    rank += len(run)
-        mine[shown:] = 0.0
+        total = 0.0
+        low, stop = indptr[q], indptr[q + 1]
+        while low < stop:
+            high = end_of_run(ordered, low, stop)
+            total += (high - low) * value[ordered[low]]
+            low = high
+        totals[q] = total
+
+
+# The weight of a rank of the Q-measure is one over rank + beta * cumulated gain of the best list.
+
+
+@subroutine()
+def _weigh_run(low, high, above, step, weights):
+    """Fill in the weights of a run of equal codes. Returns the denominator at its end."""
+    for row in range(low, high):
+        weights[row] = 1.0 / (above + step * (row - low + 1))
+    return above + step * (high - low)
+
+
+@kernel(plain=True)
+def q_weights(first, last, indptr, counts, best_first, tables, weights):
+    """Fill in the weights of the Q-measure from the number of documents of each code."""
+    gain, beta = tables.gain, tables.beta
+    for q in range(first, last):
+        row, end = indptr[q], min(indptr[q] + tables.depth, indptr[q + 1])
+        above = 0.0
+        for code in best_first:
+            stop = min(row + counts[q, code], end)
+            above = _weigh_run(row, stop, above, 1.0 + beta * gain[code], weights)
+            row = stop
+        for below in range(row, indptr[q + 1]):
+            weights[below] = 0.0
+
+
+@kernel(plain=True)
+def q_weights_of_lists(first, last, indptr, best, tables, weights):
+    """Fill in the weights of the Q-measure from the best lists."""
+    gain, beta = tables.gain, tables.beta
+    for q in range(first, last):
+        row, end = indptr[q], min(indptr[q] + tables.depth, indptr[q + 1])
+        above = 0.0
+        while row < end:
+            stop = end_of_run(best, row, end)
+            above = _weigh_run(row, stop, above, 1.0 + beta * gain[best[row]], weights)
+            row = stop
+        for below in range(row, indptr[q + 1]):
+            weights[below] = 0.0

@@ -1,16 +1,16 @@
 """LambdaLoss for (normalised) discounted cumulated gain.
 
-With G the normalised gains and d the discount, the documents at the ranks a < b make a pair of the
+With the normalised gains G and the discount d, the documents at the ranks a < b are a pair with the
 weight
 
     |G_a - G_b| (fall_a - fall_b + step_(b-a) stretch_b + even_b).
 
-`fall` is the discount of the metric, so that its part is what a swap changes; `step` holds the
-differences of d between neighbouring ranks at the distance of the pair. The other tables serve a
-cut-off: the steps above a rank b sum to d_1 - d_b, and below the cut-off to d_1 once stretched.
+`fall` is the discount of the metric, so that fall_a - fall_b is what a swap changes; ``step[i]`` is
+the difference of d between ranks that are i apart. `stretch` and `even` serve a cut-off: the steps
+above a rank b sum to d_1 - d_b, and, if b is below the cut-off, to d_1 after they are stretched.
 
-The lower documents of the pairs stand in a tile, in rank order, so that the steps of one upper
-document lie next to each other as well.
+Lower documents are put into tiles in rank order, so that the steps of one upper document are
+contiguous, too.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.forms import njit, part
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple
@@ -26,50 +26,71 @@ _GAIN, _FALL, _STRETCH, _EVEN = (np.uint64((OTHERS + i) * FIELD) for i in range(
 _FIELDS = OTHERS + 4
 
 
-class _Ranks(NamedTuple):
-    """Room for the documents of one query, by rank."""
-
-    score: np.ndarray  # in double precision, less the midrange unless their range is wide
-    e: np.ndarray
-    worth: np.ndarray  # normalised gain
-    fall: np.ndarray  # as given, in the precision of pairs
-    step: np.ndarray  # the same by distance, 0 of which is at FIELD
-    place: np.ndarray  # 0, 1, 2, ...
-    pull: np.ndarray
-    curve: np.ndarray
+# Rows of the array `ranks`, in the precision of pairs, by rank.
+_EXP_OF = 0  # exp(sigma score), unless the query is wide
+_GAIN_OF, _FALL_OF, _STRETCH_OF, _EVEN_OF = 1, 2, 3, 4
+_PLACE = 5  # 0, 1, 2, ...
+_GRAD_OF, _HESS_OF = 6, 7  # sums over pairs
+_N_ROWS = 8
 
 
-def _room(longest, form, real):
-    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
-    e, worth, pull, curve = (np.empty(longest, real) for _ in range(4))
-    fall, place = form.fall.astype(real), np.arange(FIELD, dtype=real)
-    step = np.zeros(longest + 2 * FIELD, real)
-    step[FIELD + 1 : FIELD + longest] = form.step[: longest - 1]
-    return _Ranks(np.empty(longest), e, worth, fall, step, place, pull, curve)
+class _Part(NamedTuple):
+    """Documents in a tile, and those that are compared with them."""
+
+    low: int  # first rank in the tile
+    size: int
+    last: int  # rank behind the last upper document
 
 
-@part(**tiles.fast)
-def _sweep(tile, step, near, begin, end, rank, gain, fall, e, score, norm):
-    """All pairs of one document with the documents of a tile that rank below it.
+class _Upper(NamedTuple):
+    """The document that is compared with a tile."""
 
-    ``step[near + lane]`` is the step at the distance of the document in `lane`. Returns the sums of
-    gradient and curvature of the upper one, and of the sizes of the gradients; adds those of the
-    others to the tile.
+    rank: float  # counts from the tile; -1 if the document is above the tile
+    gain: float
+    fall: float
+    exp: float
+    score: float
+
+
+def _make(longest, tables, real):
+    """`ranks` of queries of up to `longest` documents, float64 scores by rank, and steps.
+
+    The step between ranks that are i apart is at FIELD + i.
     """
-    zero = norm.zero
+    ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
+    for row, table in (
+        (_FALL_OF, tables.fall),
+        (_STRETCH_OF, tables.stretch),
+        (_EVEN_OF, tables.even),
+    ):
+        ranks[row, :longest] = table[:longest]
+    ranks[_PLACE] = np.arange(ranks.shape[1])
+    step = np.zeros(longest + 2 * FIELD, real)
+    step[FIELD + 1 : FIELD + longest] = tables.step[: longest - 1]
+    return ranks, np.empty(longest), step
+
+
+@subroutine(fastmath=True)
+def _sweep(tile, step, near, begin, end, upper, norm):
+    """Compare one document with the documents of a tile that rank below it.
+
+    ``step[near + lane]`` is the step to the document in `lane`. Returns the gradient and hessian of
+    the upper document, and the sum of the pulls; adds those of the others to the tile.
+    """
+    zero, exp = norm.zero, upper.exp
     grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
-        lead = gain - tile[t + _GAIN]
+        lead = upper.gain - tile[t + _GAIN]
         ordered = lead > zero
         apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
-        weight = abs(lead) * (fall - tile[t + _FALL] + apart)
-        weight = weight if tile[t + RANK] > rank else zero
-        distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
+        weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
+        weight = weight if tile[t + RANK] > upper.rank else zero
+        distance = norm.base + norm.slope * abs(upper.score - tile[t + SCORE])
         e_lower = tile[t + EXP]
-        shared = norm.one / ((e + e_lower) * distance)
-        pull = weight * shared * (e_lower if ordered else e)
-        curvature = pull * shared * distance * (e if ordered else e_lower)
+        shared = norm.one / ((exp + e_lower) * distance)
+        pull = weight * shared * (e_lower if ordered else exp)
+        curvature = pull * shared * distance * (exp if ordered else e_lower)
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature
@@ -79,21 +100,22 @@ def _sweep(tile, step, near, begin, end, rank, gain, fall, e, score, norm):
     return grad, hess, total
 
 
-@part(**tiles.options)
-def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm):
-    """The same for score ranges whose exponentials overflow: one exponential per pair.
+@subroutine()
+def _sweep_wide(tile, step, near, begin, part, score, upper, scale):
+    """The same for a wide query: one exponential per pair.
 
-    Scores, those below only, come in double precision: next to an outlier, single precision could
-    not tell them apart.
+    The lower documents are those from lane `begin` on. Scores are in double precision, since single
+    precision cannot tell scores apart that are far from 0.
     """
+    sigma, norm = scale.sigma, scale.norm
     grad, hess, total = norm.zero, norm.zero, norm.zero
-    for i in range(len(scores)):
-        t = np.uint64(begin + i)
-        lead = gain - tile[t + _GAIN]
+    for lane in range(begin, part.size):
+        t = np.uint64(lane)
+        lead = upper.gain - tile[t + _GAIN]
         ordered = lead > norm.zero
         apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
-        weight = abs(lead) * (fall - tile[t + _FALL] + apart)
-        gap = tiles.gap(score, scores[i])
+        weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
+        gap = tiles.gap(upper.score, score[np.uint64(part.low) + t])
         wrong, right = tiles.chances(sigma, gap if ordered else -gap)
         pull = weight * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * right
@@ -106,94 +128,92 @@ def _sweep_wide(tile, step, near, begin, scores, gain, fall, score, sigma, norm)
     return grad, hess, total
 
 
-@part(**tiles.options, forceinline=True)
-def _load(tile, low, size, end, held, form):
+@subroutine()
+def _load(tile, low, size, ranks, score):
     """Fill a tile with the documents from rank `low` on."""
-    tiles.load(tile, EXP, held.e, low, size, end, 1.0)
-    tiles.load(tile, SCORE, held.score, low, size, end, 0.0)
-    tiles.load(tile, RANK, held.place, np.int64(0), size, end, float(-CAPACITY))
-    tiles.load(tile, _GAIN, held.worth, low, size, end, 0.0)
-    tiles.load(tile, _FALL, held.fall, low, size, end, 0.0)
-    tiles.load(tile, _STRETCH, form.stretch, low, size, end, 0.0)
-    tiles.load(tile, _EVEN, form.even, low, size, end, 0.0)
+    end = tiles.padded(size, LANES)
+    tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
+    tiles.load(tile, SCORE, score, low, size, end, 0.0)
+    tiles.load_row(tile, RANK, ranks, _PLACE, np.int64(0), size, end, float(-CAPACITY))
+    tiles.load_row(tile, _GAIN, ranks, _GAIN_OF, low, size, end, 0.0)
+    tiles.load_row(tile, _FALL, ranks, _FALL_OF, low, size, end, 0.0)
+    tiles.load_row(tile, _STRETCH, ranks, _STRETCH_OF, low, size, end, 0.0)
+    tiles.load_row(tile, _EVEN, ranks, _EVEN_OF, low, size, end, 0.0)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
 
 
-@part(**tiles.options, forceinline=True)
-def _meet(tile, low, size, end, held, truncation, wide, sigma, norm, total):
-    """All pairs of the documents of a tile with those above them; adds to `total`."""
-    score, worth, fall, e, step = held.score, held.worth, held.fall, held.e, held.step
-    pull, curve = held.pull, held.curve
-    real = e.dtype.type
-    for r in range(tiles.least(low + size - 1, truncation)):
+@subroutine()
+def _compare(tile, part, ranks, score, step, scale, pulls):
+    """Compare the documents of a tile with the documents above them.
+
+    Returns `pulls` plus the sum of the pulls of these pairs.
+    """
+    low, size, last = part
+    norm, real = scale.norm, tile.dtype.type
+    end = tiles.padded(size, LANES)
+    for r in range(last):
         begin, near = r + 1 - low if r >= low else 0, FIELD + low - r
-        if wide:
-            g, h, s = _sweep_wide(
-                tile, step, near, begin, score[low + begin : low + size],
-                worth[r], fall[r], score[r], sigma, norm,
-            )  # fmt: skip
+        rank = real(r - low if r >= low else -1)
+        gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
+        if scale.wide:
+            upper = _Upper(rank, gain, fall, exp, score[r])
+            grad, hess, pull = _sweep_wide(tile, step, near, begin, part, score, upper, scale)
         else:
-            g, h, s = _sweep(
-                tile, step, near, begin // LANES * LANES, end, real(r - low if r >= low else -1),
-                worth[r], fall[r], e[r], real(score[r]), norm,
-            )  # fmt: skip
-        pull[r] += g
-        curve[r] += h
-        total += s
-    return total
+            first_lane = begin // LANES * LANES
+            rounded = _Upper(rank, gain, fall, exp, real(score[r]))
+            grad, hess, pull = _sweep(tile, step, near, first_lane, end, rounded, norm)
+        ranks[_GRAD_OF, r] += grad
+        ranks[_HESS_OF, r] += hess
+        pulls += pull
+    return pulls
 
 
-@part(**tiles.options, forceinline=True)
-def _walk(held, q, start, position, lists, gain, middle):
-    """Note the documents by rank."""
-    score, worth, pull, curve = held.score, held.worth, held.pull, held.curve
-    scores, codes, inverse = lists.scores, lists.codes, lists.inverse[q]
-    for r in range(len(position)):
-        row = start + position[r]
-        score[r] = scores[row] - middle
-        worth[r] = inverse * gain[codes[row]]
-        pull[r], curve[r] = 0, 0
+@subroutine()
+def _fill(codes, order, start, n, gain, inverse, ranks):
+    """Fill in the normalised gains of a query by rank; clear the sums."""
+    for r in range(n):
+        ranks[_GAIN_OF, r] = inverse * gain[codes[start + order[start + r]]]
+        ranks[_GRAD_OF, r], ranks[_HESS_OF, r] = 0, 0
 
 
-@njit(**tiles.options)
-def _lambdas(first, last, indptr, lists, form, pairs, held, tile, out):
-    """The same with room for it."""
-    inverse, weight = lists.inverse, lists.weight
+@kernel()
+def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
+    """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
+    codes, order, scores, inverse, weight = lists
+    grad, hess, totals = out
+    ranks, score, step, tile = work
+    exp, grads, hessians = ranks[_EXP_OF], ranks[_GRAD_OF], ranks[_HESS_OF]
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
+        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
-            tiles.clear(out, q, start, stop)
+            tiles.clear(grad, hess, start, stop)
             continue
-        best, worst = tiles.score_range(lists.scores, start, stop)
-        middle = 0.5 * best + 0.5 * worst
-        wide = tiles.is_wide(pairs, best, middle, worst)
-        middle = 0.0 if wide else middle
-        position = lists.order[start:stop]
-        _walk(held, q, start, position, lists, form.gain, middle)
-        if not wide:
-            tiles.exponentials(n, held.score, pairs.sigma, held.e)
-        norm = tiles.norm_of(pairs, best, worst, out.grad)
-        total = 0.0
+        scale = tiles.scale_of(pairs, scores, start, stop, grad)
+        _fill(codes, order, start, n, gain, inverse[q], ranks)
+        tiles.sort_scores(scores, order, start, n, scale.origin, score)
+        if not scale.wide:
+            tiles.exponentials(n, score, scale.sigma, exp)
+        pulls = 0.0
         for low in range(0, n, CAPACITY):
             size = tiles.least(CAPACITY, n - low)
-            end = tiles.padded(size, LANES)
-            _load(tile, low, size, end, held, form)
-            total = _meet(
-                tile, low, size, end, held, pairs.truncation, wide, pairs.sigma, norm, total
-            )
-            tiles.collect(tile, GRAD, low, size, held.pull)
-            tiles.collect(tile, HESS, low, size, held.curve)
-        tiles.write(out, q, start, n, position, held.pull, held.curve, total, weight[q], pairs)
+            _load(tile, low, size, ranks, score)
+            last_upper = tiles.least(low + size - 1, pairs.truncation)
+            part = _Part(low, size, last_upper)
+            pulls = _compare(tile, part, ranks, score, step, scale, pulls)
+            tiles.collect(tile, GRAD, low, size, grads)
+            tiles.collect(tile, HESS, low, size, hessians)
+        totals[q] = 2.0 * pairs.sigma * pulls
+        factor = tiles.factor_of(totals[q], weight[q], pairs)
+        position = order[start:stop]
+        tiles.write(grad, hess, start, position, grads, hessians, factor, pairs.sigma)
 
 
-def lambdas(first, last, indptr, lists, form, pairs, out):
-    """Gradient and curvature of each row.
-
-    Arithmetic on pairs has the precision of ``out.grad``.
-    """
+def lambdas(first, last, indptr, lists, tables, pairs, out):
+    """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``."""
     real = out.grad.dtype
-    held = _room(tiles.longest_of(first, last, indptr), form, real)
-    tile = np.zeros(_FIELDS * FIELD, real)
-    _lambdas(first, last, indptr, lists, form, pairs, held, tile, out)
+    arrays = _make(tiles.longest_of(first, last, indptr), tables, real)
+    work = *arrays, np.zeros(_FIELDS * FIELD, real)
+    _lambdas(first, last, indptr, lists, tables.gain, pairs, work, out)

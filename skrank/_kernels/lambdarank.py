@@ -1,20 +1,29 @@
-"""What LambdaRank does alike for all families: pairs of neighbours, and normalisation.
+"""Parts of LambdaRank that do not depend on the family of the metric.
 
-``lead[row]`` is what a metric gains if the better one of the documents at a rank and at the next
-one stands first: positive if that is the one at the next rank, negative if it already does.
+``lead[row]`` belongs to the documents at a rank and at the next rank. It is what the metric gains
+if the better one of both comes first: positive if that is now the lower one, negative if the upper.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.forms import njit
+from skrank._kernels.jit import kernel
 
 
-@njit(**tiles.options)
+class _Workspace(NamedTuple):
+    """Sums over pairs by position, and all positions."""
+
+    grad: np.ndarray
+    hess: np.ndarray
+    position: np.ndarray
+
+
+@kernel()
 def normalise(first, last, indptr, out):
-    """Scale the gradients of each query from the sum of their sizes to the logarithm of it."""
+    """Scale the gradients of each query from the sum of their sizes to its logarithm."""
     totals, grad, hess = out.totals, out.grad, out.hess
     for q in range(first, last):
         if totals[q] > 0:
@@ -24,37 +33,40 @@ def normalise(first, last, indptr, out):
                 hess[row] *= scale
 
 
-@njit(**tiles.options)
-def _neighbours(first, last, indptr, lists, lead, pairs, pull, curve, place, out):
-    """The same with room for it; `place` counts from 0."""
-    order, scores = lists.order, lists.scores
+@kernel()
+def _neighbours(first, last, indptr, lists, lead, pairs, work, out):
+    """Fill in the gradients of queries."""
+    order, all_scores, weight = lists.order, lists.scores, lists.weight
+    out_grad, out_hess, totals = out.grad, out.hess, out.totals
+    grad, hess, position = work.grad, work.hess, work.position
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):
-            pull[i], curve[i] = 0, 0
-        total = 0.0
-        mine = scores[start : start + n]
-        best, worst = tiles.score_range(scores, start, start + n)
-        norm = tiles.norm_of(pairs, best, worst, pull)
+            grad[i], hess[i] = 0, 0
+        pulls = 0.0
+        scores = all_scores[start : start + n]
+        norm = tiles.scale_of(pairs, all_scores, start, start + n, grad).norm
         for r in range(n - 1):
             delta = lead[start + r]
             if delta == 0:
                 continue
             upper, lower = order[start + r], order[start + r + 1]
             better, worse = (lower, upper) if delta > 0 else (upper, lower)
-            ahead = tiles.gap(mine[better], mine[worse])
+            ahead = tiles.gap(scores[better], scores[worse])
             wrong, right = tiles.chances(pairs.sigma, ahead)
-            force = abs(delta) * wrong / (norm.base + norm.slope * abs(ahead))
-            pull[better] -= force
-            pull[worse] += force
-            curve[better] += force * right
-            curve[worse] += force * right
-            total += force
-        tiles.write(out, q, start, n, place, pull, curve, total, lists.weight[q], pairs)
+            pull = abs(delta) * wrong / (norm.base + norm.slope * abs(ahead))
+            grad[better] -= pull
+            grad[worse] += pull
+            hess[better] += pull * right
+            hess[worse] += pull * right
+            pulls += pull
+        totals[q] = 2.0 * pairs.sigma * pulls
+        factor = tiles.factor_of(totals[q], weight[q], pairs)
+        tiles.write(out_grad, out_hess, start, position[:n], grad, hess, factor, pairs.sigma)
 
 
 def neighbours(first, last, indptr, lists, lead, pairs, out):
-    """LambdaRank gradient and curvature of each row, from pairs of neighbours in the order."""
+    """Fill in LambdaRank gradients from pairs of neighbours in the order."""
     longest = tiles.longest_of(first, last, indptr)
-    room = np.empty(longest), np.empty(longest), np.arange(longest)
-    _neighbours(first, last, indptr, lists, lead, pairs, *room, out)
+    work = _Workspace(np.empty(longest), np.empty(longest), np.arange(longest))
+    _neighbours(first, last, indptr, lists, lead, pairs, work, out)

@@ -1,47 +1,46 @@
 """Moments of metrics when the labels of a query are independent and random.
 
-`proba[row]` is the distribution of the label of a row over codes. A table over codes says what a
-label is worth; below, e = E worth and m = E worth**2 of one document.
+``proba[row]`` is the distribution of the label of a row over codes. Below, e and m are the means of
+the gain of one document and of its square; gains are by code.
 
-All recursions are exact and take one pass over the list, or over the pairs of two lists. They agree
-with the sum over all label vectors up to rounding.
+All recursions are exact. They take one pass over the list, or over the pairs of two lists.
 """
 
 import numpy as np
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
-_fast = options | {"fastmath": {"contract", "reassoc"}}
+_FASTMATH = {"contract", "reassoc"}
 
 
-@part(**options)
+@subroutine()
 def _mean(weights, table):
+    """Mean of a table by code under a distribution over codes."""
     total = 0.0
     for code in range(len(table)):
         total += weights[code] * table[code]
     return total
 
 
-@njit(**options, exact=True)
-def some_relevant(first, last, indptr, proba, worthless, mass):
-    """Probability that a query has a document whose label is worth something."""
+@kernel(plain=True)
+def some_relevant(first, last, indptr, proba, no_gain, mass):
+    """Fill in the probability that a query has a document with a gain."""
     for q in range(first, last):
         none = 1.0
         for row in range(indptr[q], indptr[q + 1]):
-            none *= _mean(proba[row], worthless)
+            none *= _mean(proba[row], no_gain)
         mass[q] = 1.0 - none
 
 
-@njit(**options, allocates=True, exact=True)
+@kernel(plain=True)
 def linear(first, last, indptr, lists, form, out):
-    """Sum over ranks of weight times worth; with two rankers, the first one's sum less the other's.
+    """Sum over ranks of weight times gain; for two rankers, the difference of their sums.
 
-    A document has one label in both lists, so its worth counts with the difference of its weights,
-    and the documents are independent: means and variances add.
+    A document has the same label in both lists. So its gain counts with the difference of its
+    weights; and since documents are independent, means and variances add.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
-    worth, square, weight = form.worth, form.square, form.weight
+    gain, square, weight = form.gain, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         net = np.zeros(indptr[q + 1] - start)
@@ -51,7 +50,7 @@ def linear(first, last, indptr, lists, form, out):
         total, variance = 0.0, 0.0
         for i in range(len(net)):
             if net[i] != 0:
-                e = _mean(proba[start + i], worth)
+                e = _mean(proba[start + i], gain)
                 m = _mean(proba[start + i], square)
                 total += net[i] * e
                 variance += net[i] * net[i] * max(m - e * e, 0.0)
@@ -59,15 +58,15 @@ def linear(first, last, indptr, lists, form, out):
         out.second[q] = variance + total * total
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def cascade(first, last, indptr, lists, form, out):
     """Sum over ranks of weight times the probability to stop there.
 
-    From a rank on the value is V = weight * stop + (1 - stop) * V', with V' the value from the next
-    rank on, which is independent of `stop`. The means of V and V**2 follow from the last rank up.
+    The value from a rank on is V = weight * stop + (1 - stop) * V', where V' is the value from the
+    next rank on; V' is independent of `stop`. The means of V and V**2 follow from the last rank up.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
-    stop, square, weight = form.worth, form.square, form.weight
+    stop, square, weight = form.gain, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         v, vv = 0.0, 0.0
@@ -82,38 +81,40 @@ def cascade(first, last, indptr, lists, form, out):
         out.second[q] = vv
 
 
-@part(**options)
+@subroutine()
 def _ratio(x, y):
-    """x / y, and 0 where y is 0: then a document stops everyone, and x is 0 as well."""
+    """x / y, or 0 if y is 0: then a document stops all users, and x is 0, too."""
     return x / y if y > 0.0 else 0.0
 
 
-@part(**_fast)
+@subroutine(fastmath=_FASTMATH)
 def _weighted(reach, term, low, high):
+    """Sum of reach * term over the ranks low .. high - 1."""
     total = 0.0
     for i in range(low, high):
         total += reach[i] * term[i]
     return total
 
 
-@part(**options)
+@subroutine()
 def _scale(reach, low, high, factor):
+    """Multiply by a factor at the ranks low .. high - 1."""
     for i in range(low, high):
         reach[i] *= factor
 
 
-@njit(**options, allocates=True)
+@kernel()
 def cascade_product(first, last, indptr, lists, form, product):
     """Mean of the product of the cascade values of two lists of the same documents.
 
-    reach[i] is the mean probability to get to rank i of the first list and to the current rank j of
-    the second. A document above both ranks passes both users with h = E (1 - stop)**2, one above
-    only one rank with f = E (1 - stop). A document at the rank of one list and above the rank of
-    the other stops one user and lets the other pass: k = E stop (1 - stop), where reach has
-    counted f.
+    One user reads each list. ``reach[i]`` is the mean probability that the first user reaches rank
+    i and the second user the current rank j. A document above both ranks contributes the factor
+    E (1 - stop)**2, a document above one of them E (1 - stop). A document at the rank of one list
+    and above that of the other stops one user and not the other: E stop (1 - stop), in place of the
+    factor E (1 - stop) that `reach` contains.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
-    stop, square, weight = form.worth, form.square, form.weight
+    stop, square, weight = form.gain, form.square, form.weight
     for q in range(first, last):
         start = indptr[q]
         n = indptr[q + 1] - start
@@ -139,7 +140,9 @@ def cascade_product(first, last, indptr, lists, form, product):
         for r in range(n_b):
             item = order[1, start + r]
             f = 1.0 - e[item]
-            seen = _ratio(e[item] - m[item], f)  # its stop, given that the other user passed it
+            seen = _ratio(
+                e[item] - m[item], f
+            )  # mean of its stop, given that the other user passed it
             a = rank_a[item]
             here = e[item] * _weighted(reach, term, 0, a)
             if a < n_a:
@@ -152,12 +155,13 @@ def cascade_product(first, last, indptr, lists, form, product):
         product[q] = total
 
 
-@njit(**options, allocates=True)
+@kernel()
 def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
-    """Average precision at `depth`, over all relevant documents or over at most `depth` of them.
+    """Average precision at `depth`, divided by the number of relevant documents.
 
-    The state is the number of relevant documents so far, with the probability of that number and,
-    restricted to it, the means of the sum of precisions and of its square.
+    With `ideal`, the divisor is at most `depth`. For each number c of relevant documents so far,
+    `p` is the probability of c; `v` and `vv` are the means of the sum of precisions and of its
+    square, restricted to c.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     for q in range(first, last):
@@ -186,14 +190,14 @@ def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
             out.second[q] += vv[c] * by * by
 
 
-@njit(**options, allocates=True)
+@kernel()
 def graded_precision(first, last, indptr, lists, at_least, share, depth, moments):
     """Joint moments of the sum N of graded average precision and of its divisor D.
 
-    `at_least[t]` is the table of the labels that reach threshold t, and `share[t]` the part of the
-    users who have it; thresholds ascend. Per threshold, count c_t and sum N_t grow by increments
-    that are linear in (c_t, N_t) and in the fresh label, so second moments close.
-    `moments[q]` is E N, E D, E N**2, E N D, E D**2.
+    ``at_least[t]`` is 1 for codes that reach threshold t, and ``share[t]`` is the probability of
+    that threshold; thresholds ascend. Per threshold, the count c_t and the sum N_t grow by
+    increments that are linear in (c_t, N_t) and in the next label. So the second moments of a rank
+    follow from those of the rank above. ``moments[q]`` is E N, E D, E N**2, E N D, E D**2.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     n_t = len(share)

@@ -1,15 +1,15 @@
-"""The normal distribution, so that loops over it become SIMD: no calls, no branches.
+"""The normal distribution without calls and branches, so that loops over it run in SIMD.
 
-Distances y are in units in which the density, but for its peak, is 2^-(y^2). Phi(-y) is the density
-times a ratio that falls slowly from 1/2 on. In single precision it is a polynomial in root - y,
-root = sqrt(y^2 + 4 UNIT^2) being what bounds of Mills' ratio are made of as well; in double
-precision one in (y - c) / (y + c).
+Distances y are in units in which the density is PEAK * 2^-(y^2); below, the density is without
+PEAK. Phi(-y) is the density times a ratio, which falls slowly from 1/2. In single precision the
+ratio is a polynomial in root - y, where root = sqrt(y^2 + 4 UNIT^2), which is also part of the
+bounds of Mills' ratio. In double precision it is a polynomial in (y - c) / (y + c).
 
-Errors, beside scipy's ndtr (a test holds them):
+Errors compared with scipy's ndtr, which a test checks:
 
-                        Phi(-y)    relative to it    density
-    single precision     2e-7          1e-4           2e-7
-    double precision     4e-16         1e-12          4e-16
+                        Phi(-y)    relative error of Phi(-y)    density
+    single precision     2e-7          1e-4                      2e-7
+    double precision     4e-16         1e-12                     4e-16
 """
 
 import math
@@ -23,8 +23,9 @@ PEAK = 1 / math.sqrt(2 * math.pi)  # of the density
 UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation
 
 # Polynomials of the ratio, highest powers first. In single precision by Remez' algorithm, with the
-# error weighed by the density, but by 1/1000 where that is less; in double precision by Chebyshev
-# interpolation, even and odd powers apart, since LLVM unrolls short loops only.
+# error weighted by the density, or by 1/1000 if the density is less; in double precision by
+# Chebyshev interpolation, with even and odd powers in two loops, since LLVM unrolls only short
+# loops.
 _RATIO = tuple(
     np.float32(c / (2 * UNIT) ** (8 - k))
     for k, c in enumerate((
@@ -43,13 +44,13 @@ _RATIO_ODD = (
     9.6117230140699998e-7, 0.00013427686444866711, -0.002378844358675725, -0.023413900487589691,
     -0.080883877264129788, -0.14345755526401196,
 )  # fmt: skip
-_NOUGHT, _FOUR = np.float32(0), np.float32(4 * UNIT**2)
-_REACH = np.float32(math.sqrt(LONGEST))  # from whose square on 2^-x has no bits
+_ZERO, _FOUR = np.float32(0), np.float32(4 * UNIT**2)
+_REACH = np.float32(math.sqrt(LONGEST))  # 2^-(y^2) counts as 0 from this y on
 _REACH_DOUBLE = math.sqrt(LONGEST_DOUBLE)
 
 
 def reach(array):
-    """The distance from which on `normal` is 0, in the precision of an array."""
+    """The distance from which on Phi(-y) counts as 0, in the precision of an array."""
     return _REACH if array.itemsize == 4 else _REACH_DOUBLE
 
 
@@ -73,7 +74,7 @@ def _single(y):
     square = y * y
     density = power(square)
     root = np.float32(math.sqrt(square + _FOUR))
-    ratio = _NOUGHT
+    ratio = _ZERO
     for c in _RATIO:
         ratio = ratio * (root - y) + c
     return ratio * density, density, root

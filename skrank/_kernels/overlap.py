@@ -6,11 +6,12 @@ max(r, i) on. The ideal ranking orders documents by label and, within a label, a
 
 import numpy as np
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import longest, options
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.strict import end_of_block
+from skrank._kernels.tiles import longest
 
 
-@part(**options)
+@subroutine()
 def _block(above, size, count, before, depth, share, chance):
     """Mean over the orders of `size` tied documents of what `count` of one label are worth.
 
@@ -31,10 +32,10 @@ def _block(above, size, count, before, depth, share, chance):
     return worth
 
 
-@njit(**options, allocates=True, exact=True)
-def compat(first, last, indptr, lists, form, inverse, out):
+@kernel(plain=True)
+def compat(first, last, indptr, lists, tables, inverse, out):
     """Weighted mean over depths of the shared part, over that of the ideal ranking itself."""
-    ranked, tied, relevant, share = lists.codes, lists.tied, form.relevant, form.share
+    ranked, tied, relevant, share = lists.codes, lists.tied, tables.relevant, tables.share
     placed = np.zeros(len(relevant), np.int64)
     held = np.zeros(len(relevant), np.int64)
     chance = np.empty(longest(first, last, indptr) + 1)
@@ -44,31 +45,29 @@ def compat(first, last, indptr, lists, form, inverse, out):
             continue
         start = indptr[q]
         end = start + lists.retrieved[q]
-        depth = max(lists.retrieved[q], form.total[q])
+        depth = max(lists.retrieved[q], tables.total[q])
         for code in range(len(relevant)):
             placed[code] = 0
         score = 0.0
         row = start
         while row < end:
-            stop = row + 1
-            while stop < end and tied[stop]:
-                stop += 1
+            stop = end_of_block(tied, row, end)
             for code in range(len(relevant)):
                 held[code] = 0
             for place in range(row, stop):
                 held[ranked[place]] += 1
             for code in range(len(relevant)):
                 if relevant[code] and held[code] > 0:
-                    before = form.better[q, code] + placed[code]
+                    before = tables.better[q, code] + placed[code]
                     score += _block(
                         row - start, stop - row, held[code], before, depth, share, chance
                     )
                     placed[code] += held[code]
             row = stop
-        best = form.weight[depth]
-        if form.normalize:
+        best = tables.weight[depth]
+        if tables.normalize:
             best = 0.0
-            for place in range(form.total[q]):
+            for place in range(tables.total[q]):
                 best += share[depth] - share[place]
         out[q] = score / best * inverse[q]
     return -1

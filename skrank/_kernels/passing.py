@@ -1,75 +1,79 @@
-"""Chance that a user passes the first documents of a random order, for blocks of any length.
+"""Probability that a user passes the first documents of a random order of tied documents.
 
-Of a block, `passes[j]` is the mean of prod (1 - rho) over all sets of j documents. Documents of one
-rho give its powers. Two groups of documents are put together by drawing: of j documents, k are of
-the first group with a hypergeometric chance,
+For a block of tied documents, ``passes[j]`` is the mean of prod (1 - rho) over all sets of j
+documents. If all have the same rho, ``passes[j]`` is (1 - rho)^j. Two groups of documents are
+joined by
 
-    passes[j] = sum_k chance(k) passes_1[k] passes_2[j - k].
+    passes[j] = sum_k chance(k) passes_1[k] passes_2[j - k],
 
-Nothing is subtracted, so that all digits hold. Chances are next to nothing some standard deviations
-from their largest, and log passes[j] is smooth in j: beyond `EXACT` it is taken at a few places of
-stretches that double, and interpolated by polynomials between. So a million documents take as long
-as a few thousand.
+where chance(k) is the hypergeometric probability that k of j documents are of the first group.
+
+All terms are positive, so no digits are lost. The terms fall quickly on both sides of the largest,
+so the sum is cut. And log passes[j] is smooth in j: where both j and the number of documents below
+exceed EXACT, it is computed at NODES places of a stretch and interpolated by a polynomial between;
+each stretch is twice as long as the one before. So a million documents take as long as thousands.
 """
 
 import numpy as np
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import subroutine
 
-EXACT = 1024  # up to here, and as near to the end, every place is taken
-NODES = 20  # of a stretch: its polynomials are right to the last digits
-_NOTHING, _HUGE = 1e-18, 1e290
+EXACT = 1024
+NODES = 20  # with so many, the interpolation is exact up to rounding
+_NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
+_HUGE = 1e290  # sums stop before they overflow
 
 
-@part(**options)
-def _rise(k, j, n, m, passes, other):
-    """Whether the summand of k + 1 is above that of k."""
+@subroutine()
+def _rises(k, j, n, m, passes, other):
+    """Whether the term of k + 1 is larger than the term of k."""
     up = (n - k) * (j - k) * passes[k + 1]
     return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
 
 
-@part(**options)
-def _ends(chance, chances, summand, total):
-    """Whether what follows adds nothing, or what there is divides to nothing."""
-    return chances > _HUGE or (chance < _NOTHING * chances and summand <= _NOTHING * total)
+@subroutine()
+def _is_end(chance, chances, term, total):
+    """Whether the remaining terms are negligible, or the sums would overflow."""
+    negligible = chance < _NEGLIGIBLE * chances and term <= _NEGLIGIBLE * total
+    return chances > _HUGE or negligible
 
 
-@part(**options)
-def _drawn(j, start, n, m, passes, other, powers):
-    """The sum over k for one j, and the k of its largest summand, sought from `start` on.
+@subroutine()
+def _join_at(j, start, n, m, passes, other, powers):
+    """``passes[j]`` of two joined groups, and the k of its largest term, sought from `start` on.
 
-    `passes` is of n documents, and `other` the 1 - rho of m further ones, with its powers. The
-    summands rise to the largest and fall behind it, as the chances do.
+    The first group has n documents and the given `passes`, the second m documents with 1 - rho =
+    `other`, whose powers are `powers`. The chance of the largest term is set to 1, and the sum is
+    divided by the sum of all chances.
     """
     low, high = max(0, j - m), min(j, n)
     top = min(max(start, low), high)
-    while top < high and _rise(top, j, n, m, passes, other):
+    while top < high and _rises(top, j, n, m, passes, other):
         top += 1
-    while top > low and not _rise(top - 1, j, n, m, passes, other):
+    while top > low and not _rises(top - 1, j, n, m, passes, other):
         top -= 1
     chance, chances, total = 1.0, 1.0, passes[top] * powers[j - top]
     for k in range(top, high):
         chance *= (n - k) * (j - k) / ((k + 1.0) * (m - j + k + 1.0))
-        summand = chance * passes[k + 1] * powers[j - k - 1]
+        term = chance * passes[k + 1] * powers[j - k - 1]
         chances += chance
-        total += summand
-        if _ends(chance, chances, summand, total):
+        total += term
+        if _is_end(chance, chances, term, total):
             break
     chance = 1.0
     for k in range(top, low, -1):
         chance *= k * (m - j + k) / ((n - k + 1.0) * (j - k + 1.0))
-        summand = chance * passes[k - 1] * powers[j - k + 1]
+        term = chance * passes[k - 1] * powers[j - k + 1]
         chances += chance
-        total += summand
-        if _ends(chance, chances, summand, total):
+        total += term
+        if _is_end(chance, chances, term, total):
             break
     return total / chances, top
 
 
-@part(**options, allocates=True)
-def _stretch(first, last, places, logs, out):
-    """Fill out[first : last] from the logarithms at some places, by the barycentric formula."""
+@subroutine()
+def _interpolate(first, last, places, logs, out):
+    """Fill ``out[first:last]`` from logarithms at some places, by the barycentric formula."""
     weights = np.empty(NODES)
     width = float(last - first)
     for i in range(NODES):
@@ -89,9 +93,12 @@ def _stretch(first, last, places, logs, out):
         out[j] = np.exp(logs[known] if known >= 0 else above / below)
 
 
-@njit(**options, allocates=True)
+@subroutine()
 def join(n, m, other, shown, passes, powers, out):
-    """Fill out[: shown + 1] for n documents of known `passes` and m more of one 1 - rho."""
+    """Fill ``out[: shown + 1]`` for two joined groups of n and m documents.
+
+    The first group has the given `passes`, the second 1 - rho = `other`; `powers` is workspace.
+    """
     powers[0] = 1.0
     for i in range(1, min(m, shown) + 1):
         powers[i] = powers[i - 1] * other
@@ -100,7 +107,7 @@ def join(n, m, other, shown, passes, powers, out):
     while j <= shown:
         length = min(j, (n + m - j) // 2)
         if j < EXACT or length < EXACT or shown + 1 - j < 4 * NODES:
-            out[j], top = _drawn(j, top, n, m, passes, other, powers)
+            out[j], top = _join_at(j, top, n, m, passes, other, powers)
             j += 1
             continue
         last = min(j + length, shown + 1)
@@ -108,12 +115,12 @@ def join(n, m, other, shown, passes, powers, out):
         for i in range(NODES):
             angle = np.cos(np.pi * (i + 0.5) / NODES)
             places[i] = j + int((1.0 - angle) / 2.0 * (last - 1 - j) + 0.5)
-            value, top = _drawn(places[i], top, n, m, passes, other, powers)
+            value, top = _join_at(places[i], top, n, m, passes, other, powers)
             least = min(least, value)
             logs[i] = np.log(value) if value > 0 else 0.0
         if least > 0:
-            _stretch(j, last, places, logs, out)
-        else:  # where nobody is left
+            _interpolate(j, last, places, logs, out)
+        else:  # a probability of 0 has no logarithm
             for one in range(j, last):
-                out[one], top = _drawn(one, top, n, m, passes, other, powers)
+                out[one], top = _join_at(one, top, n, m, passes, other, powers)
         j = last

@@ -1,12 +1,13 @@
-"""Powers of two, so that loops over them become SIMD: no calls, no branches.
+"""Powers of two without calls and branches, so that loops over them run in SIMD.
 
-2^-x is made of its bits, for the whole number next to x, and a polynomial in what is left.
+With the integer nearest to x, and the rest r, 2^-x is a power of two, whose bits are known, times a
+polynomial in r.
 """
 
 import numpy as np
 from numba.extending import overload
 
-LONGEST, LONGEST_DOUBLE = 127, 1023  # from which x on 2^-x has no bits
+LONGEST, LONGEST_DOUBLE = 127, 1023  # 2^-x counts as 0 from this x on
 
 # Polynomials by Chebyshev interpolation, highest powers first.
 _SINGLE = tuple(
@@ -21,11 +22,11 @@ _DOUBLE = (
     -1.5252733841556773e-05, 0.00015403530463724353, -0.001333355814640647, 0.009618129107587256,
     -0.055504108664821625, 0.24022650695910158, -0.6931471805599453, 1.0,
 )  # fmt: skip
-_NOUGHT, _HALF = np.float32(0), np.float32(0.5)
+_ZERO, _HALF = np.float32(0), np.float32(0.5)
 
 
 def power(x):
-    """2^-x for 0 <= x < `LONGEST`, in the precision of x; NaN of NaN."""
+    """2^-x for 0 <= x < `LONGEST`, in the precision of x; NaN if x is NaN."""
     return (_single if isinstance(x, np.float32) else _double)(x)
 
 
@@ -37,7 +38,7 @@ def _compile_power(x):
 def _single(x):
     whole = np.int32(x + _HALF)
     rest = x - np.float32(whole)
-    found = _NOUGHT
+    found = _ZERO
     for c in _SINGLE:
         found = found * rest + c
     return found * np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole

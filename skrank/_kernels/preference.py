@@ -1,32 +1,39 @@
-"""Metrics of the form sum over relevant documents of share * (1 - penalty): bpref, rpref.
+"""Metrics that compare relevant documents with judged documents above them: bpref, rpref.
 
-Ranks are those of the list without the documents that were not judged. `lack[c, z]` is what a
-document of code c pays for each one of code z above it. Inside a block of ties the place of a
-document is uniform, and so is the number of non-relevant ones above it: both means below are exact.
+The value is the sum of share * (1 - penalty) over relevant documents. ``lack[c, z]`` is what a
+document of code c pays for each document of code z above it. Ranks count judged documents only.
+
+Inside a block of ties, the place of a document is uniform, and so is the number of non-relevant
+documents above it. So both means below are exact.
 """
 
 import numpy as np
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
+# What the penalty of a document is divided by: a number per query, the rank of the document, the
+# number of judged documents above it, or the number of non-relevant documents found.
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
 
-@part(**options)
-def _by_place(earlier, inside, rank, size, less):
-    """Mean of penalty / (place - less) over the places of a block; place `less` pays in full."""
+@subroutine()
+def _divided_by_rank(earlier, inside, n_above, size, less):
+    """Mean of penalty / (rank - less) over the places of a block; the penalty is 1 at rank `less`.
+
+    `earlier` is the penalty for documents above the block of `size` documents, `inside` that for
+    all other documents of the block; `n_above` documents are above the block.
+    """
     total = 0.0
     for step in range(size):
-        place = rank + step + 1 - less
+        divisor = n_above + step + 1 - less
         share = step / (size - 1.0) if size > 1 else 0.0
-        total += (earlier + share * inside) / place if place > 0 else 1.0
+        total += (earlier + share * inside) / divisor if divisor > 0 else 1.0
     return total / size
 
 
-@part(**options)
+@subroutine()
 def _capped(earlier, inside, cap, divisor):
-    """Mean of min(penalty, cap) / divisor, where the block adds 0, 1, ..., inside or their mean."""
+    """Mean of min(penalty, cap) / divisor, the block adding 0, 1, ..., `inside` to `earlier`."""
     if earlier + inside == 0:
         return 0.0
     if cap == np.inf:
@@ -37,53 +44,63 @@ def _capped(earlier, inside, cap, divisor):
     return total / ((inside + 1.0) * divisor)
 
 
-@njit(**options, allocates=True, exact=True)
-def values(first, last, indptr, lists, form, inverse, out):
-    """Value of each query, its mean over all orders of tied documents; 0 where `inverse` is 0."""
-    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
-    share, lack, cap, divisor = form.share, form.lack, form.cap, form.divisor
-    divide_by, unjudged = form.divide_by, form.unjudged
+@subroutine()
+def _add_block(value, block, size, above, n_above, tables, cap, divisor):
+    """Add the value of the documents of a block to `value`.
+
+    ``block[c]`` documents of the block, and ``above[c]`` documents above it, have code c.
+    """
+    share, lack, divide_by = tables.share, tables.lack, tables.divide_by
+    for c in range(len(share)):
+        if block[c] == 0 or share[c] == 0:
+            continue
+        earlier, inside = 0.0, 0.0
+        for z in range(len(share)):
+            earlier += above[z] * lack[c, z]
+            inside += block[z] * lack[c, z]
+        if divide_by in (BY_RANK, BY_ABOVE):
+            less = int(divide_by == BY_ABOVE)
+            penalty = _divided_by_rank(earlier, inside, n_above, size, less)
+        else:
+            penalty = _capped(earlier, inside, cap, divisor)
+        value += block[c] * share[c] * (1.0 - penalty)
+    return value
+
+
+@kernel(plain=True)
+def values(first, last, indptr, lists, tables, inverse, out):
+    """Fill in the value of each query times `inverse`, its mean over the orders of ties."""
+    codes, tied, share, unjudged = lists.codes, lists.tied, tables.share, tables.unjudged
     n_codes = len(share)
-    above, block = np.zeros(n_codes), np.zeros(n_codes)
+    above, block = np.zeros(n_codes), np.zeros(n_codes)  # number of documents by code
     for q in range(first, last):
-        start, end = indptr[q], indptr[q] + retrieved[q]
-        total = 0.0
-        whole = divisor[q]
-        if divide_by == BY_FOUND:
-            found = 0
+        start, end = indptr[q], indptr[q] + lists.retrieved[q]
+        cap, divisor = tables.cap[q], tables.divisor[q]
+        if tables.divide_by == BY_FOUND:
+            n_found = 0
             for row in range(start, end):
-                found += ranked[row] < unjudged and share[ranked[row]] == 0
-            whole = min(cap[q], float(found))
-        above[:] = 0.0
-        rank = 0
-        low = start
+                n_found += codes[row] < unjudged and share[codes[row]] == 0
+            divisor = min(cap, float(n_found))
+        for c in range(n_codes):
+            above[c] = 0.0
+        value, n_above, low = 0.0, 0, start
         while low < end and inverse[q] != 0:
             high = low + 1
-            if ranked[low] >= unjudged and (high == end or not tied[high]):
+            if codes[low] >= unjudged and (high == end or not tied[high]):
                 low = high
                 continue
             while high < end and tied[high]:
                 high += 1
-            block[:] = 0.0
+            for c in range(n_codes):
+                block[c] = 0.0
             size = 0
             for row in range(low, high):
-                if ranked[row] < unjudged:
-                    block[ranked[row]] += 1.0
+                if codes[row] < unjudged:
+                    block[codes[row]] += 1.0
                     size += 1
-            for c in range(n_codes):
-                if block[c] == 0 or share[c] == 0:
-                    continue
-                earlier, inside = 0.0, 0.0
-                for z in range(n_codes):
-                    earlier += above[z] * lack[c, z]
-                    inside += block[z] * lack[c, z]
-                if divide_by in (BY_RANK, BY_ABOVE):
-                    penalty = _by_place(earlier, inside, rank, size, int(divide_by == BY_ABOVE))
-                else:
-                    penalty = _capped(earlier, inside, cap[q], whole)
-                total += block[c] * share[c] * (1.0 - penalty)
+            value = _add_block(value, block, size, above, n_above, tables, cap, divisor)
             for c in range(n_codes):
                 above[c] += block[c]
-            rank += size
+            n_above += size
             low = high
-        out[q] = total * inverse[q]
+        out[q] = value * inverse[q]

@@ -1,8 +1,7 @@
-"""LambdaRank gradients of quadratic metrics: see `buckets` for the order of work.
+"""LambdaRank gradients of quadratic metrics: see `buckets` for the workspace and the order of work.
 
-One loop serves both kinds of gradients. Where it takes `clicks` or `costs`, None is for those of
-plain labels, and for `wide` it is for scores whose exponentials fit: numba compiles the loop for
-each by itself, without what the others do.
+One kernel serves plain labels and clicks. For plain labels `clicks` and `debias` are None; numba
+compiles the kernel for each case, and leaves out the branches of the other case.
 """
 
 from typing import NamedTuple
@@ -10,30 +9,58 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import buckets, debiased, tiles
+from skrank._kernels.arguments import Clicks
 from skrank._kernels.buckets import ABOVE, BELOW, LANES
-from skrank._kernels.forms import njit, part
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 
-class _Powers(NamedTuple):
-    """Room for powers of two, one for each document of a query; both are the same memory."""
+class _Workspace(NamedTuple):
+    slots: np.ndarray
+    exact: np.ndarray
+    places: np.ndarray
+    classes: np.ndarray
+    tile: np.ndarray
+    powers: np.ndarray | None  # float32 by slot, for pairs in single precision
+    bits: np.ndarray | None  # int32, the same memory as `powers`
+    clicks: Clicks | None
+    debias: bool | None  # True with clicks, else None
 
-    value: np.ndarray
-    bits: np.ndarray
+
+class _Query(NamedTuple):
+    """What all pairs of a query share. Ranks have the precision of pairs."""
+
+    inverse: float  # one over the value of the best list
+    limit: float  # one document of each pair must rank above it
+    end: float  # rank behind the last document
+    scale: tiles.Scale
 
 
-def _powers(longest):
-    """Room for queries of up to `longest` documents."""
-    value = np.zeros(longest, np.float32)
-    return _Powers(value, value.view(np.int32))
+class _Part(NamedTuple):
+    """Documents of a worse class that are in the tile, and those of a better class."""
+
+    low: int  # first slot in the tile
+    size: int
+    n_above: int  # documents in the tile above `_Query.limit`; they are the first ones
+    first: int  # first slot of the better class
+    end: int  # slot behind its last one that has pairs
 
 
-@part(**tiles.fast)
-def _exponentials(n, score, rate, bits, powers, e):
-    """2^(rate score) of n scores in single precision, in SIMD.
+class _Better(NamedTuple):
+    """The document that is compared with a tile: see `buckets`."""
 
-    2^x = 2^whole 2^part: the first by its bits, the second by a
-    polynomial.
+    rank: float
+    below: float
+    above: float
+    score: float
+    exp: float
+
+
+@subroutine(fastmath=True)
+def _exponentials(n, score, rate, powers, bits, out):
+    """Fill in 2^(rate score) in single precision, in SIMD.
+
+    With x = whole + part, 2^x is 2^whole, whose bits are known, times a polynomial in `part`.
     """
     for i in range(np.uint64(n)):
         x = rate * score[i]
@@ -46,30 +73,41 @@ def _exponentials(n, score, rate, bits, powers, e):
         y = y * part + np.float32(5.55041087e-2)
         y = y * part + np.float32(2.40226507e-1)
         y = y * part + np.float32(6.93147181e-1)
-        e[i] = y * part + np.float32(1.0)
+        out[i] = y * part + np.float32(1.0)
     for i in range(np.uint64(n)):
-        e[i] *= powers[i]
+        out[i] *= powers[i]
 
 
-@part(**tiles.fast)
-def _sweep(tile, blocks, limit, rank, below, above, e, score, norm):
-    """All pairs of one better document with the worse documents of a tile.
+@subroutine()
+def _fill_exponentials(n, score, rounded, sigma, powers, bits, out):
+    """Fill in exp(sigma score) of n documents, whose scores are also given in single precision."""
+    if powers is not None:
+        rate = np.float32(sigma / np.log(2.0))
+        _exponentials(n, rounded, rate, powers, bits, out)
+    else:
+        tiles.exponentials(n, score, sigma, out)
 
-    Returns the sums of lambda and curvature of the better one; adds those of the others to the
-    tile.
+
+@subroutine(fastmath=True)
+def _sweep(tile, n_blocks, limit, better, norm):
+    """Compare one better document with the worse documents of a tile.
+
+    Returns the gradient and hessian of the better document; adds those of the others to the tile.
     """
     grad, hess = norm.zero, norm.zero
-    for lane in range(np.uint64(blocks) * np.uint64(LANES)):
+    for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        other = tile[t + RANK]
-        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
+        rank = tile[t + RANK]
+        delta = (
+            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
+        )
         delta = norm.zero if delta < norm.zero else delta
-        delta = delta if other < limit else norm.zero
-        distance = norm.base + norm.slope * abs(score - tile[t + SCORE])
+        delta = delta if rank < limit else norm.zero
+        distance = norm.base + norm.slope * abs(better.score - tile[t + SCORE])
         e_other = tile[t + EXP]
-        shared = norm.one / ((e + e_other) * distance)
+        shared = norm.one / ((better.exp + e_other) * distance)
         pull = delta * e_other * shared
-        curvature = pull * e * shared * distance
+        curvature = pull * better.exp * shared * distance
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
         grad += pull
@@ -77,20 +115,24 @@ def _sweep(tile, blocks, limit, rank, below, above, e, score, norm):
     return grad, hess
 
 
-@part(**tiles.options)
-def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
-    """The same for score ranges whose exponentials overflow: one exponential per pair.
+@subroutine()
+def _sweep_wide(tile, part, exact, limit, better, sigma, norm):
+    """The same for a wide query: one exponential per pair.
 
-    Scores come in double precision: next to an outlier, single precision could not tell them apart.
+    Scores are in double precision, since single precision cannot tell scores apart that are far
+    from 0.
     """
     grad, hess = norm.zero, norm.zero
-    for lane in range(np.uint64(len(scores))):
+    for lane in range(np.uint64(part.size)):
         t = np.uint64(lane)
-        other = tile[t + RANK]
-        delta = below - tile[t + BELOW] if other > rank else tile[t + ABOVE] - above
+        score = exact[buckets.EXACT_SCORE, np.uint64(part.low) + t]
+        rank = tile[t + RANK]
+        delta = (
+            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
+        )
         delta = norm.zero if delta < norm.zero else delta
-        delta = delta if other < limit else norm.zero
-        gap = tiles.gap(score, scores[lane])
+        delta = delta if rank < limit else norm.zero
+        gap = tiles.gap(better.score, score)
         wrong, right = tiles.chances(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
         curvature = pull * right
@@ -101,154 +143,148 @@ def _sweep_wide(tile, scores, limit, rank, below, above, score, sigma, norm):
     return grad, hess
 
 
-@part(**tiles.options, forceinline=True)
-def _load(tile, low, size, blocks, slots, nowhere, clicks, costs):
-    """Fill a tile with the documents from slot `low` on."""
-    end = blocks * LANES
-    tiles.load(tile, EXP, slots.e, low, size, end, 1.0)
-    tiles.load(tile, SCORE, slots.near, low, size, end, 0.0)
-    tiles.load(tile, RANK, slots.rank, low, size, end, nowhere)
+@subroutine()
+def _load(tile, low, size, end_rank, slots, debias):
+    """Fill a tile with the documents from slot `low` on. Lanes behind the last one get no pairs."""
+    end = tiles.padded(size, LANES)
+    tiles.load_row(tile, EXP, slots, buckets.EXP, low, size, end, 1.0)
+    tiles.load_row(tile, SCORE, slots, buckets.SCORE, low, size, end, 0.0)
+    tiles.load_row(tile, RANK, slots, buckets.RANK, low, size, end, end_rank)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
-    if clicks is not None:
-        debiased.load(tile, low, size, end, costs)
+    if debias is not None:
+        debiased.load(tile, low, size, end, slots)
 
 
-@part(**tiles.options, forceinline=True)
-def _meet(
-    tile, low, size, inside, limit, no_limit, high, end, slots, wide, sigma, norm, clicks, costs,
-    total,
-):  # fmt: skip
-    """All pairs of the documents in slots high .. end - 1 with those of a tile; adds to `total`."""
-    # arrays by themselves: a tuple of them would cost a count of references for each document
-    rank, score, near, e, real = slots.rank, slots.score, slots.near, slots.e, slots.e.dtype.type
-    belows, aboves, pull, curve = slots.below, slots.above, slots.pull, slots.curve
-    if clicks is not None:
-        click, clicked = costs.click, costs.clicked
-    blocks, reach = (size + LANES - 1) // LANES, (inside + LANES - 1) // LANES
-    for i in range(np.uint64(high), np.uint64(end)):
-        top = rank[i] < limit
-        if not top and inside == 0:
-            break
-        to, met = (no_limit, blocks) if top else (limit, reach)
-        if clicks is None:
-            if wide is not None:
-                g, h = _sweep_wide(
-                    tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
-                    sigma, norm,
-                )  # fmt: skip
+@subroutine()
+def _collect(tile, low, size, slots, debias):
+    """Add the sums in a tile to those of its documents."""
+    tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
+    tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
+    if debias is not None:
+        debiased.collect(tile, low, size, slots)
+
+
+@subroutine()
+def _compare(tile, part, slots, exact, query, debias, pulls):
+    """Compare the better documents of a part with the tile.
+
+    Returns `pulls` plus the sum of the pulls of these pairs.
+    """
+    sigma, norm, real = query.scale.sigma, query.scale.norm, tile.dtype.type
+    for i in range(np.uint64(part.first), np.uint64(part.end)):
+        rank = slots[buckets.RANK, i]
+        is_above = rank < query.limit
+        limit, size = (query.end, part.size) if is_above else (query.limit, part.n_above)
+        n_blocks = (size + LANES - 1) // LANES
+        below, above = slots[buckets.BELOW_OF, i], slots[buckets.ABOVE_OF, i]
+        exp, score = slots[buckets.EXP, i], exact[buckets.EXACT_SCORE, i]
+        near = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
+        far = _Better(rank, below, above, score, exp)
+        if debias is None:
+            if query.scale.wide:
+                grad, hess = _sweep_wide(tile, part, exact, limit, far, sigma, norm)
             else:
-                g, h = _sweep(tile, met, to, rank[i], belows[i], aboves[i], e[i], near[i], norm)
+                grad, hess = _sweep(tile, n_blocks, limit, near, norm)
         else:
-            if wide is not None:
-                g, h, cost = debiased.sweep_wide(
-                    tile, score[low : low + size], to, rank[i], belows[i], aboves[i], score[i],
-                    click[i], sigma, norm,
-                )  # fmt: skip
+            click = slots[debiased.CLICK, i]
+            if query.scale.wide:
+                grad, hess, cost = debiased.sweep_wide(
+                    tile, part, exact, limit, far, click, sigma, norm
+                )
             else:
-                g, h, cost = debiased.sweep(
-                    tile, met, to, rank[i], belows[i], aboves[i], e[i], near[i], click[i],
-                    real(sigma), norm,
-                )  # fmt: skip
-            clicked[i] += cost
-        pull[i] -= g
-        curve[i] += h
-        total += g
-    return total
+                grad, hess, cost = debiased.sweep(
+                    tile, n_blocks, limit, near, click, real(sigma), norm
+                )
+            slots[debiased.CLICKED, i] += cost
+        slots[buckets.GRAD, i] -= grad
+        slots[buckets.HESS, i] += hess
+        pulls += grad
+    return pulls
 
 
-@part(**tiles.options, forceinline=True)
-def _pull(tile, begin, slots, kernel, inverse, truncation, wide, sigma, norm, clicks, costs):
-    """All pairs of a query. Returns the sum of their pulls."""
-    rank, n_classes, real = slots.rank, len(kernel), slots.rank.dtype.type
-    n = begin[n_classes]
-    limit, no_limit = real(tiles.least(truncation, n)), real(n)
-    total = 0.0
-    for worse in range(n_classes - 1):
+@subroutine()
+def _compare_all(tile, begin, worth, slots, exact, query, debias):
+    """Compare all documents of a query, whose classes start at the slots `begin`.
+
+    Returns the sum of the pulls of its pairs.
+    """
+    pulls = 0.0
+    for worse in range(len(worth) - 1):
         for low in range(begin[worse], begin[worse + 1], CAPACITY):
             size = tiles.least(CAPACITY, begin[worse + 1] - low)
-            blocks = (size + LANES - 1) // LANES
-            inside = buckets.within(rank, low, size, limit)
-            _load(tile, low, size, blocks, slots, no_limit, clicks, costs)
-            for better in range(worse + 1, n_classes):
-                high, end = begin[better], begin[better + 1]
-                if high == end or (inside == 0 and rank[high] >= limit):
+            n_above = buckets.count_above(slots, low, size, query.limit)
+            _load(tile, low, size, query.end, slots, debias)
+            for better in range(worse + 1, len(worth)):
+                first, end = begin[better], begin[better + 1]
+                if n_above == 0:
+                    end = first + buckets.count_above(slots, first, end - first, query.limit)
+                if first == end:
                     continue
-                buckets.swap(slots, kernel, better, worse, inverse, tile, low, blocks, high, end)
-                total = _meet(
-                    tile, low, size, inside, limit, no_limit, high, end, slots, wide, sigma, norm,
-                    clicks, costs, total,
-                )  # fmt: skip
-            tiles.collect(tile, GRAD, low, size, slots.pull)
-            tiles.collect(tile, HESS, low, size, slots.curve)
-            if clicks is not None:
-                debiased.collect(tile, low, size, costs)
-    return total
+                swap = buckets.swap_of(worth, better, worse, query.inverse)
+                n_lanes, n_slots = tiles.padded(size, LANES), tiles.padded(end - first, LANES)
+                buckets.fill_tile(tile, low, n_lanes, better, worse, swap, exact)
+                buckets.fill_slots(slots, first, n_slots, better, worse, swap, exact)
+                part = _Part(low, size, n_above, first, end)
+                pulls = _compare(tile, part, slots, exact, query, debias, pulls)
+            _collect(tile, low, size, slots, debias)
+    return pulls
 
 
-@njit(**tiles.options)
-def _lambdas(first, last, indptr, lists, form, pairs, wide, clicks, room, powers, costs, out):
-    """Gradients of the queries whose exponentials fit, or where `wide` is True of the others.
-
-    Returns how many queries are left.
-    """
-    inverse, weight, scores, offset = lists.inverse, lists.weight, lists.scores, form.offset
-    held, slots, tile = room
-    pull, curve = slots.pull, slots.curve
-    left = 0
+@kernel()
+def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
+    """Fill in the gradients of queries."""
+    codes, order, scores, inverse, weight = lists
+    gain, worth, u, w, offset = tables
+    slots, exact, places, classes, tile, powers, bits, clicks, debias = work
+    grad, hess, totals = out
+    position, begin, real = places[buckets.POSITION], classes[buckets.BEGIN], tile.dtype.type
+    # views of rows are made once, as each of them counts a reference
+    grads, hessians, exp = slots[buckets.GRAD], slots[buckets.HESS], slots[buckets.EXP]
+    score, rounded = exact[buckets.EXACT_SCORE], slots[buckets.SCORE]
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
+        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
-            tiles.clear(out, q, start, stop)
-            if clicks is not None:
-                debiased.clear(clicks, start, stop)
+            tiles.clear(grad, hess, start, stop)
+            debiased.clear(clicks, start, stop)
             continue
-        best, worst = tiles.score_range(scores, start, stop)
-        middle = 0.5 * best + 0.5 * worst
-        if tiles.is_wide(pairs, best, middle, worst) == (wide is None):
-            left += 1
-            continue
-        middle = middle if wide is None else 0.0
-        buckets.sort_into(held, slots, start, stop, lists, form, offset[q], middle)
-        if clicks is not None:
-            debiased.gather(clicks, start, held.position[:n], costs)
-        if wide is None:
-            if powers is not None:
-                rate = np.float32(pairs.sigma / np.log(2.0))
-                _exponentials(n, slots.near, rate, powers.bits, powers.value, slots.e)
-            else:
-                tiles.exponentials(n, slots.score, pairs.sigma, slots.e)
-        for i in range(np.uint64(n)):
-            pull[i], curve[i] = 0, 0
-        norm = tiles.norm_of(pairs, best, worst, out.grad)
-        total = _pull(
-            tile, held.begin, slots, form.kernel, inverse[q], pairs.truncation, wide, pairs.sigma,
-            norm, clicks, costs,
-        )  # fmt: skip
-        tiles.write(out, q, start, n, held.position, pull, curve, total, weight[q], pairs)
-        if clicks is not None:
-            debiased.scatter(costs, weight[q], start, held.position[:n], clicks)
-    return left
+        scale = tiles.scale_of(pairs, scores, start, stop, grad)
+        buckets.fill(codes, order, start, stop, places, classes)
+        buckets.fill_scores(scores, start, n, scale.origin, places, slots, exact)
+        buckets.tabulate(gain, worth, u, w, offset[q], n, places, exact)
+        debiased.gather(clicks, start, n, places, slots)
+        if not scale.wide:
+            _fill_exponentials(n, score, rounded, scale.sigma, powers, bits, exp)
+        query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
+        pulls = _compare_all(tile, begin, worth, slots, exact, query, debias)
+        totals[q] = 2.0 * pairs.sigma * pulls
+        factor = tiles.factor_of(totals[q], weight[q], pairs)
+        tiles.write(grad, hess, start, position[:n], grads, hessians, factor, pairs.sigma)
+        debiased.scatter(clicks, start, n, places, slots, weight[q])
 
 
-def debiased_lambdas(first, last, indptr, lists, form, pairs, clicks, out):
-    """Gradient, curvature and costs as the better and as the worse document, of each row.
-
-    What wide ranges of scores need, which are rare, is compiled where there are some.
-    """
+def debiased_lambdas(first, last, indptr, lists, tables, pairs, clicks, out):
+    """Fill in LambdaRank gradients from clicks, with the costs of `arguments.Clicks`."""
     longest, real = tiles.longest_of(first, last, indptr), out.grad.dtype
-    room = *buckets.make(longest, form, real), np.zeros(debiased.FIELDS * tiles.FIELD, real)
-    powers = _powers(longest) if clicks is None and real == np.float32 else None
-    costs = None if clicks is None else debiased.make(longest, real)
-    some = first, last, indptr, lists, form, pairs
-    if _lambdas(*some, None, clicks, room, powers, costs, out):
-        _lambdas(*some, True, clicks, room, None, costs, out)
+    n_rows, n_fields = buckets.N_ROWS, buckets.FIELDS
+    powers, bits, debias = None, None, None
+    if clicks is not None:
+        n_rows, n_fields, debias = debiased.N_ROWS, debiased.FIELDS, True
+    elif real == np.float32:
+        powers = np.zeros(longest, real)
+        bits = powers.view(np.int32)
+    arrays = buckets.make(longest, len(tables.worth), n_rows, real)
+    tile = np.zeros(n_fields * tiles.FIELD, real)
+    work = _Workspace(*arrays, tile, powers, bits, clicks, debias)
+    _lambdas(first, last, indptr, lists, tables, pairs, work, out)
 
 
-def lambdas(first, last, indptr, lists, form, pairs, out):
-    """LambdaRank gradient and curvature of each row.
+def lambdas(first, last, indptr, lists, tables, pairs, out):
+    """Fill in LambdaRank gradients.
 
-    Arithmetic on pairs has the precision of ``out.grad``; swap tables are always double.
+    Pairs are computed in the precision of ``out.grad``; changes by swaps, before they are rounded
+    to it, in double precision.
     """
-    debiased_lambdas(first, last, indptr, lists, form, pairs, None, out)
+    debiased_lambdas(first, last, indptr, lists, tables, pairs, None, out)

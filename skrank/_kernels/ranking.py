@@ -1,261 +1,121 @@
-"""Order documents by score inside each query and mark the ties."""
+"""Rank documents by score inside each query, and find ties."""
 
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import longest, options, padded
+from skrank._kernels.draws import STEP, mix, uniform
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.sorting import (
+    COUNT_UP_TO,
+    WIDTH,
+    keep_order,
+    resort,
+    sort_by_counting,
+    sort_by_merging,
+)
+from skrank._kernels.tiles import longest, padded
 
-COUNT_UP_TO = 256  # below, ranks are counted with SIMD comparisons; above, merge sort wins
-SHORT_BLOCK = 64  # blocks of ties up to this size are sorted by insertion
-RUN = 16  # length of the runs that the merge sort starts from
-LANES = 8  # documents per SIMD step
-WIDTH = 32  # the number of comparisons in single precision is a multiple of this
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counters that are mixed into random bits
-
-
-@part(**options)
-def _resort(start, stop, scores, keys, order, most):
-    """Insertion sort that starts from `order`; False where it takes more than `most` moves."""
-    scores, order = scores[start:stop], order[start:stop]
-    n = len(scores)
-    moves = 0
-    for i in range(n):
-        item = order[i]
-        key = scores[item]
-        j = i
-        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
-            keys[j], order[j] = keys[j - 1], order[j - 1]
-            j -= 1
-        keys[j], order[j] = key, item
-        moves += i - j
-        if moves > most:
-            return False
-    return True
+_INSERT_UP_TO = 64  # blocks of ties up to this size are sorted by insertion, others by counting
+_LANES = 8  # double precision numbers per SIMD instruction
 
 
-def _argsort(start, stop, scores, rough, keys, block, seen, order):
-    """What `_sort_by_counting` does."""
-    scores, order = scores[start:stop], order[start:stop]
-    order[:] = np.argsort(-scores, kind="stable")
-    keys[: len(scores)] = scores[order]
+@kernel(plain=True)
+def rank(first, last, indptr, scores, warm, order, tied, retrieved):
+    """Fill `order` (position by rank), `tied` and `retrieved`. Scores must not be NaN.
 
-
-@part(**options, plain=_argsort)
-def _sort_by_counting(start, stop, scores, rough, keys, block, seen, order):
-    """Positions by rank from the number of better documents; ties keep row order.
-
-    They are counted in single precision, as differences to one of the scores: SIMD compares twice
-    as many. What this does not tell apart moves to its place afterwards.
+    With `warm`, `order` holds the order of similar scores, from which the sort starts. The result
+    is the same.
     """
-    mine, chosen = scores[start:stop], order[start:stop]
-    n = len(mine)
-    room = padded(n, WIDTH)
-    middle = mine[0] if n > 0 and mine[0] > -np.inf else 0.0
-    for i in range(n):
-        rough[i] = mine[i] - middle
-    for i in range(n, room):
-        rough[i] = -np.inf
-    for i in range(n):
-        key = rough[i]
-        above = np.int32(0)
-        for j in range(room):
-            above = np.int32(above + (rough[j] > key))
-        block[i], seen[i] = above, 0
-    for i in range(n):
-        rank = block[i]
-        chosen[rank + seen[rank]] = i
-        seen[rank] += 1
-    rises, before = False, np.inf
-    for r in range(n):
-        key = mine[chosen[r]]
-        rises |= key > before
-        keys[r] = before = key
-    if rises:
-        _resort(start, stop, scores, keys, order, n * n)
-
-
-@part(**options)
-def _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
-    """Stable bottom-up merge sort, descending."""
-    scores, order = scores[start:stop], order[start:stop]
-    n = len(scores)
-    for i in range(n):
-        keys[i] = scores[i]
-        order[i] = i
-    for low in range(0, n, RUN):
-        for i in range(low + 1, min(low + RUN, n)):
-            key, item = keys[i], order[i]
-            j = i
-            while j > low and keys[j - 1] < key:
-                keys[j], order[j] = keys[j - 1], order[j - 1]
-                j -= 1
-            keys[j], order[j] = key, item
-    width = RUN
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
-            if middle >= high or keys[middle - 1] >= keys[middle]:
-                continue
-            left = middle - low
-            for i in range(left):
-                spare_keys[i], spare[i] = keys[low + i], order[low + i]
-            i, j, k = 0, middle, low
-            while i < left:
-                if j < high and keys[j] > spare_keys[i]:
-                    keys[k], order[k] = keys[j], order[j]
-                    j += 1
-                else:
-                    keys[k], order[k] = spare_keys[i], spare[i]
-                    i += 1
-                k += 1
-        width *= 2
-
-
-@part(**options)
-def _keep(start, stop, scores, keys, order):
-    """The given order, if scores do not rise in it: runs in files are mostly sorted."""
-    for row in range(start + 1, stop):
-        if scores[row] > scores[row - 1]:
-            return False
-    for i in range(stop - start):
-        keys[i], order[start + i] = scores[start + i], i
-    return True
-
-
-@njit(**options, allocates=True, exact=True)
-def rank(first, last, indptr, scores, warm, long, order, tied, retrieved):
-    """Fill `order` (position by rank), `tied` and `retrieved`. Scores are no NaN.
-
-    `warm` says that `order` holds the order of similar scores to start from; the result is the
-    same. `long` is None where no query has more than COUNT_UP_TO documents, else True: what only
-    these need takes as long to compile as all the rest.
-    """
-    room = padded(longest(first, last, indptr), WIDTH)
-    keys, rough = np.empty(room), np.empty(room, np.float32)
-    block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
-    spare_keys = keys if long is None else np.empty(room)
+    size = padded(longest(first, last, indptr), WIDTH)
+    keys, single = np.empty(size), np.empty(size, np.float32)
+    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+    spare_keys = np.empty(size)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        if not (warm and _resort(start, stop, scores, keys, order, 6 * n)):
-            if _keep(start, stop, scores, keys, order):
-                pass
-            elif long is None or n <= COUNT_UP_TO:
-                _sort_by_counting(start, stop, scores, rough, keys, block, spare, order)
-            else:
-                _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
+        done = warm and resort(start, stop, scores, 6 * n, keys, order)
+        done = done or keep_order(start, stop, scores, keys, order)
+        if not done and n <= COUNT_UP_TO:
+            sort_by_counting(start, stop, scores, single, keys, n_above, spare, order)
+        elif not done:
+            sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
         tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
-        found = n
-        while found > 0 and keys[found - 1] == -np.inf:
-            found -= 1
-        retrieved[q] = found
+        n_retrieved = n
+        while n_retrieved > 0 and keys[n_retrieved - 1] == -np.inf:
+            n_retrieved -= 1
+        retrieved[q] = n_retrieved
 
 
-@part(**options)
+@subroutine()
 def _lower_bound(scores, depth, tops):
-    """A score that `depth` documents reach: that many of the tops of some parts of the list do."""
-    tops[:] = -np.inf
-    width = len(tops)
-    for base in range(0, len(scores), width):
-        part = scores[base : base + width]
+    """A score that at least `depth` documents reach.
+
+    The list is dealt out to as many parts as `tops` has entries. The highest scores of `depth` of
+    the parts reach the lowest of these.
+    """
+    for j in range(len(tops)):
+        tops[j] = -np.inf
+    for base in range(0, len(scores), len(tops)):
+        part = scores[base : base + len(tops)]
         for j in range(len(part)):
             tops[j] = part[j] if part[j] > tops[j] else tops[j]
     bound = np.inf
-    for j in range(width):
-        above = 0
-        for other in range(width):
-            above += tops[other] > tops[j]
-        if above < depth:
-            bound = min(bound, tops[j])
+    for top in tops:
+        n_above = 0
+        for other in tops:
+            n_above += other > top
+        if n_above < depth:
+            bound = min(bound, top)
     return bound
 
 
-@part(**options)
-def _candidates(scores, bound, near, items):
-    """Scores from `bound` on but -inf, and where they stand; how many there are."""
+@subroutine()
+def _candidates(scores, bound, candidates, positions):
+    """Fill in the scores above -inf that reach `bound`, and their positions; their number."""
     found = 0
     for i in range(len(scores)):
-        near[found], items[found] = scores[i], i
+        candidates[found], positions[found] = scores[i], i  # without a branch, which is slower
         found += scores[i] >= bound and scores[i] > -np.inf
     return found
 
 
-@njit(**options, allocates=True, exact=True)
-def head(first, last, indptr, scores, codes, depth, ranked, tied, retrieved):
-    """Codes of the first `depth` ranks and of all documents tied with the last of them.
+@kernel(plain=True)
+def head(first, last, indptr, scores, codes, depth, out):
+    """Rank the first `depth` documents, and all that are tied with the last of them.
 
-    Nothing else of the query is in `ranked`, `tied` and `retrieved`. Scores are no NaN.
+    Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
+    NaN.
     """
-    room = padded(longest(first, last, indptr) + 1, WIDTH)
-    near, keys, spare_keys = np.empty(room), np.empty(room), np.empty(room)
-    items, order = np.empty(room, np.int64), np.empty(room, np.int32)
-    rough = np.empty(room, np.float32)
-    block, spare = np.empty(room, np.int64), np.empty(room, np.int64)
-    tops = np.empty(padded(2 * depth, LANES))
+    size = padded(longest(first, last, indptr) + 1, WIDTH)
+    candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
+    positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
+    single = np.empty(size, np.float32)
+    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+    tops = np.empty(padded(2 * depth, _LANES))
+    ranked, tied, retrieved = out.codes, out.tied, out.retrieved
+    nothing = np.int64(0)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
-        found = _candidates(mine, _lower_bound(mine, depth, tops), near, items)
-        if found <= COUNT_UP_TO:
-            _sort_by_counting(np.int64(0), found, near, rough, keys, block, spare, order)
+        n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
+        if n <= COUNT_UP_TO:
+            sort_by_counting(nothing, n, candidates, single, keys, n_above, spare, order)
         else:
-            _sort_by_merging(np.int64(0), found, near, keys, spare_keys, spare, order)
-        shown = min(found, depth)
-        while 0 < shown < found and keys[shown] == keys[shown - 1]:
+            sort_by_merging(nothing, n, candidates, keys, spare_keys, spare, order)
+        shown = min(n, depth)
+        while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1
         for r in range(shown):
-            ranked[start + r] = codes[start + items[order[r]]]
+            ranked[start + r] = codes[start + positions[order[r]]]
             tied[start + r] = r > 0 and keys[r] == keys[r - 1]
         retrieved[q] = shown
 
 
-@part(**options)
-def mix(x):
-    """The finaliser of splitmix64: well mixed bits from a counter."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(**options, exact=True)
-def shuffle_ties(first, last, indptr, tied, seed, before, order):
-    """Random order inside each block of ties; depends on `seed` and the query only.
-
-    `before` tells how many queries stand before the first one of these.
-    """
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        state = mix(np.uint64(seed) + GOLDEN * np.uint64(before + q + 1))
-        low = start
-        for row in range(start + 1, stop):
-            if not tied[row]:
-                low = row
-                continue
-            state += GOLDEN
-            draw = mix(state) >> np.uint64(11)
-            other = low + np.int64(np.float64(draw) * 2.0**-53 * (row - low + 1))
-            order[row], order[other] = order[other], order[row]
-
-
-@njit(**options)
-def add_noise(first, last, indptr, scores, temperature, seed, before, noisy):
-    """Scores plus Gumbel noise, which depends on `seed` and the row only.
-
-    `before` tells how many rows stand before the first one of these.
-    """
-    origin = mix(np.uint64(seed))
-    for row in range(indptr[first], indptr[last]):
-        draw = mix(origin + GOLDEN * np.uint64(before + row + 1)) >> np.uint64(11)
-        uniform = (np.float64(draw) + 0.5) * 2.0**-53
-        noisy[row] = scores[row] - temperature * np.log(-np.log(uniform))
-
-
-@njit(**options, exact=True)
+@kernel(plain=True)
 def gather(first, last, indptr, codes, order, ranked):
-    """Codes in rank order."""
+    """Fill `ranked` with the codes in rank order."""
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         mine, chosen, target = codes[start:stop], order[start:stop], ranked[start:stop]
@@ -263,42 +123,80 @@ def gather(first, last, indptr, codes, order, ranked):
             target[r] = mine[chosen[r]]
 
 
-@njit(**options, exact=True)
-def first_ties(first, last, indptr, tied, retrieved, tie):
-    """The first rank of each query that is tied with the one above, or `NO_TIE`."""
+@kernel(plain=True)
+def find_contributing(first, last, indptr, lists, contributes, out):
+    """Fill `out` with the ranks of the retrieved documents whose code contributes."""
+    codes, retrieved = lists.codes, lists.retrieved
+    all_ranks, counts = out.ranks, out.counts
     for q in range(first, last):
-        mine = tied[indptr[q] : indptr[q] + retrieved[q]]
-        some = np.uint8(0)
-        for r in range(len(mine)):
-            some |= mine[r]
-        tie[q] = NO_TIE
-        if some:
-            rank = 0
-            while not mine[rank]:
-                rank += 1
-            tie[q] = rank
+        start, n = indptr[q], retrieved[q]
+        mine, ranks = codes[start : start + n], all_ranks[start : start + n]
+        found = 0
+        for r in range(n):
+            ranks[found] = r  # without a branch, which the processor would often predict wrongly
+            found += contributes[mine[r]]
+        counts[q] = found
 
 
-@njit(**options, exact=True)
-def keep(first, last, indptr, lists, worthy, kept):
-    """The ranks of the retrieved documents of worthy codes.
+# noise
+# --------------------------------------------------------------------------------------------------
 
-    There is no branch: it would often be guessed wrong.
+
+@kernel(plain=True)
+def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
+    """Order each block of ties at random.
+
+    The order depends on `seed` and the number of the query, of which `n_before` precede query 0.
     """
     for q in range(first, last):
-        start, n = indptr[q], lists.retrieved[q]
-        codes, ranks = lists.codes[start : start + n], kept.ranks[start : start + n]
-        free = 0
-        for r in range(n):
-            ranks[free] = r
-            free += worthy[codes[r]]
-        kept.count[q] = free
+        start, stop = indptr[q], indptr[q + 1]
+        state = mix(np.uint64(seed) + STEP * np.uint64(n_before + q + 1))
+        low = start
+        for row in range(start + 1, stop):
+            if not tied[row]:
+                low = row
+                continue
+            state += STEP
+            other = low + np.int64(uniform(state) * (row - low + 1))
+            order[row], order[other] = order[other], order[row]
 
 
-@part(**options)
+@kernel()
+def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
+    """Fill `noisy` with scores plus Gumbel noise times `temperature`.
+
+    The noise depends on `seed` and the number of the row, of which `n_before` precede row 0.
+    """
+    origin = mix(np.uint64(seed))
+    for row in range(indptr[first], indptr[last]):
+        share = uniform(origin + STEP * np.uint64(n_before + row + 1)) + 2.0**-54  # never 0
+        noisy[row] = scores[row] - temperature * np.log(-np.log(share))
+
+
+# ties
+# --------------------------------------------------------------------------------------------------
+
+
+@kernel(plain=True)
+def first_ties(first, last, indptr, tied, retrieved, first_tie):
+    """Fill in the first rank of each query that is tied with the rank above, or NO_TIE."""
+    for q in range(first, last):
+        start, stop = indptr[q], indptr[q] + retrieved[q]
+        some = np.uint8(0)
+        for row in range(np.uint64(start), np.uint64(stop)):  # in SIMD: most lists have no ties
+            some |= tied[row]
+        first_tie[q] = NO_TIE
+        if some:
+            rank = 0
+            while not tied[start + rank]:
+                rank += 1
+            first_tie[q] = rank
+
+
+@subroutine()
 def _sort_block(ranked, low, high, place, code_at, count):
-    """Sort ranks low .. high - 1 by the place of their codes: insertion if short, else counting."""
-    if high - low <= SHORT_BLOCK:
+    """Sort the codes in rows low .. high - 1 by their places."""
+    if high - low <= _INSERT_UP_TO:
         for row in range(low + 1, high):
             code = ranked[row]
             j = row
@@ -307,17 +205,18 @@ def _sort_block(ranked, low, high, place, code_at, count):
                 j -= 1
             ranked[j] = code
         return
-    count[:] = 0
+    for at in range(len(count)):
+        count[at] = 0
     for row in range(low, high):
         count[place[ranked[row]]] += 1
     row = low
-    for code in code_at:
-        for _ in range(count[place[code]]):
-            ranked[row] = code
+    for at in range(len(count)):
+        for _ in range(count[at]):
+            ranked[row] = code_at[at]
             row += 1
 
 
-@njit(**options, allocates=True, exact=True)
+@kernel(plain=True)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)
@@ -325,26 +224,29 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
         low = indptr[q]
         for row in range(indptr[q] + 1, indptr[q + 1] + 1):
             if row == indptr[q + 1] or not tied[row]:
-                _sort_block(ranked, low, row, place, code_at, count)
+                if row - low > 1:
+                    _sort_block(ranked, low, row, place, code_at, count)
                 low = row
 
 
-@njit(**options, exact=True)
-def condense(
-    first, last, indptr, unjudged, ranked, tied, retrieved,
-    kept_ptr, kept, kept_tied, kept_retrieved,
-):  # fmt: skip
-    """Remove the documents without a label; the ranks close up."""
+@kernel(plain=True)
+def condense(first, last, indptr, lists, unjudged, out_indptr, out):
+    """Remove the documents without a label; lower ranks move up.
+
+    Fills `out.codes`, `out.tied` and `out.retrieved`, whose queries start at `out_indptr`.
+    """
+    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
+    out_ranked, out_tied, out_retrieved = out.codes, out.tied, out.retrieved
     for q in range(first, last):
-        start, target = indptr[q], kept_ptr[q]
-        out, found, open_block = target, 0, False
+        start, target = indptr[q], out_indptr[q]
+        n_retrieved, same_block = 0, False
         for row in range(start, indptr[q + 1]):
-            open_block = open_block and tied[row] == 1
+            same_block = same_block and tied[row] == 1
             if ranked[row] >= unjudged:
                 continue
-            kept[out] = ranked[row]
-            kept_tied[out] = open_block
-            open_block = True
-            out += 1
-            found += row - start < retrieved[q]
-        kept_retrieved[q] = found
+            out_ranked[target] = ranked[row]
+            out_tied[target] = same_block
+            same_block = True
+            target += 1
+            n_retrieved += row - start < retrieved[q]
+        out_retrieved[q] = n_retrieved

@@ -6,23 +6,14 @@ mean gain of the ranks read: the sum of chance times gain over the sum of chance
 
 import math
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.strict import end_of_block
 
 ROUNDING = 1e-9  # by which sums of gains may miss the goal
 _SERIES_FROM = 20  # argument from which the series of `_inverse_squares` has 15 digits
 
 
-@part(**options)
-def _end_of_block(tied, row, end):
-    """First rank below the block of ties that starts at `row`."""
-    stop = row + 1
-    while stop < end and tied[stop]:
-        stop += 1
-    return stop
-
-
-@part(**options)
+@subroutine()
 def _mixed(ranked, gain, row, stop):
     """Whether the documents of a block differ in gain."""
     others = 0
@@ -31,7 +22,7 @@ def _mixed(ranked, gain, row, stop):
     return others > 0
 
 
-@part(**options)
+@subroutine()
 def _inverse_squares(x):
     """Sum of 1 / (x + j)**2 over j = 0, 1, 2, ..."""
     total = 0.0
@@ -44,37 +35,37 @@ def _inverse_squares(x):
     return total + y * (1.0 + 0.5 * y + series)
 
 
-@njit(**options, exact=True)
-def inst(first, last, indptr, lists, form, inverse, out):
+@kernel(plain=True)
+def inst(first, last, indptr, lists, tables, inverse, out):
     """The user goes on from rank i, where the gains add up to G, with ((a - 1) / a)**2.
 
     Here a = i + 2 T - G. Below the list, G does not change or rises by 1 at each rank.
     """
-    ranked, tied, gain = lists.codes, lists.tied, form.gain
+    ranked, tied, gain = lists.codes, lists.tied, tables.gain
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:
             continue
         start = indptr[q]
         end = start + lists.retrieved[q]
-        shown = min(end - start, form.limit)
+        shown = min(end - start, tables.limit)
         found, read, gained, chance = 0.0, 0.0, 0.0, 1.0
-        a = 2.0 * form.goal
+        a = 2.0 * tables.goal
         block = start
         for place in range(shown):
             row = start + place
             if row == block:
-                block = _end_of_block(tied, row, end)
+                block = end_of_block(tied, row, end)
                 if _mixed(ranked, gain, row, block):
                     return q
             worth = gain[ranked[row]]
             found += chance * worth
             read += chance
             gained += worth
-            a = place + 1.0 + 2.0 * form.goal - gained
+            a = place + 1.0 + 2.0 * tables.goal - gained
             chance *= ((a - 1.0) / a) * ((a - 1.0) / a)
-        left = form.limit - shown
-        if form.full:
+        left = tables.limit - shown
+        if tables.full:
             on = ((a - 1.0) / a) * ((a - 1.0) / a)
             for _ in range(left):
                 found += chance
@@ -88,37 +79,37 @@ def inst(first, last, indptr, lists, form, inverse, out):
     return -1
 
 
-@njit(**options, exact=True)
-def bpm(first, last, indptr, lists, form, inverse, out):
+@kernel(plain=True)
+def bpm(first, last, indptr, lists, tables, inverse, out):
     """The user stops where the gains reach the goal, or at the limit."""
-    ranked, tied, gain = lists.codes, lists.tied, form.gain
-    enough = form.goal - ROUNDING
+    ranked, tied, gain = lists.codes, lists.tied, tables.gain
+    enough = tables.goal - ROUNDING
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:
             continue
         start = indptr[q]
         end = start + lists.retrieved[q]
-        shown = min(end - start, form.limit)
+        shown = min(end - start, tables.limit)
         gained = 0.0
         rank = 0
         block = start
         while rank < shown and gained < enough:
             row = start + rank
             if row == block:
-                block = _end_of_block(tied, row, end)
+                block = end_of_block(tied, row, end)
                 if _mixed(ranked, gain, row, block):
                     total, least = gained, 1.0
                     for place in range(row, block):
                         total += gain[ranked[place]]
                         least = min(least, gain[ranked[place]])
-                    if total - least >= enough or block - start > form.limit:
+                    if total - least >= enough or block - start > tables.limit:
                         return q
             gained += gain[ranked[row]]
             rank += 1
         if gained < enough:
-            more = form.limit - rank
-            if form.full:
+            more = tables.limit - rank
+            if tables.full:
                 more = min(more, math.ceil(enough - gained))
                 gained += more
             rank += more
@@ -126,17 +117,17 @@ def bpm(first, last, indptr, lists, form, inverse, out):
     return -1
 
 
-@njit(**options, exact=True)
-def nearly_err(first, last, indptr, lists, form, inverse, out):
+@kernel(plain=True)
+def nearly_err(first, last, indptr, lists, tables, inverse, out):
     """The user stops at a document with the probability of its gain, and elsewhere by `reach`."""
-    ranked, tied, gain = lists.codes, lists.tied, form.gain
+    ranked, tied, gain = lists.codes, lists.tied, tables.gain
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:
             continue
         start = indptr[q]
         end = start + lists.retrieved[q]
-        shown = min(end - start, form.limit)
+        shown = min(end - start, tables.limit)
         found, read, unsatisfied = 0.0, 0.0, 1.0
         block = start
         for place in range(shown):
@@ -144,18 +135,18 @@ def nearly_err(first, last, indptr, lists, form, inverse, out):
                 break
             row = start + place
             if row == block:
-                block = _end_of_block(tied, row, end)
+                block = end_of_block(tied, row, end)
                 if _mixed(ranked, gain, row, block):
                     return q
             worth = gain[ranked[row]]
-            chance = unsatisfied * form.reach[place]
+            chance = unsatisfied * tables.reach[place]
             found += chance * worth
             read += chance
             unsatisfied *= 1.0 - worth
-        if form.full:  # the rank below satisfies all
-            found += unsatisfied * form.reach[shown]
-            read += unsatisfied * form.reach[shown]
+        if tables.full:  # the rank below satisfies all
+            found += unsatisfied * tables.reach[shown]
+            read += unsatisfied * tables.reach[shown]
         else:
-            read += unsatisfied * form.rest[shown]
+            read += unsatisfied * tables.rest[shown]
         out[q] = found / read * inverse[q]
     return -1

@@ -1,65 +1,64 @@
-"""SoftRank: worth of a list whose scores are normal variables, its slopes and their curvature.
+"""SoftRank: the value of a list whose scores are normal variables, and its derivatives.
 
-With z the scores over theta = sqrt(2) sigma and pi_ij = Phi(z_i - z_j), the probability that i
-stands above j, a document j has the expected rank B_j = 1/2 + sum_i pi_ij, whose i = j adds the
-other half, and the worth of the list is
+With z the scores divided by theta = sqrt(2) sigma, pi_ij = Phi(z_i - z_j) is the probability that i
+ranks above j. A document j has the expected rank B_j = 1/2 + sum_i pi_ij; the term i = j adds the
+other 1/2. The value of the list is
 
     average precision   sum_j A_j / B_j,             A_j = u_j / 2 + sum_i pi_ij min(u_i, u_j)
     discounted gain     sum_j u_j (d(B_j) + d''(B_j) v_j / 2),       v_j = sum_i pi_ij pi_ji - 1/4
 
-u being the gain (GAP: the probability of relevance) and d the discount. The slope along pi_ij, with
-pi_ji = 1 - pi_ij, has a share of either document:
+where u is the gain (for GAP the probability of relevance) and d the discount. The derivative by
+pi_ij, with pi_ji = 1 - pi_ij, is a sum of a part of each document:
 
     C_ij = min(u_i, u_j) (b_j - b_i) + p_j - p_i + (q_i + q_j) (1 - 2 pi_ij)
 
     average precision   b = 1 / B,  p = -A / B^2,               q = 0
     discounted gain     b = 0,      p = u (d' + d''' v / 2),    q = u d'' / 2
 
-Curvature. Let x = z_i - z_j, negated where C_ij < 0: how far the pair stands in the order that the
-metric wants. With its slope held fixed the pair costs -|C| Phi(x). Since y >= 1 + log(y), that cost
-lies below -|C| Phi(x0) log Phi(x) plus a constant, touching it at x0; and that one is convex, with
-second derivative |C| phi (x0 + phi / Phi) at x0, which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2
+Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the metric prefers large x. With C_ij
+held fixed, the pair costs -|C| Phi(x). Since y >= 1 + log(y), this cost is below
+-|C| Phi(x0) log Phi(x) plus a constant, and touches it at x0. That bound is convex; its second
+derivative at x0 is |C| phi (x0 + phi / Phi), which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2
 (Birnbaum's bound of Mills' ratio). The curvature of a document is the sum over its pairs of
 
     (|C| phi (x + sqrt(x^2 + 4)) / 2 + 2 (q_i + q_j) phi^2) / theta^2,
 
-whose last term is what the variances add, being quadratic in pi. This is the diagonal of the second
-derivatives of all pairs together, positive wherever there is a slope. Twice the diagonal exceeds
-their matrix, as (a - b)^2 <= 2 a^2 + 2 b^2: with learning rates of up to 1/2, documents that all
-move at once do not overshoot the bound of second order. One pair alone asks for a step of theta
-(sqrt(x^2 + 4) - x) / 2: about |x| thetas where it is wrong, almost none where it is right.
+where the last term comes from the variances v, which are quadratic in pi. It is the diagonal of the
+second derivatives of all bounds together, and positive wherever there is a slope. Twice the
+diagonal exceeds their matrix, as (a - b)^2 <= 2 a^2 + 2 b^2. So with learning rates of up to 1/2,
+documents that all move at once do not overshoot the quadratic bound. One pair alone asks for a step
+of theta (sqrt(x^2 + 4) - x) / 2: about |x| theta where its order is wrong, and almost 0 where it is
+right.
 """
 
 import math
 
 from skrank._kernels import softrank_pairs, tiles
-from skrank._kernels.forms import njit, part
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.normal import PEAK, UNIT, reach
 
-_LEAST_SPREAD = 0.01  # of the scores of a query, where sigma is relative to it
-_WIDEST = 1000.0  # range of the scores of a query, in units, that single precision resolves
+_LEAST_SPREAD = 0.01  # standard deviation of scores, if sigma is relative to it
+_WIDEST = 1000.0  # range of scores, in the units of `normal`, that single precision resolves
 
 
-@part(**tiles.options)
-def _theta(scores, best, middle, sigma, relative):
-    """Standard deviation of the difference of two scores."""
-    if relative:
-        # in units of a power of two, so that squares fit and nothing is rounded by it
-        _, power = math.frexp(best - middle)
-        unit = math.ldexp(1.0, tiles.least(power, 1000))
-        total, squares = 0.0, 0.0
-        for score in scores:
-            total += (score - middle) / unit
-            squares += ((score - middle) / unit) ** 2
-        variance = squares / len(scores) - (total / len(scores)) ** 2
-        spread = math.sqrt(variance) * unit if variance > 0 else 0.0
-        sigma *= spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
-    return math.sqrt(2.0) * sigma
+@subroutine()
+def _spread(scores, best, middle):
+    """Standard deviation of the scores, at least _LEAST_SPREAD."""
+    # scores are divided by a power of two, which is exact, so that their squares fit
+    _, power = math.frexp(best - middle)
+    unit = math.ldexp(1.0, tiles.least(power, 1000))
+    total, squares = 0.0, 0.0
+    for i in range(len(scores)):
+        total += (scores[i] - middle) / unit
+        squares += ((scores[i] - middle) / unit) ** 2
+    variance = squares / len(scores) - (total / len(scores)) ** 2
+    spread = math.sqrt(variance) * unit if variance > 0 else 0.0
+    return spread if spread > _LEAST_SPREAD else _LEAST_SPREAD
 
 
-@part(**tiles.options)
+@subroutine()
 def _sort(scores, position, order):
-    """Sort the slots of a query by score, ascending: shell sort, quick to compile."""
+    """Sort the slots of a query by score, ascending. Shell's sort compiles fast."""
     n = len(scores)
     for i in range(n):
         order[i] = i
@@ -76,12 +75,12 @@ def _sort(scores, position, order):
         step //= 2
 
 
-@part(**tiles.options)
+@subroutine()
 def _narrow(scores, scale, documents):
-    """Replace the scores by closer ones with the same chances.
+    """Replace a wide range of scores by a narrower one with the same probabilities.
 
-    Neighbours whose order is certain keep it at a smaller distance, so that pairs are told apart
-    next to outliers, too.
+    Gaps between neighbours whose order is certain become smaller. So single precision can tell
+    scores apart that are close to each other but far from an outlier.
     """
     score, position, order = documents.score, documents.position, documents.order
     far = reach(score) + 1.0
@@ -98,44 +97,54 @@ def _narrow(scores, scale, documents):
         score[order[i]] = place
 
 
-@part(**tiles.options)
-def load(soft, start, stop, unit, documents):
-    """Put in the documents of a query, those with a gain first; `unit` is that of a theta.
-
-    Returns how many have a gain, and theta.
-    """
-    codes, scores, gains = soft.codes[start:stop], soft.scores[start:stop], soft.gain
+@subroutine()
+def _place(codes, scores, gain_of, middle, scale, documents):
+    """Fill in the documents of a query. Returns the number of relevant documents."""
     score, gain, position = documents.score, documents.gain, documents.position
-    best, worst = tiles.score_range(soft.scores, start, stop)
-    middle = 0.5 * best + 0.5 * worst
-    theta = _theta(scores, best, middle, soft.sigma, soft.relative)
-    scale = unit / theta
     low, high = 0, len(codes) - 1
-    for place in range(len(codes)):
-        worth = gains[codes[place]]
-        relevant = worth > 0
+    for i in range(len(codes)):
+        u = gain_of[codes[i]]
+        relevant = u > 0
         slot = low if relevant else high
         low += relevant
         high -= not relevant
-        score[slot] = (scores[place] - middle) * scale
-        gain[slot] = worth
-        position[slot] = place
+        score[slot] = (scores[i] - middle) * scale
+        gain[slot] = u
+        position[slot] = i
+    return low
+
+
+@subroutine()
+def load(soft, start, stop, unit, documents):
+    """Fill in the documents of a query, relevant ones first, with scores in units of theta / unit.
+
+    Returns the number of relevant documents, and theta.
+    """
+    codes, scores = soft.codes[start:stop], soft.scores[start:stop]
+    best, worst = tiles.score_range(soft.scores, start, stop)
+    middle = 0.5 * best + 0.5 * worst
+    sigma = soft.sigma
+    if soft.relative:
+        sigma *= _spread(scores, best, middle)
+    theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
+    scale = unit / theta
+    n_relevant = _place(codes, scores, soft.gain, middle, scale, documents)
     if (best - worst) * scale > _WIDEST:
         _narrow(scores, scale, documents)
-    return low, theta
+    return n_relevant, theta
 
 
-@part(**tiles.options)
+@subroutine()
 def _average_precision(gain, above, better):
-    """Worth of a document, and b, p, q."""
+    """The value of a document in average precision, and its b, p, q."""
     b = 1.0 / (0.5 + above)
     a = 0.5 * gain + better
     return a * b, b, -a * b * b, 0.0
 
 
-@part(**tiles.options)
+@subroutine()
 def _discounted_gain(gain, above, spread, shift):
-    """Worth of a document, and b, p, q, for d(x) = 1 / log2(shift + x)."""
+    """The same for the discount d(x) = 1 / log2(shift + x)."""
     x = shift + 0.5 + above
     log = math.log(x)
     each = 1.0 / (x * log)
@@ -147,45 +156,46 @@ def _discounted_gain(gain, above, spread, shift):
     return unit + variance * second, 0.0, slope, second
 
 
-@part(**tiles.options)
-def _appraise(documents, relevant, shift):
-    """Worth of a list; notes b, p, q of its relevant documents."""
+@subroutine()
+def _sum_values(documents, n_relevant, shift):
+    """Value of a list; fills in b, p, q of its relevant documents."""
     gain, above, more = documents.gain, documents.above, documents.more
     b, p, q = documents.b, documents.p, documents.q
-    worth = 0.0
-    for i in range(relevant):
+    value = 0.0
+    for i in range(n_relevant):
         if shift is None:
             one, b[i], p[i], q[i] = _average_precision(gain[i], above[i], more[i])
         else:
             one, b[i], p[i], q[i] = _discounted_gain(gain[i], above[i], more[i], shift)
-        worth += one
-    return worth
+        value += one
+    return value
 
 
-@njit(**tiles.options)
-def _values(first, last, indptr, soft, shift, documents, room, out):
-    """The same with room for it."""
+@kernel()
+def _values(first, last, indptr, soft, shift, documents, work, out):
+    """Fill in the values of queries."""
     for q in range(first, last):
         out[q] = 0.0
         if soft.inverse[q] != 0:
             n = indptr[q + 1] - indptr[q]
-            relevant, _ = load(soft, indptr[q], indptr[q + 1], UNIT, documents)
-            softrank_pairs.expect(documents, n, relevant, shift, room)
-            out[q] = soft.inverse[q] * _appraise(documents, relevant, shift)
+            n_relevant, _ = load(soft, indptr[q], indptr[q + 1], UNIT, documents)
+            softrank_pairs.expect(documents, n, n_relevant, shift, work)
+            out[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
 
 
 def values(first, last, indptr, soft, shift, out):
-    """Soft value of each query; `shift` is that of the discount 1 / log2(shift + x), None for AP.
+    """Fill in the soft value of each query.
 
-    Arithmetic on pairs has the precision of `out`, their sums are double.
+    `shift` is that of the discount 1 / log2(shift + x), or None for average precision. Pairs are
+    computed in the precision of `out`, and summed in double precision.
     """
-    room = _room(first, last, indptr, shift, out.dtype)
-    _values(first, last, indptr, soft, shift, *room, out)
+    documents, work = _make(first, last, indptr, shift, out.dtype)
+    _values(first, last, indptr, soft, shift, documents, work, out)
 
 
-@njit(**tiles.options)
-def _gradients(first, last, indptr, soft, shift, documents, room, out):
-    """The same with room for it."""
+@kernel()
+def _gradients(first, last, indptr, soft, shift, documents, work, out):
+    """Fill in the gradients and values of queries."""
     grad, hess = out.grad, out.hess
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -193,10 +203,10 @@ def _gradients(first, last, indptr, soft, shift, documents, room, out):
         if scale == 0:
             clear(out, q, start, stop)
             continue
-        relevant, theta = load(soft, start, stop, UNIT, documents)
-        softrank_pairs.expect(documents, stop - start, relevant, shift, room)
-        out.values[q] = soft.inverse[q] * _appraise(documents, relevant, shift)
-        softrank_pairs.pull(documents, stop - start, relevant, shift, room)
+        n_relevant, theta = load(soft, start, stop, UNIT, documents)
+        softrank_pairs.expect(documents, stop - start, n_relevant, shift, work)
+        out.values[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
+        softrank_pairs.pull(documents, stop - start, n_relevant, shift, work)
         along, across = -scale / theta, 0.5 * scale / (theta * theta * UNIT)
         position, slope, curve = documents.position, documents.slope, documents.curve
         for i in range(stop - start):
@@ -206,23 +216,23 @@ def _gradients(first, last, indptr, soft, shift, documents, room, out):
 
 
 def gradients(first, last, indptr, soft, shift, out):
-    """Gradient and curvature of 1 - value, times the weight of the query; and the value.
+    """Fill in the value, and gradient and curvature of 1 - value times the weight of the query.
 
-    Arithmetic on pairs has the precision of ``out.grad``, their sums are double.
+    Pairs are computed in the precision of ``out.grad``, and summed in double precision.
     """
-    room = _room(first, last, indptr, shift, out.grad.dtype)
-    _gradients(first, last, indptr, soft, shift, *room, out)
+    documents, work = _make(first, last, indptr, shift, out.grad.dtype)
+    _gradients(first, last, indptr, soft, shift, documents, work, out)
 
 
-def _room(first, last, indptr, shift, real):
-    """Room for the documents and pairs of any of some queries."""
+def _make(first, last, indptr, shift, real):
+    """Documents and workspace for any of the queries."""
     longest = tiles.longest_of(first, last, indptr)
-    return softrank_pairs.make(longest, real), softrank_pairs.make_room(longest, shift, real)
+    return softrank_pairs.make(longest, real), softrank_pairs.make_workspace(longest, shift, real)
 
 
-@part(**tiles.options)
+@subroutine()
 def clear(out, q, start, stop):
-    """Nothing: a query without weight or anything to learn."""
+    """Fill in zeros: for a query of weight 0, or without relevant documents."""
     grad, hess = out.grad, out.hess
     out.values[q] = 0.0
     for row in range(start, stop):

@@ -1,12 +1,18 @@
-"""Pairs of documents whose scores are normal variables: see `softrank` for what is summed.
+"""Sums over pairs of documents for SoftRank: see `softrank` for the formulas.
 
-Only pairs with a relevant document, one with a gain, count. Each is looked at once, for both of its
-documents: relevant ones meet tiles of others, relevant or not. Of a tile of relevant documents they
-meet the block of LANES slots that they lie in themselves, and all further down. Pairs inside such a
-block come up twice: there each counts for the document that meets the tile alone. In a first pass
-over the pairs each relevant document gets its B, and its A or v; in a second one every document its
-slope and curvature. What the second one needs of a pair is kept from the first, as long as that
-fits the second cache; for longer lists it is made again.
+Only pairs with a relevant document, that is one with a gain, contribute. They are computed in two
+passes. The first pass sums B, and A or v, of each relevant document. From these follow b, p and q,
+and the second pass sums the slopes and curvatures of all documents. The first pass caches what the
+second one needs of a pair; for lists too long for the second-level cache, the second pass computes
+it again.
+
+A relevant document is compared with tiles of documents. A tile of relevant documents is compared
+only with the documents up to its own last one, and with these from their own block of LANES slots
+on, so that each pair is computed once, for both documents. Inside such a block pairs are computed
+twice; there each counts only for the document that is compared with the tile.
+
+In the functions below, `shift` is that of the discount 1 / log2(shift + x), or None for average
+precision; numba compiles each case by itself.
 """
 
 from typing import NamedTuple
@@ -14,14 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.forms import part
+from skrank._kernels.jit import subroutine
 from skrank._kernels.normal import PEAK, UNIT, normal, reach
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple
-_KEPT = 2**17  # most pairs that are kept
-_NOWHERE = -1e18  # score of what fills a tile up: below all, and its square fits single precision
-_ZERO = np.int64(0)  # for a literal 0, functions would be compiled by themselves
+_MOST_CACHED = 2**17  # pairs, so that the cached numbers fit into the second-level cache
+_PADDING = -1e18  # score of lanes behind the last document; its square fits single precision
+_ZERO = np.int64(
+    0
+)  # a literal 0 would be a type of its own, for which functions are compiled again
 
 # Fields of a tile.
 _SCORE, _GAIN, _ABOVE, _MORE, _B, _P, _Q, _SLOPE, _CURVE = (np.uint64(i * FIELD) for i in range(9))
@@ -29,12 +37,12 @@ _FIELDS = 9
 
 
 class Documents(NamedTuple):
-    """Room for the documents of one query, those with a gain first; by slot."""
+    """Documents of one query by slot; relevant documents come first."""
 
-    score: np.ndarray  # in the units of `normal`, here
+    score: np.ndarray  # in the precision of pairs and the units of `normal`
     gain: np.ndarray
     position: np.ndarray
-    order: np.ndarray  # slots by score; only of queries with a wide range of scores
+    order: np.ndarray  # slots by score, only if the range of scores is wide
     above: np.ndarray  # B - 1/2
     more: np.ndarray  # A - u / 2, or v + 1/4
     b: np.ndarray
@@ -44,46 +52,64 @@ class Documents(NamedTuple):
     curve: np.ndarray
 
 
-class Room(NamedTuple):
-    """A tile, and what is kept of pairs: in rows of as many slots as a query has, or a tile."""
+class Workspace(NamedTuple):
+    """A tile, and cached numbers of pairs: a row for each relevant document."""
 
     tile: np.ndarray
-    near: np.ndarray  # density
-    bent: np.ndarray  # density times sqrt(x^2 + 4), in units
-    odds: np.ndarray  # 1 - 2 pi_ij, for discounted gain
+    density: np.ndarray
+    bent: np.ndarray  # density times sqrt(x^2 + 4), in the units of `normal`
+    odds: np.ndarray  # 2 pi_ij - 1, for discounted gain
+
+
+class _Rows(NamedTuple):
+    """Relevant documents that are compared with a tile, and where their pairs are cached."""
+
+    first: int  # slot of the first document
+    last: int  # slot behind the last one
+    at: int  # where the row of `first` starts
+    stride: int  # from row to row; 0 if all documents share one row
+
+
+class _Relevant(NamedTuple):
+    """One relevant document: see `Documents`."""
+
+    score: float
+    b: float
+    p: float
+    q: float
 
 
 def make(longest, real):
-    """Room for queries of up to `longest` documents, with pairs of the precision `real`."""
-    room = longest + LANES  # what is written past the end needs room
-    score, gain, b, p, q = (np.empty(room, real) for _ in range(5))
-    above, more, slope, curve = (np.zeros(room) for _ in range(4))
-    position, order = np.empty((2, room), np.int64)
+    """Documents of queries of up to `longest` documents, with pairs of the precision `real`."""
+    n = longest + LANES  # loops write past the last document
+    score, gain, b, p, q = (np.empty(n, real) for _ in range(5))
+    above, more, slope, curve = (np.zeros(n) for _ in range(4))
+    position, order = np.empty((2, n), np.int64)
     return Documents(score, gain, position, order, above, more, b, p, q, slope, curve)
 
 
-def make_room(longest, shift, real):
-    """Room for the pairs of queries of up to `longest` documents."""
-    size = min(_KEPT, (longest + 2 * LANES) ** 2)
-    near, bent = np.empty(size, real), np.empty(size, real)
+def make_workspace(longest, shift, real):
+    """Workspace for the pairs of queries of up to `longest` documents."""
+    size = min(_MOST_CACHED, (longest + 2 * LANES) ** 2)
+    density, bent = np.empty(size, real), np.empty(size, real)
     odds = np.empty(0 if shift is None else size, real)
-    return Room(np.zeros(_FIELDS * FIELD, real), near, bent, odds)
+    return Workspace(np.zeros(_FIELDS * FIELD, real), density, bent, odds)
 
 
-@part(**tiles.options)
-def _stride(n, relevant, room):
-    """Slots of a row of pairs; 0 if there is no room for the rows of all relevant documents."""
-    stride = tiles.padded(relevant, LANES) + tiles.padded(n - relevant, LANES)
-    return stride if stride * relevant <= len(room.near) else 0
+@subroutine()
+def _stride(n, n_relevant, work):
+    """Length of a row of cached pairs; 0 if the rows of all relevant documents do not fit."""
+    stride = tiles.padded(n_relevant, LANES) + tiles.padded(n - n_relevant, LANES)
+    return stride if stride * n_relevant <= len(work.density) else 0
 
 
-@part(**tiles.options)
+@subroutine()
 def _own_block(i, low):
-    """First lane of a tile that relevant document i meets."""
+    """First lane of the tile that relevant document i is compared with."""
     return (i - low) // LANES * LANES if i > low else 0
 
 
-@part(**tiles.fast, forceinline=True)
+@subroutine(fastmath=True)
 def _collect(tile, field, begin, i, sums):
     """Add a block of a field to ``sums[i : i + LANES]``."""
     field, i = field + np.uint64(begin), np.uint64(i)
@@ -91,14 +117,17 @@ def _collect(tile, field, begin, i, sums):
         sums[i + t] += tile[field + t]
 
 
-@part(**tiles.fast, forceinline=True)
-def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
-    """One relevant document against the lanes begin .. end - 1 of a tile.
+@subroutine(fastmath=True)
+def _expect_one(work, begin, end, score, gain, shift, at):
+    """First pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
-    Returns its sums of pi, and of pi min(u, u_i) or of pi (1 - pi). If `gain` is not None, if the
-    others have one, too, adds theirs to the tile. Keeps the pairs from place `at` + `begin` on.
+    Returns its sum of pi, and of pi min(u, u_i) or of pi (1 - pi). If the documents in the tile are
+    relevant, adds their sums to the tile; if not, `gain` is None. Caches the pairs from place `at`
+    + `begin` on.
     """
-    tile, near, bent, odds = room.tile, room.near, room.bent, room.odds
+    tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
+    real = tile.dtype.type
+    zero, one, far = real(0), real(1), reach(tile)
     above, more = zero, zero
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
@@ -126,88 +155,90 @@ def _expect_of(room, begin, end, score, gain, shift, at, zero, one, far):
     return above, more
 
 
-@part(**tiles.options)
-def _expect_of_others(room, begin, end, documents, first, last, shift, at, stride):
-    """What the documents in slots first .. last - 1 expect of a tile of documents without a gain.
-
-    The first row of pairs begins at place `at`, as below.
-    """
+@subroutine()
+def _expect_others(work, begin, end, documents, rows, shift):
+    """First pass for relevant documents and a tile of others."""
     score, above, more = documents.score, documents.above, documents.more
-    real = score.dtype.type
-    zero, one, far = real(0), real(1), reach(score)
-    for i in range(first, last):
-        a, m = _expect_of(room, begin, end, score[i], None, shift, at, zero, one, far)
+    at = rows.at
+    for i in range(rows.first, rows.last):
+        a, m = _expect_one(work, begin, end, score[i], None, shift, at)
         above[i] += a
         more[i] += m
-        at += np.uint64(stride)
+        at += np.uint64(rows.stride)
 
 
-@part(**tiles.options)
-def _forget_itself(room, i, low, at):
-    """A document has a chance against itself, which halves stand for, but does not pull itself.
+@subroutine()
+def _clear_itself(density, i, low, at):
+    """Clear the density of a document compared with itself, which has no gradient.
 
-    For average precision the pull is zero anyway.
+    For average precision its slope is 0 anyway.
     """
     if i >= low:
-        room.near[at + np.uint64(i - low)] = 0
+        density[at + np.uint64(i - low)] = 0
 
 
-@part(**tiles.options)
-def _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride):
-    """What the relevant documents up to the end of a tile of such expect of it, and it of them."""
+@subroutine()
+def _expect_relevant(work, low, end, documents, rows, shift):
+    """First pass for relevant documents and a tile of relevant ones, from slot `low` on."""
     score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
-    real = score.dtype.type
-    zero, one, far = real(0), real(1), reach(score)
-    for i in range(least(low + end, relevant)):
+    at, density = rows.at, work.density
+    for i in range(rows.first, rows.last):
         begin = _own_block(i, low)
-        if i == low + begin:  # all further up have met this block
-            _collect(room.tile, _ABOVE, begin, i, above)
-            _collect(room.tile, _MORE, begin, i, more)
-        a, m = _expect_of(room, begin, end, score[i], gain[i], shift, at, zero, one, far)
+        if i == low + begin:  # all earlier documents have been compared with this block
+            _collect(work.tile, _ABOVE, begin, i, above)
+            _collect(work.tile, _MORE, begin, i, more)
+        a, m = _expect_one(work, begin, end, score[i], gain[i], shift, at)
         above[i] += a
         more[i] += m
         if shift is not None:
-            _forget_itself(room, i, low, at)
-        at += np.uint64(stride)
+            _clear_itself(density, i, low, at)
+        at += np.uint64(rows.stride)
 
 
-@part(**tiles.options)
-def _load(tile, low, size, documents, fields):
-    """Fill a tile with the documents from slot `low` on; returns its end. Clears two fields."""
+@subroutine()
+def _load(tile, low, size, documents, sums):
+    """Fill a tile with the documents from slot `low` on, and clear the fields `sums`.
+
+    Returns the number of lanes.
+    """
     end = tiles.padded(size, LANES)
-    tiles.load(tile, _SCORE, documents.score, low, size, end, _NOWHERE)
-    for field in fields:
+    tiles.load(tile, _SCORE, documents.score, low, size, end, _PADDING)
+    for field in sums:
         tiles.fill(tile, field, end, 0.0)
     return end
 
 
-@part(**tiles.options)
-def expect(documents, n, relevant, shift, room):
-    """Note the sums of all relevant documents; `shift` None: those of average precision."""
-    documents.above[:relevant] = 0.0
-    documents.more[:relevant] = 0.0
-    stride = _stride(n, relevant, room)
+@subroutine()
+def expect(documents, n, n_relevant, shift, work):
+    """First pass: fill `above` and `more` of the relevant documents of a query."""
+    documents.above[:n_relevant] = 0.0
+    documents.more[:n_relevant] = 0.0
+    stride = _stride(n, n_relevant, work)
     at = np.uint64(0)
-    for low in range(0, relevant, CAPACITY):
-        size = least(CAPACITY, relevant - low)
-        end = _load(room.tile, low, size, documents, (_ABOVE, _MORE))
-        tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0.0)
-        _expect_of_relevant(room, low, end, documents, relevant, shift, at, stride)
+    for low in range(0, n_relevant, CAPACITY):
+        size = least(CAPACITY, n_relevant - low)
+        end = _load(work.tile, low, size, documents, (_ABOVE, _MORE))
+        tiles.load(work.tile, _GAIN, documents.gain, low, size, end, 0.0)
+        rows = _Rows(_ZERO, least(low + end, n_relevant), at, stride)
+        _expect_relevant(work, low, end, documents, rows, shift)
         at += np.uint64(least(stride, end))
-    for low in range(relevant, n, CAPACITY):
-        end = _load(room.tile, low, least(CAPACITY, n - low), documents, (_ABOVE, _MORE))
-        _expect_of_others(room, _ZERO, end, documents, _ZERO, relevant, shift, at, stride)
+    for low in range(n_relevant, n, CAPACITY):
+        end = _load(work.tile, low, least(CAPACITY, n - low), documents, (_ABOVE, _MORE))
+        _expect_others(work, _ZERO, end, documents, _Rows(_ZERO, n_relevant, at, stride), shift)
         at += np.uint64(least(stride, end))
 
 
-@part(**tiles.fast, forceinline=True)
-def _pull_at(room, begin, end, score, gain, b, p, q, shift, at, zero, bow):
-    """One relevant document against the lanes begin .. end - 1 of a tile.
+@subroutine(fastmath=True)
+def _pull_one(work, begin, end, document, gain, shift, at):
+    """Second pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
-    Returns its sums of slopes and of curvatures, adds those of the others to the tile. `gain` None:
-    the others have none.
+    Returns its sums of slopes and of curvatures, and adds those of the others to the tile. `gain`
+    is None if the documents in the tile are not relevant.
     """
-    tile, near, bent, odds = room.tile, room.near, room.bent, room.odds
+    tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
+    score, b, p, q = document
+    real = tile.dtype.type
+    zero, bow = real(0), real(4 * PEAK * UNIT)
     slope, curve = zero, zero
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
@@ -234,76 +265,92 @@ def _pull_at(room, begin, end, score, gain, b, p, q, shift, at, zero, bow):
     return slope, curve
 
 
-@part(**tiles.options)
-def _pull_at_others(room, end, documents, first, last, shift, at, stride):
-    """The documents in slots first .. last - 1 and a tile of documents without a gain."""
-    score, p, q = documents.score, documents.p, documents.q
+@subroutine()
+def _pull_others(work, end, documents, rows, shift):
+    """Second pass for relevant documents and a tile of others."""
+    score, b, p, q = documents.score, documents.b, documents.p, documents.q
     slope, curve = documents.slope, documents.curve
-    real = score.dtype.type
-    zero, bow = real(0), real(4 * PEAK * UNIT)
-    for i in range(first, last):
-        s, c = _pull_at(room, _ZERO, end, score[i], None, None, p[i], q[i], shift, at, zero, bow)
+    at = rows.at
+    for i in range(rows.first, rows.last):
+        document = _Relevant(score[i], b[i], p[i], q[i])
+        s, c = _pull_one(work, _ZERO, end, document, None, shift, at)
         slope[i] += s
         curve[i] += c
-        at += np.uint64(stride)
+        at += np.uint64(rows.stride)
 
 
-@part(**tiles.options)
-def _pull_at_relevant(room, low, end, documents, first, last, shift, at, stride):
-    """The documents in slots first .. last - 1 and a tile of relevant ones."""
+@subroutine()
+def _pull_relevant(work, low, end, documents, rows, shift):
+    """Second pass for relevant documents and a tile of relevant ones, from slot `low` on."""
     score, gain, b, p, q = documents.score, documents.gain, documents.b, documents.p, documents.q
     slope, curve = documents.slope, documents.curve
-    real = score.dtype.type
-    zero, bow = real(0), real(4 * PEAK * UNIT)
-    for i in range(first, last):
+    at = rows.at
+    for i in range(rows.first, rows.last):
         begin = _own_block(i, low)
         if i == low + begin:
-            _collect(room.tile, _SLOPE, begin, i, slope)
-            _collect(room.tile, _CURVE, begin, i, curve)
-        s, c = _pull_at(room, begin, end, score[i], gain[i], b[i], p[i], q[i], shift, at, zero, bow)
+            _collect(work.tile, _SLOPE, begin, i, slope)
+            _collect(work.tile, _CURVE, begin, i, curve)
+        document = _Relevant(score[i], b[i], p[i], q[i])
+        s, c = _pull_one(work, begin, end, document, gain[i], shift, at)
         slope[i] += s
         curve[i] += c
-        at += np.uint64(stride)
+        at += np.uint64(rows.stride)
 
 
-@part(**tiles.options)
-def pull(documents, n, relevant, shift, room):
-    """Note the slopes and curvatures of all documents, in units of `normal`, less constants."""
-    slope, curve = documents.slope, documents.curve
-    slope[:n] = 0.0
-    curve[:n] = 0.0
-    stride = _stride(n, relevant, room)
+@subroutine()
+def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
+    """Second pass for a tile of relevant documents, from slot `low` on. Returns its lanes."""
+    size = least(CAPACITY, n_relevant - low)
+    end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
+    tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
+    if shift is None:
+        tiles.load(work.tile, _GAIN, documents.gain, low, size, end, 0.0)
+        tiles.load(work.tile, _B, documents.b, low, size, end, 0.0)
+    else:
+        tiles.load(work.tile, _Q, documents.q, low, size, end, 0.0)
+    last = least(low + end, n_relevant)
+    if stride > 0:
+        _pull_relevant(work, low, end, documents, _Rows(_ZERO, last, at, stride), shift)
+        return end
+    for i in range(last):  # nothing is cached: the first pass again, for one document at a time
+        row = _Rows(i, i + 1, at, _ZERO)
+        _expect_others(work, _own_block(i, low), end, documents, row, shift)
+        if shift is not None:
+            _clear_itself(work.density, i, low, at)
+        _pull_relevant(work, low, end, documents, row, shift)
+    return end
+
+
+@subroutine()
+def _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride):
+    """Second pass for a tile of other documents, from slot `low` on. Returns its lanes."""
+    size = least(CAPACITY, n - low)
+    end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
+    if stride > 0:
+        _pull_others(work, end, documents, _Rows(_ZERO, n_relevant, at, stride), shift)
+    else:
+        for i in range(n_relevant):
+            row = _Rows(i, i + 1, at, _ZERO)
+            _expect_others(work, _ZERO, end, documents, row, shift)
+            _pull_others(work, end, documents, row, shift)
+    tiles.collect(work.tile, _SLOPE, low, size, documents.slope)
+    tiles.collect(work.tile, _CURVE, low, size, documents.curve)
+    return end
+
+
+@subroutine()
+def pull(documents, n, n_relevant, shift, work):
+    """Second pass: fill `slope` and `curve` of all documents, but for constant factors.
+
+    It clobbers `above` and `more`.
+    """
+    documents.slope[:n] = 0.0
+    documents.curve[:n] = 0.0
+    stride = _stride(n, n_relevant, work)
     at = np.uint64(0)
-    for low in range(0, relevant, CAPACITY):
-        size = least(CAPACITY, relevant - low)
-        end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
-        tiles.load(room.tile, _P, documents.p, low, size, end, 0.0)
-        if shift is None:
-            tiles.load(room.tile, _GAIN, documents.gain, low, size, end, 0.0)
-            tiles.load(room.tile, _B, documents.b, low, size, end, 0.0)
-        else:
-            tiles.load(room.tile, _Q, documents.q, low, size, end, 0.0)
-        rows = least(low + end, relevant)
-        if stride > 0:
-            _pull_at_relevant(room, low, end, documents, _ZERO, rows, shift, at, stride)
-        else:
-            for i in range(rows):
-                _expect_of_others(
-                    room, _own_block(i, low), end, documents, i, i + 1, shift, at, _ZERO
-                )
-                if shift is not None:
-                    _forget_itself(room, i, low, at)
-                _pull_at_relevant(room, low, end, documents, i, i + 1, shift, at, _ZERO)
+    for low in range(0, n_relevant, CAPACITY):
+        end = _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride)
         at += np.uint64(least(stride, end))
-    for low in range(relevant, n, CAPACITY):
-        size = least(CAPACITY, n - low)
-        end = _load(room.tile, low, size, documents, (_SLOPE, _CURVE))
-        if stride > 0:
-            _pull_at_others(room, end, documents, _ZERO, relevant, shift, at, stride)
-        else:
-            for i in range(relevant):
-                _expect_of_others(room, _ZERO, end, documents, i, i + 1, shift, at, _ZERO)
-                _pull_at_others(room, end, documents, i, i + 1, shift, at, _ZERO)
-        tiles.collect(room.tile, _SLOPE, low, size, slope)
-        tiles.collect(room.tile, _CURVE, low, size, curve)
+    for low in range(n_relevant, n, CAPACITY):
+        end = _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride)
         at += np.uint64(least(stride, end))

@@ -1,11 +1,14 @@
-"""SoftRank from the whole distribution of ranks: see `softrank` for the model and the curvature.
+"""SoftRank from the distribution of each document's rank: see `softrank` for the model.
 
-The ranks of a document j have the probabilities p that arise from [1] by
-p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij for every other i, as if those events were independent,
-and j is worth u_j sum_r d(r) p(r). Along pi_ij that changes by u_j sum_r p'(r) (d(r + 1) - d(r)),
-p' being p without the step of i. Undoing the step is stable in the direction in which its errors
-shrink: from the first rank on where pi_ij <= 1/2, else from the last. This takes O(n^3) time per
-query and O(n) memory. The two shares in C_ij are never at hand together: the curvature bounds each.
+The rank of document j has the probabilities p that start as [1] and become, for every other i,
+
+    p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij,
+
+as if the orders of pairs were independent. The value of j is u_j sum_r d(r) p(r). Its derivative by
+pi_ij is u_j sum_r p'(r) (d(r + 1) - d(r)), where p' is p without the step of i. Undoing the step is
+stable in the direction in which its errors shrink: from the first rank on if pi_ij <= 1/2, else
+from the last rank. A query takes O(n^3) time and O(n) memory. Both parts of C_ij are never known
+together; so the curvature bounds each of them.
 """
 
 import math
@@ -14,38 +17,40 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import tiles
-from skrank._kernels.forms import njit, part
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.normal import PEAK
 from skrank._kernels.softrank import clear, load
 from skrank._kernels.softrank_pairs import make
 
 
-class _Room(NamedTuple):
-    """Room for one document of a query and all others."""
+class _Workspace(NamedTuple):
+    """One document of a query, compared with all others."""
 
-    odds: np.ndarray
-    others: np.ndarray
-    ranks: np.ndarray
-    back: np.ndarray  # probabilities and steps from the last rank on
-    without: np.ndarray
-    slopes: np.ndarray
-    pull: np.ndarray
-    curve: np.ndarray
+    odds: np.ndarray  # by other document: P / (1 - P), P being the less probable order
+    others: np.ndarray  # by other document: its slot
+    ranks: np.ndarray  # by rank: its probability
+    steps: np.ndarray  # by rank: difference of the discounts of the next rank and of this one
+    back: np.ndarray  # probabilities and steps from the last rank to the first
+    without: np.ndarray  # by other document: p' at the current rank
+    slopes: np.ndarray  # by other document: derivative by pi_ij
+    grad: np.ndarray  # by slot
+    curve: np.ndarray  # by slot
 
 
-def _room(longest):
-    """Room for queries of up to `longest` documents, and for the pairs of one of them."""
-    odds, ranks, without, slopes, pull, curve = np.empty((6, longest))
+def _make(longest, discount):
+    """Documents and workspace for queries of up to `longest` documents."""
+    odds, ranks, without, slopes, grad, curve = np.empty((6, longest))
     others, back = np.empty(longest, np.int64), np.empty((2, longest))
-    pairs = _Room(odds, others, ranks, back, without, slopes, pull, curve)
-    return make(longest, np.dtype(np.float64)), pairs
+    steps = discount[1:] - discount[:-1]
+    work = _Workspace(odds, others, ranks, steps, back, without, slopes, grad, curve)
+    return make(longest, np.dtype(np.float64)), work
 
 
-@part(**tiles.options)
-def _odds(scores, j, odds, others):
-    """Odds of the less likely order of j and each other document; those not above j come first.
+@subroutine()
+def _fill_odds(scores, j, odds, others):
+    """Fill in the odds of the less probable order of j and each other document.
 
-    Returns how many come first.
+    The documents whose score is not higher than that of j come first. Returns their number.
     """
     low, high = 0, len(scores) - 1
     for i in range(len(scores)):
@@ -64,9 +69,9 @@ def _odds(scores, j, odds, others):
     return low
 
 
-@part(**tiles.options)
+@subroutine()
 def _distribute(odds, low, ranks):
-    """Probabilities of the ranks of a document."""
+    """Fill in the probabilities of the ranks of a document."""
     ranks[:] = 0.0
     ranks[0] = 1.0
     for t in range(len(odds)):
@@ -76,7 +81,7 @@ def _distribute(odds, low, ranks):
         ranks[0] -= above * ranks[0]
 
 
-@part(**tiles.options)
+@subroutine()
 def _mean(ranks, discount):
     """Expected discount of a document."""
     total = 0.0
@@ -85,9 +90,9 @@ def _mean(ranks, discount):
     return total
 
 
-@part(**tiles.fast)
+@subroutine(fastmath=True)
 def _undo(ranks, steps, odds, without, slopes):
-    """Sums of `steps` times the probabilities without one of the documents, for each of these."""
+    """Fill in the derivatives by pi_ij, from the first rank on."""
     without[:] = 0.0
     slopes[:] = 0.0
     for r in range(len(steps)):
@@ -96,46 +101,65 @@ def _undo(ranks, steps, odds, without, slopes):
             slopes[t] += steps[r] * without[t]
 
 
-@part(**tiles.options)
-def _slopes(ranks, steps, odds, low, back, without, slopes):
-    """Slope of the expected discount of a document along the chance of each other to be above."""
-    n = len(odds)
+@subroutine()
+def _fill_slopes(n, low, work):
+    """Fill in the derivatives of the expected discount of a document by each pi_ij.
+
+    The first `low` of the `n` other documents are undone from the first rank on.
+    """
+    ranks, steps, odds, back = work.ranks[:n], work.steps[:n], work.odds[:n], work.back
+    without, slopes = work.without[:n], work.slopes
     for r in range(n):
-        back[0, r], back[1, r] = ranks[n - r], steps[n - 1 - r]
-    _undo(ranks[:n], steps, odds[:low], without[:low], slopes[:low])
+        back[0, r], back[1, r] = work.ranks[n - r], steps[n - 1 - r]
+    _undo(ranks, steps, odds[:low], without[:low], slopes[:low])
     _undo(back[0, :n], back[1, :n], odds[low:], without[low:], slopes[low:])
 
 
-@njit(**tiles.options)
-def _values(first, last, indptr, soft, discount, documents, room, out):
-    """The same with room for it."""
+@subroutine()
+def _add_gradients(score, gain, j, others, work):
+    """Add the gradients of document j and of the others that come from their order."""
+    slopes, grad, curve = work.slopes, work.grad, work.curve
+    for t in range(len(others)):
+        i = others[t]
+        right = score[j] - score[i]
+        force = abs(slopes[t]) * gain * math.exp(-0.5 * right * right)
+        bend = force * (right + math.sqrt(right * right + 4.0))
+        grad[j] += force
+        grad[i] -= force
+        curve[j] += bend
+        curve[i] += bend
+
+
+@kernel()
+def _values(first, last, indptr, soft, discount, documents, work, out):
+    """Fill in the values of queries."""
     score, gain = documents.score, documents.gain
-    odds, ranks, others = room.odds, room.ranks, room.others
+    odds, ranks, others = work.odds, work.ranks, work.others
     for q in range(first, last):
         n = indptr[q + 1] - indptr[q]
-        worth = 0.0
+        value = 0.0
         if soft.inverse[q] != 0:
-            relevant, _ = load(soft, indptr[q], indptr[q + 1], 1.0, documents)
-            for j in range(relevant):
-                low = _odds(score[:n], j, odds, others)
+            n_relevant, _ = load(soft, indptr[q], indptr[q + 1], 1.0, documents)
+            for j in range(n_relevant):
+                low = _fill_odds(score[:n], j, odds, others)
                 _distribute(odds[: n - 1], low, ranks[:n])
-                worth += gain[j] * _mean(ranks[:n], discount)
-        out[q] = soft.inverse[q] * worth
+                value += gain[j] * _mean(ranks[:n], discount)
+        out[q] = soft.inverse[q] * value
 
 
 def values(first, last, indptr, soft, discount, out):
-    """Soft value of each query; `discount` by rank."""
-    room = _room(tiles.longest_of(first, last, indptr))
-    _values(first, last, indptr, soft, discount, *room, out)
+    """Fill in the soft value of each query; `discount` is by rank."""
+    documents, work = _make(tiles.longest_of(first, last, indptr), discount)
+    _values(first, last, indptr, soft, discount, documents, work, out)
 
 
-@njit(**tiles.options)
-def _gradients(first, last, indptr, soft, discount, steps, documents, room, out):
-    """The same with room for it, and with the steps between discounts."""
+@kernel()
+def _gradients(first, last, indptr, soft, discount, documents, work, out):
+    """Fill in the gradients and values of queries."""
     grad, hess = out.grad, out.hess
     score, gain, position = documents.score, documents.gain, documents.position
-    odds, ranks, others, slopes = room.odds, room.ranks, room.others, room.slopes
-    pull, curve = room.pull, room.curve
+    odds, ranks, others = work.odds, work.ranks, work.others
+    sums_of_grad, sums_of_curve = work.grad, work.curve
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -143,37 +167,23 @@ def _gradients(first, last, indptr, soft, discount, steps, documents, room, out)
         if scale == 0:
             clear(out, q, start, stop)
             continue
-        relevant, theta = load(soft, start, stop, 1.0, documents)
-        pull[:n] = 0.0
-        curve[:n] = 0.0
-        worth = 0.0
-        for j in range(relevant):
-            low = _odds(score[:n], j, odds, others)
+        n_relevant, theta = load(soft, start, stop, 1.0, documents)
+        sums_of_grad[:n] = 0.0
+        sums_of_curve[:n] = 0.0
+        value = 0.0
+        for j in range(n_relevant):
+            low = _fill_odds(score[:n], j, odds, others)
             _distribute(odds[: n - 1], low, ranks[:n])
-            worth += gain[j] * _mean(ranks[:n], discount)
-            _slopes(ranks[:n], steps[: n - 1], odds[: n - 1], low, room.back, room.without, slopes)
-            _pull(score, gain[j], j, others[: n - 1], slopes, pull, curve)
-        out.values[q] = soft.inverse[q] * worth
+            value += gain[j] * _mean(ranks[:n], discount)
+            _fill_slopes(n - 1, low, work)
+            _add_gradients(score, gain[j], j, others[: n - 1], work)
+        out.values[q] = soft.inverse[q] * value
         for i in range(n):
-            grad[start + position[i]] = -scale / theta * pull[i]
-            hess[start + position[i]] = 0.5 * scale / theta**2 * curve[i]
+            grad[start + position[i]] = -scale / theta * sums_of_grad[i]
+            hess[start + position[i]] = 0.5 * scale / theta**2 * sums_of_curve[i]
 
 
 def gradients(first, last, indptr, soft, discount, out):
-    """Gradient and curvature of 1 - value, times the weight of the query; and the value."""
-    room = _room(tiles.longest_of(first, last, indptr))
-    _gradients(first, last, indptr, soft, discount, discount[1:] - discount[:-1], *room, out)
-
-
-@part(**tiles.options)
-def _pull(score, gain, j, others, slopes, pull, curve):
-    """Add what the chances of document j against each other one pull at both."""
-    for t in range(len(others)):
-        i = others[t]
-        right = score[j] - score[i]
-        force = abs(slopes[t]) * gain * math.exp(-0.5 * right * right)
-        bend = force * (right + math.sqrt(right * right + 4.0))
-        pull[j] += force
-        pull[i] -= force
-        curve[j] += bend
-        curve[i] += bend
+    """Fill in the value, and gradient and curvature of 1 - value times the weight of the query."""
+    documents, work = _make(tiles.longest_of(first, last, indptr), discount)
+    _gradients(first, last, indptr, soft, discount, documents, work, out)

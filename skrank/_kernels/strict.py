@@ -1,61 +1,60 @@
-"""Metrics with no closed form for ties: interpolated precision and inferred average precision.
+"""Metrics without a mean over ties: interpolated precision and inferred average precision.
 
-Both return the first query in which the order of tied documents matters, or -1.
+Each kernel returns the first query whose value depends on the order of tied documents, or -1.
 """
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
-EPSILON = 1e-5  # smoothing of infAP in trec_eval
+_SMOOTHING = 1e-5  # of infAP, as in trec_eval
 
 
-@part(**options)
-def _end_of_block(tied, row, end):
-    """First rank below the block of ties that starts at `row`."""
+@subroutine()
+def end_of_block(tied, row, end):
+    """End of the block of ties that starts at `row`."""
     stop = row + 1
     while stop < end and tied[stop]:
         stop += 1
     return stop
 
 
-@part(**options)
-def _found(ranked, relevant, row, stop):
-    """Number of relevant documents of a block."""
+@subroutine()
+def _count_relevant(codes, relevant, row, stop):
+    """Number of relevant documents of the block in rows row .. stop - 1."""
     count = 0
-    for place in range(row, stop):
-        count += relevant[ranked[place]]
+    for at in range(row, stop):
+        count += relevant[codes[at]]
     return count
 
 
-@njit(**options, exact=True)
-def interpolated(first, last, indptr, lists, form, inverse, out):
-    """Highest precision from the rank on where `needed` relevant documents have been found.
+@kernel(plain=True)
+def interpolated(first, last, indptr, lists, tables, inverse, out):
+    """Fill in the highest precision at any rank from the `needed`-th relevant document on.
 
-    It does not fall when relevant documents move up, so that the order of ties matters if it is not
-    the same with the relevant documents of each block of ties first and last.
+    Precision does not fall when relevant documents move up. So the order of ties matters only if
+    the relevant documents of each block give other values when they come first than when they come
+    last.
     """
-    ranked, tied, relevant, needed = lists.codes, lists.tied, form.relevant, form.needed
+    codes, tied, relevant, needed = lists.codes, lists.tied, tables.relevant, tables.needed
     for q in range(first, last):
         out[q] = 0.0
         start, end = indptr[q], indptr[q] + lists.retrieved[q]
         if inverse[q] == 0:
             continue
-        best, worst = 0.0, 0.0
-        hits = 0
-        row = start
+        best, worst = 0.0, 0.0  # precision if relevant documents come first, and if last
+        n_found, row = 0, start
         while row < end:
-            stop = _end_of_block(tied, row, end)
-            found = _found(ranked, relevant, row, stop)
-            others = stop - row - found
-            for place in range(row, stop):
-                rank = place - start + 1.0
-                step = place - row + 1
-                high, low = hits + min(step, found), hits + max(step - others, 0)
-                if high >= needed[q]:
-                    best = max(best, high / rank)
-                if low >= needed[q]:
-                    worst = max(worst, low / rank)
-            hits += found
+            stop = end_of_block(tied, row, end)
+            n_relevant = _count_relevant(codes, relevant, row, stop)
+            n_others = stop - row - n_relevant
+            for at in range(row, stop):
+                rank = at - start + 1.0
+                step = at - row + 1
+                most, least = n_found + min(step, n_relevant), n_found + max(step - n_others, 0)
+                if most >= needed[q]:
+                    best = max(best, most / rank)
+                if least >= needed[q]:
+                    worst = max(worst, least / rank)
+            n_found += n_relevant
             row = stop
         if best != worst:
             return q
@@ -63,33 +62,34 @@ def interpolated(first, last, indptr, lists, form, inverse, out):
     return -1
 
 
-@njit(**options, exact=True)
-def inferred(first, last, indptr, lists, form, inverse, out):
-    """Inferred average precision; code `unjudged` is pooled but not drawn, higher ones are not.
+@kernel(plain=True)
+def inferred(first, last, indptr, lists, tables, inverse, out):
+    """Fill in inferred average precision times `inverse`.
 
-    The order of a block of ties matters if it holds relevant documents and others.
+    The code `tables.unjudged` is of documents that were pooled but not sampled for judging; higher
+    codes are of documents that were not pooled. The order of a block of ties matters if it holds
+    relevant documents and others.
     """
-    ranked, tied, relevant, unjudged = lists.codes, lists.tied, form.relevant, form.unjudged
+    codes, tied, relevant, unjudged = lists.codes, lists.tied, tables.relevant, tables.unjudged
     for q in range(first, last):
         out[q] = 0.0
         start, end = indptr[q], indptr[q] + lists.retrieved[q]
         if inverse[q] == 0:
             continue
-        hits, others, pooled = 0, 0, 0
-        total = 0.0
-        block = start
+        n_relevant, n_others, n_pooled = 0, 0, 0  # above the current row
+        total, block = 0.0, start
         for row in range(start, end):
             if row == block:
-                block = _end_of_block(tied, row, end)
-                found = _found(ranked, relevant, row, block)
-                if 0 < found < block - row:
+                block = end_of_block(tied, row, end)
+                if 0 < _count_relevant(codes, relevant, row, block) < block - row:
                     return q
-            if relevant[ranked[row]]:
-                precision = (hits + EPSILON) / (hits + others + 2 * EPSILON)
-                total += (1.0 + pooled * precision) / (row - start + 1.0)
-                hits += 1
-            elif ranked[row] < unjudged:
-                others += 1
-            pooled += ranked[row] <= unjudged
+            if relevant[codes[row]]:
+                judged = n_relevant + n_others + 2 * _SMOOTHING
+                precision = (n_relevant + _SMOOTHING) / judged
+                total += (1.0 + n_pooled * precision) / (row - start + 1.0)
+                n_relevant += 1
+            elif codes[row] < unjudged:
+                n_others += 1
+            n_pooled += codes[row] <= unjudged
         out[q] = total * inverse[q]
     return -1

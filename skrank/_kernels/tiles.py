@@ -1,10 +1,15 @@
-"""What the kernels on pairs of documents share: tiles, the chance of an order, scales.
+"""Tiles: buffers of documents that are compared with one document at a time, in SIMD.
 
-A tile holds up to CAPACITY documents, one field after the other, so that a document that meets them
-all reads and adds in SIMD. A document above and one below, with the scores s and the weight of the
-pair, pull at each other with
+LambdaRank sums over pairs of documents. For a pair with the weight w and the scores s_i and s_j,
+the gradients of its documents have opposite signs and the size
 
-    weight / (base + slope |s_i - s_j|) * (chance that the worse one stands first).
+    w / (base + slope |s_i - s_j|) * P,
+
+where P is the probability that the worse document ranks first. Kernels call this size the pull of
+the pair.
+
+A tile holds up to CAPACITY documents. It is one array of fields, such as the scores or the ranks;
+each field is contiguous.
 """
 
 import math
@@ -12,37 +17,45 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.forms import part
+from skrank._kernels.jit import subroutine
 
-CAPACITY = 512  # documents per tile, so that a tile stays in the first cache
-MOST_LANES = 16  # documents per SIMD step, at most; what is written past the end needs room
-FIELD = CAPACITY + MOST_LANES  # fields lie this far apart: known to the compiler, no aliasing
-EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))  # fields of every tile
-OTHERS = 5  # number of the first field that a kernel may give a meaning of its own
+CAPACITY = 512  # documents per tile, so that a tile fits into the first-level cache
+MOST_LANES = 16  # largest number of documents per SIMD step; loops write past the last document
+FIELD = CAPACITY + MOST_LANES  # a constant, so that the compiler knows that fields do not overlap
 
-WIDEST_GAP = 1e300  # of scores: differences beyond count as this one
-# Least sigma in `is_wide`: scores in single precision reach no further than `widest` over this.
-_LEAST_SIGMA = 1e-20  # so that they fit
-_LEAST_SIGMA_NORMED = 0.1  # so that their rounding stays small beside 0.01
+# Where each field starts. All tiles have these fields; kernels add their own from OTHERS on.
+EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))
+OTHERS = 5
+
+WIDEST_GAP = 1e300  # larger differences of scores count as this one, so that products fit
+# In `_is_wide` sigma counts as at least this, so that scores fit single precision, and, if pairs
+# are divided by 0.01 + |s_i - s_j|, so that the rounding of scores is small compared with 0.01.
+_LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
 LOG_2 = math.log(2.0)
 
-options = {"nogil": True, "error_model": "numpy"}
-fast = options | {"fastmath": True}
-
 
 class Norm(NamedTuple):
-    """What the weight of a pair is divided by: ``base + slope |s_i - s_j|``."""
+    """Divisor of the weight of a pair: ``base + slope |s_i - s_j|``. In the precision of pairs."""
 
     base: float
     slope: float
-    zero: float  # and numbers in the same precision
+    zero: float
     one: float
 
 
-@part(**options)
+class Scale(NamedTuple):
+    """How the scores of one query are compared."""
+
+    origin: float  # subtracted from the scores: their midrange, or 0 if the query is wide
+    wide: bool  # whether exp(sigma score) overflows, so that each pair takes an exponential
+    sigma: float
+    norm: Norm
+
+
+@subroutine()
 def longest(first, last, indptr):
-    """Documents of the longest query."""
+    """Number of documents of the longest query."""
     most = 0
     for q in range(first, last):
         n = indptr[q + 1] - indptr[q]
@@ -51,25 +64,25 @@ def longest(first, last, indptr):
 
 
 def longest_of(first, last, indptr):
-    """The same in Python, for those who make room for it."""
+    """The same for plain Python."""
     return int((indptr[first + 1 : last + 1] - indptr[first:last]).max())
 
 
-@part(**options)
+@subroutine()
 def least(one, other):
-    """The lesser number; numba's own `min` takes long to compile."""
+    """The smaller number. Compiles faster than numba's `min`."""
     return one if one < other else other
 
 
-@part(**options)
+@subroutine()
 def padded(n, lanes):
     """The next multiple of `lanes`."""
     return (n + lanes - 1) // lanes * lanes
 
 
-@part(**fast)
+@subroutine(fastmath=True)
 def score_range(scores, start, stop):
-    """Highest and lowest score of a query, whose order may be of noisy scores."""
+    """Highest and lowest score of a query."""
     best, worst = scores[start], scores[start]
     for row in range(np.uint64(start), np.uint64(stop)):
         score = scores[row]
@@ -78,19 +91,19 @@ def score_range(scores, start, stop):
     return best, worst
 
 
-@part(**options)
-def is_wide(pairs, best, middle, worst):
-    """Whether a query needs one exponential per pair, and its scores in double precision.
+@subroutine()
+def _is_wide(pairs, best, middle, worst):
+    """Whether exponentials of scores overflow.
 
-    Far from 0 the midrange of scores may be rounded to one of them.
+    Far from 0, the midrange of scores may be rounded to the highest or lowest of them.
     """
-    least = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
-    sigma = pairs.sigma if pairs.sigma > least else least
+    least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
+    sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
     reach = best - middle if best - middle > middle - worst else middle - worst
     return 2.0 * sigma * reach > pairs.widest
 
 
-@part(**options)
+@subroutine()
 def norm_of(pairs, best, worst, grad):
     """The norm of a query, in the precision of `grad`."""
     real = grad.dtype.type
@@ -99,33 +112,50 @@ def norm_of(pairs, best, worst, grad):
     return Norm(real(base), real(slope), real(0), real(1))
 
 
-@part(**options)
-def exponentials(n, scores, sigma, e):
-    """exp(sigma score) in the precision of `e`."""
+@subroutine()
+def scale_of(pairs, scores, start, stop, grad):
+    """The scale of a query, for pairs in the precision of `grad`."""
+    best, worst = score_range(scores, start, stop)
+    middle = 0.5 * best + 0.5 * worst
+    wide = _is_wide(pairs, best, middle, worst)
+    norm = norm_of(pairs, best, worst, grad)
+    return Scale(0.0 if wide else middle, wide, pairs.sigma, norm)
+
+
+@subroutine()
+def sort_scores(scores, order, start, n, origin, out):
+    """Fill in the scores of a query by rank, less `origin`."""
+    for r in range(n):
+        out[r] = scores[start + order[start + r]] - origin
+
+
+@subroutine()
+def exponentials(n, scores, sigma, out):
+    """Fill in exp(sigma score), in the precision of `out`."""
     for i in range(n):
-        e[i] = sigma * scores[i]
-        e[i] = np.exp(e[i])
+        out[i] = sigma * scores[i]
+        out[i] = np.exp(out[i])
 
 
-@part(**options)
+@subroutine()
 def gap(score, other):
-    """How far one score is ahead of another, within what products of it can hold."""
+    """Difference of two scores, clipped so that products with it do not overflow."""
     ahead = score - other
     ahead = WIDEST_GAP if ahead > WIDEST_GAP else ahead
     return -WIDEST_GAP if ahead < -WIDEST_GAP else ahead
 
 
-@part(**options)
+@subroutine()
 def chances(sigma, ahead):
-    """Chances that the worse and that the better document stands first, which is `ahead`."""
+    """Probabilities that the worse document ranks first, and the better one, which is `ahead`."""
     e = math.exp(-abs(sigma * ahead))
     likely = 1.0 / (1.0 + e)
     return (e * likely, likely) if ahead > 0 else (likely, e * likely)
 
 
-@part(**fast)
+@subroutine(fastmath=True)
 def load(tile, field, values, low, size, end, filler):
-    """Fill a field with ``values[low : low + size]``, and with `filler` as far as `end`."""
+    """Fill a field with ``values[low : low + size]``, and with `filler` up to lane `end`."""
     low, size = np.uint64(low), np.uint64(size)
     for t in range(size):
         tile[field + t] = values[low + t]
@@ -133,14 +163,24 @@ def load(tile, field, values, low, size, end, filler):
         tile[field + t] = filler
 
 
-@part(**fast)
+@subroutine(fastmath=True)
+def load_row(tile, field, rows, number, low, size, end, filler):
+    """The same for a row of a matrix."""
+    row, low, size = np.uint64(number), np.uint64(low), np.uint64(size)
+    for t in range(size):
+        tile[field + t] = rows[row, low + t]
+    for t in range(size, np.uint64(end)):
+        tile[field + t] = filler
+
+
+@subroutine(fastmath=True)
 def fill(tile, field, end, value):
     """Fill a field with one value."""
     for t in range(np.uint64(end)):
         tile[field + t] = value
 
 
-@part(**fast)
+@subroutine(fastmath=True)
 def collect(tile, field, low, size, sums):
     """Add a field to ``sums[low : low + size]``."""
     low = np.uint64(low)
@@ -148,25 +188,33 @@ def collect(tile, field, low, size, sums):
         sums[low + t] += tile[field + t]
 
 
-@part(**options)
-def clear(out, q, start, stop):
-    """No gradients: a query without weight or anything to learn."""
-    grad, hess = out.grad, out.hess
-    out.totals[q] = 0.0
+@subroutine(fastmath=True)
+def collect_row(tile, field, low, size, rows, number):
+    """The same for a row of a matrix."""
+    row, low = np.uint64(number), np.uint64(low)
+    for t in range(np.uint64(size)):
+        rows[row, low + t] += tile[field + t]
+
+
+@subroutine()
+def clear(grad, hess, start, stop):
+    """Fill in zeros: for a query of weight 0, or without documents to tell apart."""
     for row in range(np.uint64(start), np.uint64(stop)):
         grad[row], hess[row] = 0, 0
 
 
-@part(**options)
-def write(out, q, start, n, position, pull, curve, total, weight, pairs):
-    """Scale the pulls of a query and put them to their rows; `total` is the sum of their sizes."""
-    grad, hess, sigma = out.grad, out.hess, pairs.sigma
-    pulls = 2.0 * sigma * total
-    out.totals[q] = pulls
-    scale = weight
-    if pairs.sum_norm and pulls > 0:
-        scale *= math.log1p(pulls) / (LOG_2 * pulls)
-    for i in range(np.uint64(n)):
+@subroutine()
+def factor_of(total, weight, pairs):
+    """Factor of the gradients of a query, whose absolute values sum to `total` before."""
+    if pairs.sum_norm and total > 0:
+        weight *= math.log1p(total) / (LOG_2 * total)
+    return weight
+
+
+@subroutine()
+def write(grad, hess, start, position, sums_of_grad, sums_of_hess, factor, sigma):
+    """Fill in the gradients of a query from sums over its pairs, in the order of `position`."""
+    for i in range(np.uint64(len(position))):
         row = np.uint64(start + position[i])
-        grad[row] = scale * sigma * pull[i]
-        hess[row] = scale * sigma * sigma * curve[i]
+        grad[row] = factor * sigma * sums_of_grad[i]
+        hess[row] = factor * sigma * sigma * sums_of_hess[i]

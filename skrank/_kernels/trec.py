@@ -1,16 +1,15 @@
-"""Read columns of TREC files and join ranked documents with judged ones.
+"""Read columns of TREC files, and join retrieved documents with judged documents.
 
-A text is an array of bytes, padded with newlines to whole words and one word more. `tokens` of
-shape (n_rows, n_columns, 2) holds where each column of each line starts and stops. A document is a
-slice of a text and a hash of it: no string is made. A table of documents is open-addressed: `slots`
-holds rows, -1 where free; its size is a power of 2. Most kernels here read a whole file, which is
-the work of one thread: files go to threads, not queries.
+A text is an array of bytes, padded with newlines to whole words of 8 bytes and one word more.
+`tokens` of shape (n_rows, n_columns, 2) holds where each column of each line starts and stops. The
+name of a document is a slice of a text, with a hash; no string is created. Hash tables of documents
+use open addressing: `slots` holds rows, or -1 if free; its size is a power of 2. Most kernels here
+read a whole file. Several files are read by several threads; one file is read by one thread.
 """
 
 import numpy as np
 
-from skrank._kernels.forms import njit, part
-from skrank._kernels.tiles import options
+from skrank._kernels.jit import kernel, subroutine
 
 NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 10, 35, 43, 45, 46, 48, 69, 101
 POWERS = 10.0 ** np.arange(23)  # exact
@@ -20,12 +19,14 @@ GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's
 _BYTE = np.uint64(8)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGH = np.uint64(0x8080808080808080)
-_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # carries into the high bit of bytes above 32
-_FROM_SPACE = np.uint64(0x6060606060606060)  # of bytes from 32 on, from a tab (9) on, and so on
+# Added to bytes below 128, these set the high bit of bytes above 32 (space), from 32 on, from 9
+# (tab) on, and above 13 (carriage return).
+_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)
+_FROM_SPACE = np.uint64(0x6060606060606060)
 _FROM_TAB = np.uint64(0x7777777777777777)
 _ABOVE_RETURN = np.uint64(0x7272727272727272)
-_INDEX = np.uint64(0x0001020304050607)  # times 256^k: k in the highest byte
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_INDEX = np.uint64(0x0001020304050607)  # multiplied by 256^k, it has k in the highest byte
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, for hashes
 _ONE, _HALF, _LOWER, _TOP = (np.uint64(one) for one in (1, 32, 2**32 - 1, 2**63))
 
 
@@ -43,7 +44,7 @@ def _powers_of_ten():
 TENS, UNITS = _powers_of_ten()
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def count_newlines(text):
     """Number of newlines."""
     found = 0
@@ -52,13 +53,13 @@ def count_newlines(text):
     return found
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def edges(words, out):
-    """Places where columns start and stop, in turn; bytes up to 32 stand between columns.
+    """Fill in the places where columns start and stop, in turn. Bytes up to 32 separate columns.
 
-    Eight bytes at a time: a byte of `ink` is 128 where a column is, and an edge is where it
-    changes. Stops early when fewer than 8 places of `out` are left. Returns their number, and
-    whether there are control characters other than white space.
+    Eight bytes are read at a time: a byte of `ink` is 128 inside a column, and changes at its
+    edges. Stops early when fewer than 8 places of `out` are left. Returns the number of places, and
+    whether the text has control characters other than white space.
     """
     one, top = np.uint64(1), np.uint64(56)
     found, before, control = 0, np.uint64(0), np.uint64(0)
@@ -81,20 +82,21 @@ def edges(words, out):
     return found, control != 0
 
 
-@part(**options)
+@subroutine()
 def _ends_line(text, start, stop):
-    """Whether a newline stands in text[start:stop]."""
+    """Whether there is a newline in text[start:stop]."""
     while start < stop and text[start] != NEWLINE:
         start += 1
     return start < stop
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def first_wrong(text, tokens, inside, comments):
     """First row whose columns are not exactly those of one line, or -1.
 
-    Without `inside`, no newline can be left for the inside of a row if all rows end with one. With
-    `comments`, a row that may be a comment is wrong, too.
+    Newlines between the columns of a row are searched for only if `inside`: if there are no more
+    newlines than rows, it suffices that each row ends with one. If `comments`, a row that may be a
+    comment counts as wrong.
     """
     n_rows, n_columns, _ = tokens.shape
     for row in range(n_rows):
@@ -109,7 +111,7 @@ def first_wrong(text, tokens, inside, comments):
     return -1
 
 
-@part(**options)
+@subroutine()
 def _same(text, a, a_stop, other, b, b_stop):
     """Whether two slices are equal."""
     if a_stop - a != b_stop - b:
@@ -120,9 +122,12 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def blocks(text, tokens, column, first_row):
-    """First row of each run of rows with the same text in a column; returns their number."""
+    """Fill in the first row of each run of rows with the same text in a column.
+
+    Returns the number of runs.
+    """
     found = 0
     for row in range(len(tokens)):
         start, stop = tokens[row, column, 0], tokens[row, column, 1]
@@ -137,7 +142,7 @@ def blocks(text, tokens, column, first_row):
 # ------------------------------------------------------------------------------------------------
 
 
-@part(**options)
+@subroutine()
 def _high_half(a, b):
     """The upper 64 bits of the product of two integers of 64 bits."""
     a_high, a_low, b_high, b_low = a >> _HALF, a & _LOWER, b >> _HALF, b & _LOWER
@@ -146,7 +151,7 @@ def _high_half(a, b):
     return a_high * b_high + (middle >> _HALF) + (other >> _HALF)
 
 
-@part(**options)
+@subroutine()
 def _nearest(mantissa, exponent):
     """The double nearest to mantissa * 10^exponent; NaN where 64 bits do not show which it is.
 
@@ -168,7 +173,7 @@ def _nearest(mantissa, exponent):
     return np.float64(kept) * (unit * np.float64(_ONE << n_cut))
 
 
-@part(**options)
+@subroutine()
 def _exponent(text, start, stop):
     """The integer text[start:stop], at most 9999; 9999 if it is not an integer."""
     first = start + (start < stop and (text[start] == MINUS or text[start] == PLUS))
@@ -181,7 +186,7 @@ def _exponent(text, start, stop):
     return -found if first > start and text[start] == MINUS else found
 
 
-@part(**options)
+@subroutine()
 def _number(text, start, stop):
     """The double nearest to the decimal text[start:stop]; NaN if it is not a decimal, or rare.
 
@@ -223,7 +228,7 @@ def _number(text, start, stop):
     return -value if text[start] == MINUS else value
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def numbers(text, tokens, column, out):
     """The numbers of a column; NaN where one is not a decimal, or rare."""
     for row in range(len(tokens)):
@@ -234,7 +239,7 @@ def numbers(text, tokens, column, out):
 # ------------------------------------------------------------------------------------------------
 
 
-@part(**options)
+@subroutine()
 def _word(words, pos):
     """The eight bytes from `pos` on."""
     shift = np.uint64(8 * (pos & 7))
@@ -242,9 +247,9 @@ def _word(words, pos):
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def hashes(words, start, stop, out):
-    """A hash of each slice of a text."""
+    """Fill in a hash of each slice of a text."""
     for row in range(len(start)):
         pos, end = np.int64(start[row]), np.int64(stop[row])
         mixed = np.uint64(end - pos)
@@ -252,13 +257,13 @@ def hashes(words, start, stop, out):
             mixed = (mixed ^ _word(words, pos)) * _MIX
             mixed ^= mixed >> np.uint64(32)
             pos += 8
-        if pos < end:  # a shift by 64 bits means nothing
+        if pos < end:  # a shift by 64 bits is undefined
             mixed ^= _word(words, pos) << np.uint64(8 * (pos + 8 - end))
         mixed *= _MIX
         out[row] = mixed ^ (mixed >> np.uint64(32))
 
 
-@part(**options)
+@subroutine()
 def _find(slots, documents, others, row):
     """Slot of the document of `others` at `row` in a table of `documents`, or the free slot."""
     text, start, stop, hashed = documents
@@ -275,9 +280,9 @@ def _find(slots, documents, others, row):
     return slot
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def fill_tables(indptr, documents, slot_ptr, slots):
-    """Enter the documents of each query into its table.
+    """Insert the documents of each query into its hash table.
 
     Returns the rows of the first document that occurs twice in one query, or (-1, -1).
     """
@@ -292,16 +297,16 @@ def fill_tables(indptr, documents, slot_ptr, slots):
     return np.int64(-1), np.int64(-1)
 
 
-@part(**options)
+@subroutine()
 def _before(text, a, a_stop, b, b_stop):
-    """Whether text[a:a_stop] stands before text[b:b_stop] in descending order of bytes."""
+    """Whether text[a:a_stop] comes before text[b:b_stop] in descending order of bytes."""
     for i in range(min(a_stop - a, b_stop - b)):
         if text[a + i] != text[b + i]:
             return text[a + i] > text[b + i]
     return a_stop - a > b_stop - b
 
 
-@part(**options)
+@subroutine()
 def _sort_names(text, start, stop, rows):
     """Shell's sort of rows by the names of their documents, descending."""
     for gap in GAPS:
@@ -315,7 +320,7 @@ def _sort_names(text, start, stop, rows):
             rows[j] = row
 
 
-@njit(**options, exact=True)
+@kernel(plain=True)
 def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
     """Order the rows inside each block of ties by the names of their documents, descending."""
     for q in range(first, last):
@@ -327,40 +332,44 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
                 low = rank
 
 
-@njit(**options, exact=True)
-def join(
-    run_ptr, run, slot_ptr, slots, query_of, judged_ptr, judged, given, unjudged, codes, indptr
-):  # fmt: skip
-    """Codes of ranked documents, and behind them of judged ones that were not retrieved.
+@kernel(plain=True)
+def join(run, judged, unjudged, codes, indptr):
+    """Fill in the codes of retrieved documents, and after them those of the other judged documents.
 
     Parameters
     ----------
-    run_ptr, run : first rows of the queries of a run, and its documents, best first
-    slot_ptr, slots : tables of these documents
-    query_of : query of the run for each judged query, or -1
-    judged_ptr, judged, given : first rows of the judged queries, documents and codes
-    unjudged : code of pooled documents without a label; the next code is for those not pooled
-    codes : out, by judged query
-    indptr : out, first row of each judged query in `codes`
+    run : HashedRun
+    judged : Judged
+    unjudged : int
+        Code of pooled documents without a label. The next code is for documents not pooled.
+    codes : array, filled in
+        By judged query.
+    indptr : array, filled in
+        First place of each judged query in `codes`.
 
-    Returns the number of retrieved documents with a label.
+    Returns
+    -------
+    int
+        Number of retrieved documents with a label.
     """
-    end, matched = 0, 0
+    run_ptr, run_names, slot_ptr, run_slots = run
+    query_of, judged_ptr, names, given = judged
+    end, n_matched = 0, 0
     indptr[0] = 0
     for q in range(len(judged_ptr) - 1):
-        base, low, high, mine = end, 0, 0, slots[:0]
+        base, low, high, slots = end, 0, 0, run_slots[:0]
         if query_of[q] >= 0:
             low, high = run_ptr[query_of[q]], run_ptr[query_of[q] + 1]
-            mine = slots[slot_ptr[query_of[q]] : slot_ptr[query_of[q] + 1]]
+            slots = run_slots[slot_ptr[query_of[q]] : slot_ptr[query_of[q] + 1]]
         end += high - low
         codes[base:end] = unjudged + 1
         for row in range(judged_ptr[q], judged_ptr[q + 1]):
-            place = mine[_find(mine, run, judged, row)] if high > low else -1
+            place = slots[_find(slots, run_names, names, row)] if high > low else -1
             if place >= 0:
                 codes[base + place - low] = given[row]
-                matched += given[row] < unjudged
+                n_matched += given[row] < unjudged
             else:
                 codes[end] = given[row]
                 end += 1
         indptr[q + 1] = end
-    return matched
+    return n_matched

@@ -220,16 +220,16 @@ def _some_relevant(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> np.nd
     return mass
 
 
-def _random_worth(graded: GradedMetric) -> arguments.RandomWorth:
-    return arguments.RandomWorth(graded.gain, graded.gain**2, graded.weight)
+def _random_gain(graded: GradedMetric) -> arguments.RandomGain:
+    return arguments.RandomGain(graded.gain, graded.gain**2, graded.weight)
 
 
 def _linear(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
-    found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
+    found = arguments.Moments(*np.empty((2, len(pool.queries))))
     lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.linear, pool.queries.indptr, lists, _random_worth(graded), found)
+    run_chunks(moments.linear, pool.queries.indptr, lists, _random_gain(graded), found)
     return found
 
 
@@ -239,13 +239,13 @@ def _cascade(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.nd
     means, squares = np.empty((2, len(pool.scores), len(pool.queries)))
     for r in range(len(pool.scores)):
         lists = arguments.RandomLists(pool.order[r], pool.retrieved[r], proba)
-        out = arguments.TwoMoments(means[r], squares[r])
-        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_worth(graded), out)
+        out = arguments.Moments(means[r], squares[r])
+        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_gain(graded), out)
     if len(pool.scores) == 1:
         return means[0], squares[0]
     product = np.empty(len(pool.queries))
     lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_worth(graded), product)
+    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_gain(graded), product)
     difference = means[0] - means[1]
     return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
 
@@ -255,7 +255,7 @@ def _average_precision(
 ) -> tuple[np.ndarray, np.ndarray]:
     from skrank._kernels import moments
 
-    found = arguments.TwoMoments(*np.empty((2, len(pool.queries))))
+    found = arguments.Moments(*np.empty((2, len(pool.queries))))
     lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
     ideal = getattr(graded.metric, "normalize", "all") == "ideal"
     run_chunks(

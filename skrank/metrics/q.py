@@ -14,7 +14,7 @@ from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Blend
+from skrank._kernels.arguments import QGains
 
 
 class _Pairs(PairWorth):
@@ -88,9 +88,16 @@ class QMeasure(Metric):
 
         judgments = scale.judgments
         weights = np.empty(len(judgments.codes))
-        form = Blend(gain, self.beta, scale.longest if k is None else k)
-        best = judgments.best_lists(gain).codes if judgments.counts is None else best_first(gain)
-        run_chunks(labels.blend, judgments.indptr, judgments.counts, best, form, weights)
+        tables, indptr = (
+            QGains(gain, self.beta, scale.longest if k is None else k),
+            judgments.indptr,
+        )
+        if judgments.counts is None:
+            best = judgments.best_lists(gain).codes
+            run_chunks(labels.q_weights_of_lists, indptr, best, tables, weights)
+        else:
+            counts, order = judgments.counts, best_first(gain)
+            run_chunks(labels.q_weights, indptr, counts, order, tables, weights)
         return weights
 
 

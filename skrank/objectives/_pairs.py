@@ -13,7 +13,7 @@ from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.queries import check_scores, rank_scores
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Gradients, Lists, Pairs
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
@@ -24,7 +24,7 @@ _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 _SURELY_FITS = 1e30  # in single precision, with a margin for rounding
 
 # Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
-Pull: TypeAlias = Callable[[np.ndarray, Lists, Pairs, Gradients], None]
+Pull: TypeAlias = Callable[[np.ndarray, Scored, PairOptions, Gradients], None]
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class PairRounds:
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
         """Gradient and curvature in the present order."""
-        lists = Lists(self.codes, self.order, scores, self.inverse, self.weight)
-        pairs = Pairs(
+        lists = Scored(self.codes, self.order, scores, self.inverse, self.weight)
+        pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[grad.dtype.type],
         )  # fmt: skip

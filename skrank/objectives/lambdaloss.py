@@ -12,7 +12,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Bound, Gradients, Lists, Pairs
+from skrank._kernels.arguments import Gradients, LambdaLossWeights, PairOptions, Scored
 from skrank.metrics import Metric
 from skrank.objectives._pairs import PairObjective, PairRounds
 
@@ -105,7 +105,9 @@ class LambdaLoss(PairObjective):
         stretch, even = _below_the_cutoff(discount, k)
         name = f"{type(self.metric).__name__}.tables()"
         tables = check.check_kind(name, plan.tables, QuadraticTables)
-        form = Bound(tables.gain, fall, -bound * np.diff(discount), stretch, bound * even)
+        form = LambdaLossWeights(
+            tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
+        )
         return PairRounds(self, plan, weights, judgments.codes, partial(_pull_all, form))
 
 
@@ -121,7 +123,9 @@ def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
     return array
 
 
-def _pull_all(form: Bound, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
+def _pull_all(
+    form: LambdaLossWeights, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
+) -> None:
     """Pulls of all pairs of documents."""
     from skrank._kernels import lambdaloss
 

@@ -10,7 +10,7 @@ import numpy as np
 from skrank._engine.judgments import Judgments
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Gradients, Lists, Pairs
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.objectives._pairs import PairObjective, PairRounds
 
 
@@ -90,14 +90,14 @@ class LambdaRank(PairObjective):
 
 
 def _pull_all(
-    kernels: LambdaKernels, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients
+    kernels: LambdaKernels, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
 ) -> None:
     """Pulls of all pairs of documents."""
     run_chunks(kernels.gradients, indptr, lists, kernels.form, pairs, out)
 
 
 def _pull_neighbours(
-    kernels: LambdaKernels, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients
+    kernels: LambdaKernels, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
 ) -> None:
     """Pulls of neighbours in the order."""
     from skrank._kernels import lambdarank

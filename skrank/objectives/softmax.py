@@ -10,6 +10,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter, random_seed
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Listwise, ListwiseGradients, RandomGains
 from skrank.objectives.base import BoundFunction, Objective, seed_of_round
 
 
@@ -97,10 +98,9 @@ class BoundSoftmax(BoundFunction):
         """Fill in the cross-entropies and their derivatives."""
         from skrank._kernels import listwise
 
-        noisy, seed = self.objective.random_gains, self.objective.random_state
-        seed = seed_of_round(seed, self.round) if noisy else 0
-        run_chunks(
-            listwise.softmax, self.judgments.indptr, self.judgments.codes, scores,
-            self.gain, self.weight, noisy, seed, self.judgments.queries.first_row,
-            grad, hess, losses,
-        )  # fmt: skip
+        judgments, on = self.judgments, self.objective.random_gains
+        seed = seed_of_round(self.objective.random_state, self.round) if on else 0
+        lists = Listwise(judgments.codes, scores, self.weight)
+        random = RandomGains(on, seed, judgments.queries.first_row)
+        out = ListwiseGradients(grad, hess, losses)
+        run_chunks(listwise.softmax, judgments.indptr, lists, self.gain, random, out)

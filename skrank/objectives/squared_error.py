@@ -12,6 +12,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
+from skrank._kernels.arguments import Listwise, ListwiseGradients
 from skrank.objectives.base import BoundFunction, Objective
 
 
@@ -126,7 +127,8 @@ class BoundSquaredError(BoundFunction):
         """Fill in the squared errors and their derivatives."""
         from skrank._kernels import listwise
 
+        lists = Listwise(self.judgments.codes, scores, self.weight)
         run_chunks(
-            listwise.squared_error, self.judgments.indptr, self.judgments.codes, scores,
-            self.gain, self.weight, self.objective.centered, grad, hess, losses,
+            listwise.squared_error, self.judgments.indptr, lists, self.gain,
+            self.objective.centered, ListwiseGradients(grad, hess, losses),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Clicks, Gradients, Lists, Pairs, QuadraticSwaps
+from skrank._kernels.arguments import Clicks, Gradients, PairOptions, QuadraticSwaps, Scored
 from skrank.objectives._pairs import PairObjective, PairRounds
 from skrank.objectives._positions import (
     BoundPositionObjective,
@@ -134,7 +134,9 @@ class _DebiasedPairs:
         self.bias = bias
         self.costs = np.zeros((2, len(bias.positions)))
 
-    def __call__(self, indptr: np.ndarray, lists: Lists, pairs: Pairs, out: Gradients) -> None:
+    def __call__(
+        self, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
+    ) -> None:
         from skrank._kernels.quadratic_lambdas import debiased_lambdas
 
         ratios = self.bias.estimates.values()

@@ -11,6 +11,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries, RankedCodes, slices
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import cached_property
+from skrank._kernels.arguments import HashedRun, Judged
 from skrank.trec._data import Qrels, Run
 
 
@@ -113,11 +114,13 @@ class Joined:
         retrieved = run.queries.sizes[query_of]
         codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
         indptr = np.empty(len(places) + 1, np.int64)
-        n_judged = trec.join.form(len(codes))(
-            run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows, query_of,
-            judged.qrels.queries.indptr, judged.qrels.documents.arrays, judged.codes,
-            judged.unjudged, codes, indptr,
-        )  # fmt: skip
+        hashed = HashedRun(
+            run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows
+        )
+        labelled = Judged(
+            query_of, judged.qrels.queries.indptr, judged.qrels.documents.arrays, judged.codes
+        )
+        n_judged = trec.join.for_rows(len(codes))(hashed, labelled, judged.unjudged, codes, indptr)
         return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
 
     @classmethod

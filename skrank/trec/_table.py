@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank._engine.queries import Queries
+from skrank._kernels.arguments import Names
 
 WORD, NEWLINE = 8, 10
 BYTES = "surrogateescape"  # the error handler by which Python keeps bytes that are not UTF-8
@@ -116,13 +117,13 @@ class Documents:
 
         start, stop = np.ascontiguousarray(places.T)
         hashed = np.empty(len(start), np.uint64)
-        trec.hashes.form(n_rows_of(text))(text.view(np.uint64), start, stop, hashed)
+        trec.hashes.for_rows(n_rows_of(text))(text.view(np.uint64), start, stop, hashed)
         return cls(text, start, stop, hashed)
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """The attributes, as kernels take them."""
-        return self.text, self.start, self.stop, self.hashed
+    def arrays(self) -> Names:
+        """The argument of kernels."""
+        return Names(self.text, self.start, self.stop, self.hashed)
 
     def take(self, rows: np.ndarray | slice) -> Documents:
         """Documents of some rows."""
@@ -226,7 +227,7 @@ class Table:
         _, bits = np.frexp(np.maximum(2 * self.queries.sizes, _FEWEST_SLOTS) - 1)
         first = np.append(0, np.cumsum(np.exp2(bits).astype(np.int64)))
         rows = np.empty(first[-1], np.int32)
-        fill_tables = trec.fill_tables.form(self.queries.n_rows)
+        fill_tables = trec.fill_tables.for_rows(self.queries.n_rows)
         twice = fill_tables(self.queries.indptr, self.documents.arrays, first, rows)
         if twice[0] >= 0:
             raise self._repeated(*twice)
@@ -247,7 +248,7 @@ def _queries_of(text: np.ndarray, tokens: np.ndarray) -> Queries:
     from skrank._kernels import trec
 
     starts = np.empty(len(tokens), np.int64)  # where the query differs from that of the row above
-    starts = starts[: trec.blocks.form(n_rows_of(text))(text, tokens, 0, starts)]
+    starts = starts[: trec.blocks.for_rows(n_rows_of(text))(text, tokens, 0, starts)]
     names = decode(text, tokens[starts, 0])
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     ids = np.array(list(number), dtype=object)

@@ -57,8 +57,8 @@ for objective in objectives:
     bound = objective.bind(judgments)
     gradients(bound)
     for _ in range(int(sys.argv[1])):
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 0.04))
         try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 0.04))
             for _ in range(20):
                 gradients(bound)
         except Stop:
@@ -114,8 +114,8 @@ random.seed(0)
 expected = train(objective())
 kept, stopped = objective(), 0
 for _ in range(int(sys.argv[1])):
-    signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-3, 0.1))
     try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-3, 0.1))
         for _ in range(20):
             train(kept)
     except Stop:

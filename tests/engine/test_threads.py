@@ -17,7 +17,6 @@ import skrank
 from skrank._engine import threads
 from skrank._engine.judgments import judge
 from skrank._engine.threads import cached_property
-from skrank._kernels.forms import Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -141,7 +140,7 @@ def test_evaluation_at_exit_for_the_first_time():
     code = (
         "import atexit\n"
         "from skrank._engine import threads\n"
-        "threads._forget_threads()\n"
+        "threads._replace_pool()\n"
         "atexit.register(lambda: print(value() == first))\n"
     )
     assert run(code) == ["True"]
@@ -151,7 +150,7 @@ def test_without_threads_the_caller_works(monkeypatch):
     def refuse(self):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "_pool", threads._Pool())
+    monkeypatch.setattr(threads, "_pool", threads._new_pool())
     monkeypatch.setattr(threading.Thread, "start", refuse)
     rng = np.random.default_rng(0)
     n = 100_000
@@ -175,40 +174,39 @@ def test_errors_stop_what_has_not_begun():
     assert len(seen) < 8
 
 
-class Waiting(Kernel):
-    """A kernel whose rows take some seconds each, and which remembers who ran it."""
+@pytest.mark.parametrize(
+    ("n_rows", "options", "expected"),
+    [
+        (9_990, {}, 1),
+        (10_000, {}, 2),
+        (100_000, {}, 3),
+        (100_000, {"rows_per_thread": threads.ROWS_PER_THREAD_OF_A_PASS}, 1),
+        (1_000, {"rows_per_thread": 100}, 3),
+    ],
+)
+def test_one_more_thread_for_so_many_rows(n_rows, options, expected):
+    """As long as there are queries for them, and the limit is not reached."""
+    callers = set()
 
-    def __init__(self, row_seconds):
-        super().__init__(lambda: None, {}, exact=False)
-        self.row_seconds, self.callers = row_seconds, set()
+    def kernel(first, last, indptr):
+        callers.add(threading.get_ident())
+        time.sleep(0.05)
 
-    def form(self, n_rows):
-        def run(first, last, indptr):
-            self.callers.add(threading.get_ident())
-            if self.row_seconds:
-                time.sleep(self.row_seconds * (indptr[last] - indptr[first]))
-
-        return run
-
-    def callers_on(self, n_rows):
-        """How many threads run it on so many rows."""
-        self.callers.clear()
-        with threads.limit_threads(3):
-            threads.run_chunks(self, np.arange(0, n_rows + 1, 10))
-        return len(self.callers)
+    with threads.limit_threads(3):
+        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10), **options)
+        assert len(callers) == expected
+        callers.clear()
+        threads.run_chunks(kernel, np.array([0, n_rows]), **options)
+    assert len(callers) == 1
 
 
-def test_threads_share_what_takes_long(monkeypatch):
-    """However many rows there are: only the first call goes by their number."""
-    kernel = Waiting(1e-5)
-    assert [kernel.callers_on(10_000), kernel.callers_on(10_000)] == [1, 3]
-    kernel.row_seconds = 0.0
-    kernel.callers_on(1_000_000)
-    with monkeypatch.context() as patch:
-        patch.setattr(threads, "_share", None)
-        assert kernel.callers_on(60_000) == 1
-    kernel.row_seconds = 1e-5  # lists have become longer, say
-    assert [kernel.callers_on(10_000), kernel.callers_on(10_000)] == [1, 3]
+def test_results_are_in_the_order_of_the_queries():
+    indptr = np.arange(0, 200_001, 100)
+    with threads.limit_threads(4):
+        found = threads.run_chunks(lambda first, last, indptr: (first, last), indptr)
+    assert len(found) > 4
+    assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
+    assert found[-1][1] == 2000
 
 
 def test_two_threads_on_one_objective_of_a_booster():

@@ -1,126 +1,246 @@
-"""Compiled kernels are kept: a second process compiles nothing."""
+"""Machine code is cached, and found again only if it is that of these sources and undamaged."""
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
-from skrank._kernels import cache
+from skrank._kernels.jit import MESSAGE
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[2] / "skrank"
 
+# Two kernels that compile in a moment, and what they compute.
 WORK = """
-import importlib, json, pkgutil, sys
-import numpy as np
+import warnings
+warnings.simplefilter("always")
 import skrank
-import skrank._kernels
-from skrank._engine.judgments import judge
-from skrank._kernels.forms import Part
+print(*skrank.SquaredError()([2, 0, 1], [0.5, 1, 2], groups=[1, 1, 1])[0])
+"""
+MORE = "print(*skrank.Softmax()([2, 0], [0, 0], groups=[1, 1])[0])\n"
 
+
+def environment_of(settings):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    return environment | {"SKRANK_QUIET": "0", "SKRANK_COMPILE": "1"} | settings
+
+
+def start(work, path=PACKAGE.parent, **settings):
+    return subprocess.Popen(
+        [sys.executable, "-c", work],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path,
+        env=environment_of(settings) | {"PYTHONPATH": str(path)},
+    )  # fmt: skip
+
+
+def run(work=WORK, path=PACKAGE.parent, **settings):
+    """What a fresh process prints, and what it says on standard error."""
+    process = start(work, path, **settings)
+    out, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    return out, said
+
+
+def written(folder):
+    """The cached files, with the times when they were written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb?")}
+
+
+RIGHT = "-0.5 1.0 1.6666666666666667\n"
+NOTICE = MESSAGE + "\n"
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    """A cache with both kernels."""
+    folder = tmp_path_factory.mktemp("cached")
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, NOTICE)
+    return folder
+
+
+@pytest.fixture
+def folder(cached, tmp_path):
+    return shutil.copytree(cached, tmp_path / "cache")
+
+
+def test_a_second_process_compiles_nothing(folder):
+    before = written(folder)
+    assert len(before) >= 4
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, "")
+    assert written(folder) == before
+
+
+# Every objective and family of metrics, on arguments of many kinds.
+MANY = """
+import numpy as np, skrank, sys
 labels, scores = np.arange(40.0) % 4, np.arange(40.0)[::-1] % 7
-labels[3], scores[5] = np.nan, -np.inf
 groups = np.repeat(np.arange(4), 10)
+unjudged, cut = np.where(labels == 1, np.nan, labels), np.where(scores == 2, -np.inf, scores)
 for name in {metrics}:
     for form in (np.asarray, list, lambda a: a.astype(np.float32), lambda a: np.repeat(a, 2)[::2]):
-        skrank.metric(name)(form(labels), form(scores), groups=groups)
-        skrank.metric(name, ties="worst")(form(labels), form(scores), groups=groups)
-compiler = "numba.np.linalg" in sys.modules  # part of it
-scores[5] = 0
-judgments = judge(labels, groups)
-for name in {objectives}:
-    bound = skrank.LambdaRank(name).bind(judgments)
-    for _ in range(2):
-        bound.gradient(scores, *np.empty((2, 40), np.float32))
-    bound = skrank.LambdaRank(name, truncation_level=3, tie_order="stable", norm=False, sigmoid=2)
-    bound.bind(judgments).gradient(scores, *np.empty((2, 40), np.float32))
-    for pairs in ("all", "adjacent"):
-        bound = skrank.LambdaRank(name, perturbations=2, pairs=pairs).bind(judgments)
-        bound.gradient(scores, *np.empty((2, 40), np.float32))
-for name, options in {others}:
-    bound = getattr(skrank, name)(**options).bind(judgments)
-    for _ in range(2):
-        bound.gradient(scores, *np.empty((2, 40), np.float32))
-
-hits = misses = 0
-for module in pkgutil.iter_modules(skrank._kernels.__path__, "skrank._kernels."):
-    for thing in vars(importlib.import_module(module.name)).values():
-        if isinstance(thing, Part) and "compiled" in vars(thing):
-            stats = thing.compiled.stats
-            hits += sum(stats.cache_hits.values())
-            misses += sum(stats.cache_misses.values())
-print(json.dumps([hits, misses, compiler]))
+        skrank.metric(name)(form(unjudged), form(cut), groups=groups)
+        skrank.metric(name, ties="worst")(form(unjudged), form(cut), groups=groups)
+for name, options in {objectives}:
+    for one in (labels, labels.astype(np.int32)):
+        getattr(skrank, name)(**options)(one, scores, groups=groups)
 """
 
 
-def run(folder, **names):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
-    code = WORK
-    for key, value in ({"others": []} | names).items():
-        code = code.replace("{" + key + "}", repr(value))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, cwd=ROOT, env=environment, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.mark.parametrize(
-    "names",
+    ("metrics", "objectives"),
     [
-        {"metrics": ["gap@3", "ndcg", "gap(condensed=True)"], "objectives": ["gap", "ndcg@3"]},
-        {"metrics": ["err", "rr@2"], "objectives": ["err"]},
-        {
-            "metrics": [],
-            "objectives": [],
-            "others": [
+        (["gap@3", "ndcg", "gap(condensed=True)"], [("LambdaRank", {"metric": "ndcg@3"})]),
+        (["err", "rr@2"], [("LambdaRank", {"metric": "err", "pairs": "adjacent"})]),
+        (
+            [],
+            [
                 ("LambdaLoss", {"metric": "ndcg@3"}),
                 ("SoftRank", {"metric": "gap"}),
                 ("SoftRank", {"metric": "ndcg", "form": "distribution"}),
                 ("UnbiasedLambdaRank", {"metric": "ndcg@3"}),
             ],
-        },
+        ),
     ],
     ids=["quadratic", "cascade", "other objectives"],
 )
-def test_a_second_process_compiles_nothing(tmp_path, names):
-    hits, misses, compiler = run(tmp_path, **names)
-    assert compiler == bool(names["metrics"])
-    assert hits == 0
-    assert misses > 0
-    compiled = misses
-    hits, misses, compiler = run(tmp_path, **names)
-    assert not compiler  # values need it no more
-    assert misses == 0
-    assert 0 < hits <= compiled
+def test_no_kind_of_argument_is_compiled_again(tmp_path, metrics, objectives):
+    work = MANY.format(metrics=metrics, objectives=objectives)
+    run(work, NUMBA_CACHE_DIR=str(tmp_path))
+    before = written(tmp_path)
+    assert run(work, NUMBA_CACHE_DIR=str(tmp_path)) == ("", "")
+    assert written(tmp_path) == before
 
 
-def twice(x):
-    return 2 * x
+def test_the_notice_can_be_hidden(tmp_path):
+    assert run(NUMBA_CACHE_DIR=str(tmp_path), SKRANK_QUIET="1") == (RIGHT, "")
 
 
-def loads():
-    """Whether a fresh dispatcher finds machine code."""
-    dispatcher = cache.compiled(twice)
-    assert dispatcher(3) == 6
-    return sum(dispatcher.stats.cache_hits.values()) == 1
+def test_the_notice_comes_with_the_first_kernel_that_is_not_cached(folder):
+    out, said = run(WORK + MORE, NUMBA_CACHE_DIR=str(folder))
+    assert out.startswith(RIGHT)
+    assert said == NOTICE
 
 
-def test_machine_code_is_as_old_as_any_file_of_kernels(monkeypatch, tmp_path):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert [loads(), loads()] == [False, True]
-    files = {name: (time, size) for name, time, size in cache._state_of_kernels()}
-    own = Path(cache.__file__).stat()
-    assert files["cache.py"] == (own.st_mtime, own.st_size)
-    assert {"buckets.py", "quadratic_lambdas.py", "tiles.py"} <= set(files)
-    time, size = files["buckets.py"]
-    for changed in ((time + 1, size), (time, size + 1)):
-        after = tuple((name, *(files | {"buckets.py": changed})[name]) for name in sorted(files))
-        monkeypatch.setattr(cache, "_state_of_kernels", lambda after=after: after)
-        assert [loads(), loads()] == [False, True]
+def test_functions_of_users_are_compiled_and_cached_as_they_wish(tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "import numba\n"
+        "@numba.njit(cache=True)\n"
+        "def more(x): return x + 1\n"
+        "@numba.njit(cache=True)\n"
+        "def less(x): return x - 1\n"
+    )
+    work = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport theirs, numba\n"
+    work += "theirs.more(1)\n" + WORK + "theirs.less(1)\nprint(repr(numba.config.CACHE_DIR))\n"
+    assert run(work, XDG_CACHE_HOME=str(tmp_path / "home"))[0] == RIGHT + "''\n"
+    assert len(list((tmp_path / "__pycache__").glob("theirs.*.nbi"))) == 2
+    work = work.replace(WORK, "")
+    assert run(work, XDG_CACHE_HOME=str(tmp_path / "home")) == ("''\n", "")
+
+
+def test_processes_that_start_at_once(tmp_path):
+    processes = [start(WORK, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(3)]
+    assert [process.communicate()[0] for process in processes] == [RIGHT] * 3
+    run(NUMBA_CACHE_DIR=str(tmp_path))  # at most, one of the files was replaced behind its checksum
+    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
+
+
+# damage
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def garbled(content):
+    return b"garbage" + content[7:]
+
+
+def flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def emptied(content):
+    return b""
+
+
+@pytest.mark.parametrize("damage", [truncated, garbled, flipped, emptied])
+@pytest.mark.parametrize("name", ["*.nbi", "*.nbc", "checksums"])
+def test_damaged_files_are_compiled_anew(folder, name, damage):
+    files = list(folder.rglob(name))
+    assert files
+    for path in files:
+        path.write_bytes(damage(path.read_bytes()))
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, NOTICE)
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, "")
+
+
+@pytest.mark.parametrize("name", ["*.nbi", "*.nbc", "checksums"])
+def test_missing_files_are_compiled_anew(folder, name):
+    for path in folder.rglob(name):
+        path.unlink()
+    assert run(NUMBA_CACHE_DIR=str(folder))[0] == RIGHT
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, "")
+
+
+# folders
+
+
+def copied(tmp_path):
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(PACKAGE, tmp_path / "copy" / "skrank", ignore=ignored)
+
+
+def test_no_folder_can_be_written(tmp_path):
+    """As in a container: a file stands in the way, since permissions do not stop every user."""
+    package = copied(tmp_path)
+    (package / "_kernels" / "__pycache__").write_text("a file")
+    (tmp_path / "file").write_text("a file")
+    nowhere = str(tmp_path / "file" / "below")
+    places = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "LOCALAPPDATA": nowhere}
+    for settings in (places, places | {"NUMBA_CACHE_DIR": nowhere}):
+        for _ in range(2):
+            out, said = run(WORK + MORE, package.parent, **settings)
+            assert out.startswith(RIGHT)
+            assert said.count("NUMBA_CACHE_DIR") == said.count("RuntimeWarning") == 1
+            assert said.count(MESSAGE) == 1
+
+
+def test_the_home_folder_where_the_installation_cannot_be_written(tmp_path):
+    package = copied(tmp_path)
+    (package / "_kernels" / "__pycache__").write_text("a file")
+    settings = {"XDG_CACHE_HOME": str(tmp_path / "home")}
+    assert run(WORK, package.parent, **settings) == (RIGHT, NOTICE)
+    assert len(written(tmp_path / "home")) >= 4
+    assert run(WORK, package.parent, **settings) == (RIGHT, "")
+
+
+def test_the_folder_is_lost_while_a_process_runs(folder):
+    lose = f"import pathlib, shutil; shutil.rmtree({str(folder)!r})\n"
+    lose += f"pathlib.Path({str(folder)!r}).write_text('a file')\n"
+    out, said = run(WORK + lose + MORE, NUMBA_CACHE_DIR=str(folder))
+    assert out.startswith(RIGHT)
+    assert "NUMBA_CACHE_DIR" in said
+
+
+def test_an_edit_in_another_file_is_noticed(tmp_path):
+    """And the machine code of the sources before it goes, if it is beside them."""
+    package = copied(tmp_path)
+    path, beside = package / "_kernels" / "powers.py", package / "_kernels" / "__pycache__"
+    work = "import skrank\nprint(*skrank.Softmax()([2, 0], [0.5, 0], groups=[1, 1])[0])\n"
+    first, said = run(work, package.parent)
+    assert said == NOTICE
+    (before,) = beside.glob("skrank-*")
+    source = path.read_text()
+    assert source.count("-0.6931471805599453") == 1
+    path.write_text(source.replace("-0.6931471805599453", "-0.5"))
+    second, said = run(work, package.parent)
+    assert first != second
+    assert said == NOTICE
+    (after,) = beside.glob("skrank-*")
+    assert before != after
+    assert run(work, package.parent) == (second, "")

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import skrank
 from skrank._kernels import cascade, passing
-from skrank._kernels.arguments import Cascade, Kept, Ranked
+from skrank._kernels.arguments import Cascade, Contributing, Ranked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,9 +81,9 @@ def test_the_cut_changes_nothing(case):
         shown = np.where(np.arange(n) < depth, phi, 0.0)
         out = np.empty(1)
         lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
-        everyone = Kept(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
-        form = Cascade(stop, shown, depth)
-        cascade.values(0, 1, np.array([0, n]), lists, everyone, form, True, np.ones(1), out)
+        everyone = Contributing(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
+        tables = Cascade(stop, shown, depth)
+        cascade.mean_values(0, 1, np.array([0, n]), lists, everyone, tables, np.ones(1), out)
         assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
 
 

@@ -135,8 +135,7 @@ def test_files_are_small(path):
 def test_kernels_import_numpy_numba_and_each_other_only(path):
     for target in imports_of(path):
         allowed = target.split(".")[0] in ("numpy", "numba", "math", "typing", "__future__")
-        # which compile, keep, tell of it
-        allowed |= path.stem in ("cache", "compiling", "forms", "linking")
+        allowed |= path.stem == "jit"  # which compiles and caches
         assert allowed or target.startswith("skrank._kernels."), target
 
 

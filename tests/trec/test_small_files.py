@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from skrank import trec
-from skrank._kernels import forms
+from skrank._kernels.jit import Kernel
 from skrank.trec import _table
 from tests.helpers.trec_cases import contents
 
@@ -20,13 +21,12 @@ METRICS = ["gap", "ndcg@10", "bpref", "judged@5", "num_ret"]
 
 
 @pytest.fixture
-def both_forms(monkeypatch):
+def both_forms(plain_python):
     """The outcomes of a call with compiled kernels, and with kernels in plain Python."""
 
     def run(call):
         compiled = outcome(call)
-        with monkeypatch.context() as patch:
-            patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain)
+        with plain_python():
             return compiled, outcome(call)
 
     return run
@@ -102,20 +102,20 @@ def test_runs_are_measured_alike(both_forms):
     assert isinstance(plain[0], list)
 
 
-@pytest.mark.parametrize("form", ["compiled", "plain"])
-def test_documents_without_a_name_are_found(form, monkeypatch):
-    monkeypatch.setattr(forms.Kernel, "form", lambda kernel, n_rows: getattr(kernel, form))
+@pytest.mark.parametrize("plain", [True, False])
+def test_documents_without_a_name_are_found(plain, plain_python):
     for above in ("b", "x" * 9, "\u00e9t\u00e9"):
-        report = trec.evaluate({"q": {"": 1, "a": 0}}, {"q": {above: 2.0, "": 1.0}}, ["rr"])
+        with plain_python() if plain else nullcontext():
+            report = trec.evaluate({"q": {"": 1, "a": 0}}, {"q": {above: 2.0, "": 1.0}}, ["rr"])
         assert report.mean["rr"].tolist() == [0.5], above
 
 
-@pytest.mark.parametrize("form", ["compiled", "plain"])
+@pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("n_labels", [253, 254, 255, 256])
-def test_codes_have_room_for_documents_outside_the_pool(n_labels, form, monkeypatch):
-    monkeypatch.setattr(forms.Kernel, "form", lambda kernel, n_rows: getattr(kernel, form))
+def test_codes_have_room_for_documents_outside_the_pool(n_labels, plain, plain_python):
     qrels = {"q": {f"d{i}": i / 2 for i in range(n_labels)}}
-    report = trec.evaluate(qrels, {"q": {"d1": 3.0, "other": 2.0, "d9": 1.0}}, ["judged@3"])
+    with plain_python() if plain else nullcontext():
+        report = trec.evaluate(qrels, {"q": {"d1": 3.0, "other": 2.0, "d9": 1.0}}, ["judged@3"])
     assert report.mean["judged@3"].tolist() == [2 / 3]
 
 
@@ -123,7 +123,7 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     asked = []
     monkeypatch.setattr(
-        forms.Kernel, "form", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
+        Kernel, "for_rows", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
     )
 
     def asked_for(run):

@@ -1,9 +1,11 @@
-"""Plain Python takes the place of compiled loops where there is little to do: the same bits."""
+"""Plain Python takes the place of compiled kernels on few rows, with the same bits."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._kernels import forms, labels
+from skrank._kernels import jit
 from skrank.active import label_moments
 from skrank.metrics import registered
 
@@ -56,18 +58,17 @@ def variants(name):
 
 
 @pytest.mark.parametrize("name", sorted(registered()))
-def test_both_forms_give_the_same_bits(name, monkeypatch):
+def test_both_forms_give_the_same_bits(name, plain_python):
     for metric in variants(name):
         compiled = values(metric)
-        with monkeypatch.context() as patch:
-            patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain)
+        with plain_python():
             plain = values(metric)
         assert_array_equal(plain, compiled, strict=True)
 
 
 @pytest.mark.parametrize("name", ["dcg@5", "rbp", "err", "pfound@3", "ap", "gap@4"])
 @pytest.mark.parametrize("empty", ["skip", 0])
-def test_moments_have_the_same_bits(name, empty, monkeypatch):
+def test_moments_have_the_same_bits(name, empty, plain_python):
     groups, [_, (_, tied), *_, (_, shown)] = lists()
     shown[0] = 7.0  # of each query something is retrieved
     proba = np.random.default_rng(0).dirichlet(np.ones(5), len(groups))
@@ -82,25 +83,45 @@ def test_moments_have_the_same_bits(name, empty, monkeypatch):
         return moments.mass, moments.first, moments.second
 
     compiled = found()
-    with monkeypatch.context() as patch:
-        patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: kernel.plain or kernel.compiled)
+    with plain_python():
         plain = found()
     assert_array_equal(plain, compiled, strict=True)
 
 
-def test_many_rows_are_worth_compiling(monkeypatch):
+def double(first, last, indptr, values):
+    for row in range(indptr[first], indptr[last]):
+        values[row] *= 2
+
+
+def test_many_rows_are_compiled(monkeypatch):
     monkeypatch.setenv("SKRANK_COMPILE", "0")
-    kernel = forms.njit(exact=True)(labels.count.__wrapped__)
-    assert [kernel.form(9000) is kernel.plain for _ in range(5)] == [True] * 3 + [False] * 2
-    kernel = forms.njit(exact=True)(labels.count.__wrapped__)
-    assert kernel.form(1_000_000) is kernel.compiled
-    assert forms.njit()(labels.count.__wrapped__).form(1).py_func is labels.count.__wrapped__
+    kernel = jit.kernel(plain=True)(double)
+    assert [kernel.for_rows(9000) == kernel.plain for _ in range(5)] == [True] * 3 + [False] * 2
+    kernel = jit.kernel(plain=True)(double)
+    assert kernel.for_rows(1_000_000) == kernel.compiled
+    kernel = jit.kernel()(double)
+    assert kernel.for_rows(1) == kernel.compiled
 
 
 def test_compilation_can_be_asked_for(monkeypatch):
     monkeypatch.setenv("SKRANK_COMPILE", "1")
-    kernel = forms.njit(exact=True)(labels.count.__wrapped__)
-    assert kernel.form(1) is kernel.compiled
+    kernel = jit.kernel(plain=True)(double)
+    assert kernel.for_rows(1) == kernel.compiled
+
+
+def test_a_compiled_kernel_stays_compiled(monkeypatch):
+    monkeypatch.setenv("SKRANK_COMPILE", "0")
+    kernel, values = jit.kernel(plain=True)(double), np.ones(2)
+    kernel.compiled(0, 1, np.array([0, 2]), values)
+    assert values.tolist() == [2.0, 2.0]
+    assert kernel.for_rows(1) == kernel.compiled
+
+
+def test_kernels_are_pickled_by_name():
+    from skrank._kernels import labels
+
+    assert pickle.loads(pickle.dumps(labels.count)) is labels.count
+    assert copy.deepcopy(labels.count) is labels.count
 
 
 def test_a_small_value_needs_no_compiler():

@@ -1,0 +1,287 @@
+"""Compile kernels with numba, and cache the machine code for later processes.
+
+Two decorators declare functions for numba: Python calls a `kernel`, and kernels call a
+`subroutine`. A declared function stays plain Python until a kernel that needs it is compiled, so
+that importing this package does not import numba.
+
+One rule says when that happens. A kernel declared with ``plain=True`` computes the same bits in
+plain Python, and runs as plain Python until it has seen many rows: to import numba takes half a
+second, to compile takes seconds. Any other kernel is compiled by its first call. With
+``SKRANK_COMPILE=1`` in the environment every kernel is compiled by its first call.
+
+numba caches a function by the file that defines it, and does not notice when a function that the
+cached one calls is edited in another file. Therefore the cache folder is named after a digest of
+all files of this package. The file `checksums` in that folder holds a checksum of every file that
+numba wrote, so that a damaged one is deleted before numba reads it, and compiled anew.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import warnings
+import zlib
+from functools import lru_cache, update_wrapper
+from pathlib import Path
+
+import numpy as np
+
+# Plain Python takes some microseconds a row: on so few rows it costs less than numba's import.
+_ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 10_000, 30_000
+
+MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
+_SOURCES = sorted(Path(__file__).parent.glob("*.py"))
+_BESIDE = Path(__file__).parent / "__pycache__"
+
+# Functions for plain Python and for compiled code, with options, until numba knows them.
+_subroutines: list[tuple] = []
+_lock = threading.Lock()  # held while numba's configuration names the cache folder
+
+if hasattr(os, "register_at_fork"):  # else a child could inherit the lock from another thread
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+def subroutine(*, fastmath=False, plain=None):
+    """Declare a function that kernels call.
+
+    The function is inlined wherever it is called: around other calls numba counts references to
+    the arrays that are passed, and gradients of lists of 20 documents take twice as long.
+
+    Parameters
+    ----------
+    fastmath : as in `numba.njit`
+    plain : function, optional
+        What plain Python calls instead, with the same result.
+    """
+    options = _OPTIONS | {"fastmath": fastmath, "forceinline": True}
+
+    def declare(function):
+        _subroutines.append((plain or function, function, options))
+        return plain or function
+
+    return declare
+
+
+def kernel(*, fastmath=False, plain=False):
+    """Declare a function that Python calls.
+
+    Parameters
+    ----------
+    fastmath : as in `numba.njit`
+    plain : bool
+        Whether plain Python computes the same bits: then no sum is reordered, no integer of less
+        than 64 bits wraps around, and no function rounds its last digit differently.
+    """
+    return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain)
+
+
+class Kernel:
+    """A function that Python calls, as plain Python or compiled: see `kernel`."""
+
+    def __init__(self, function, options, plain):
+        update_wrapper(self, function)
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self.plain = np.errstate(all="ignore")(function) if plain else None
+        self._function, self._options = function, options
+        self._dispatcher = None  # numba's, which compiles or loads machine code when it is called
+        self._rows = 0  # of all plain calls
+
+    def __reduce__(self):
+        return self.__qualname__
+
+    def for_rows(self, n_rows):
+        """What to call on `n_rows` rows: `plain` while there have been few, else `compiled`."""
+        if self.plain is None or self._dispatcher is not None or _everything_is_compiled():
+            return self.compiled
+        self._rows += n_rows
+        few = n_rows <= _ROWS_OF_A_PLAIN_CALL and self._rows <= _ROWS_OF_ALL_PLAIN_CALLS
+        return self.plain if few else self.compiled
+
+    def compiled(self, *arguments):
+        """Call the compiled function. Arguments of types that are new to it compile it again."""
+        cache = _cache()
+        try:
+            dispatcher = self._dispatcher or self._dispatch(cache)
+            known = _count_signatures(dispatcher)
+            result = dispatcher(*arguments)
+        except OSError as error:  # the cache cannot be written; kernels do not raise OSError
+            _warn_that_nothing_is_cached(error)
+            self._dispatcher = None
+            return self._dispatch(None)(*arguments)
+        if cache is not None and _count_signatures(dispatcher) > known:
+            cache.record(self.name)
+        return result
+
+    __call__ = compiled
+
+    def _dispatch(self, cache):
+        """Make numba's dispatcher, unless another thread has just done so."""
+        import numba
+
+        with _lock:
+            if self._dispatcher is not None:
+                pass
+            elif numba.config.DISABLE_JIT:
+                self._dispatcher = np.errstate(all="ignore")(self._function)
+            else:
+                _register_subroutines()
+                if cache is None or self.name not in cache.kernels:
+                    _announce()
+                self._dispatcher = _njit(self._function, self._options, cache)
+            return self._dispatcher
+
+
+def _everything_is_compiled():
+    return os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
+
+
+def _register_subroutines():
+    """Tell numba what compiled code calls in place of plain Python."""
+    from numba.extending import overload
+
+    while _subroutines:
+        plain, function, options = _subroutines[-1]
+        overload(plain, jit_options=options, strict=False)(lambda *_, function=function: function)
+        _subroutines.pop()  # at the end: an interrupt must not lose one
+
+
+def _njit(function, options, cache):
+    import numba
+
+    if cache is None:
+        return numba.njit(**options)(function)
+    cache.check()  # else numba would choose another folder
+    configured = numba.config.CACHE_DIR
+    try:
+        numba.config.CACHE_DIR = str(cache.folder)
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = configured
+
+
+def _count_signatures(dispatcher):
+    """Number of tuples of argument types that are compiled; none under NUMBA_DISABLE_JIT."""
+    return len(getattr(dispatcher, "overloads", ()))
+
+
+class _Cache:
+    """A folder of machine code. Files that differ from what was written are deleted first.
+
+    Processes share the folder. They replace whole files and append whole lines to `checksums`; at
+    worst they compile a kernel once more than needed.
+    """
+
+    def __init__(self, folder):
+        """Raises OSError if files cannot be written to the folder, or deleted from it."""
+        self.folder = folder
+        self.check()
+        self._seen = {}  # time and size of each file whose checksum is known
+        recorded = self._recorded()
+        for path in self._files():
+            if self._checksum(path) not in recorded:
+                path.unlink(missing_ok=True)
+        names = {self._name(path) for path in self._files()}
+        lost = {kernel for line, kernel in recorded.items() if line.partition(" ")[2] not in names}
+        self.kernels = set(recorded.values()) - lost  # those with all their machine code
+
+    def _recorded(self):
+        """Kernel of each checksum and name of a file."""
+        if not self._checksums.exists():
+            return {}
+        lines = self._checksums.read_text(errors="replace").splitlines()
+        return dict(line.rpartition(" ")[::2] for line in lines)
+
+    def check(self):
+        """Raises OSError if files cannot be written to the folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=self.folder).close()
+
+    def record(self, kernel):
+        """Add the checksums of the files that were written since the last look."""
+        try:
+            new = [path for path in self._files() if self._seen.get(path) != self._state(path)]
+            with self._checksums.open("a") as file:
+                # the line break comes first, to end a line that was cut off
+                file.write("".join(f"\n{self._checksum(path)} {kernel}" for path in new))
+        except OSError:  # what has no checksum is compiled again by the next process
+            return
+
+    @property
+    def _checksums(self):
+        return self.folder / "checksums"
+
+    def _files(self):
+        """An index for each function, and machine code for each tuple of argument types."""
+        return [path for kind in ("nbi", "nbc") for path in self.folder.rglob(f"*.{kind}")]
+
+    @staticmethod
+    def _state(path):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size
+
+    def _checksum(self, path):
+        """Checksum and name of a file."""
+        self._seen[path] = self._state(path)
+        return f"{zlib.crc32(path.read_bytes()):08x} {self._name(path)}"
+
+    def _name(self, path):
+        return path.relative_to(self.folder).as_posix()
+
+
+@lru_cache(maxsize=1)
+def _cache():
+    """The cache of this process; None, with a warning, if no folder can be written."""
+    digest = hashlib.sha256()
+    for path in _SOURCES:
+        digest.update(path.read_bytes())
+    name = f"skrank-{digest.hexdigest()[:16]}"
+    for parent in _parents():
+        try:
+            if parent == _BESIDE and not (parent / name).exists():
+                for old in parent.glob("skrank-*"):  # of sources that were replaced since
+                    shutil.rmtree(old, ignore_errors=True)
+            return _Cache(parent / name)
+        except OSError as error:
+            reason = error
+    _warn_that_nothing_is_cached(reason)
+    return None
+
+
+def _parents():
+    """Where the cache may be: in the folder that numba is told, beside the sources, at home."""
+    import numba
+
+    if numba.config.CACHE_DIR:
+        yield Path(numba.config.CACHE_DIR)
+    yield _BESIDE
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    yield Path(home or os.path.expanduser("~/.cache"))
+
+
+@lru_cache(maxsize=1)
+def _announce():
+    """Say once why the first use of an installation takes seconds."""
+    if os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
+        print(MESSAGE, file=sys.stderr, flush=True)
+
+
+_warned = False
+
+
+def _warn_that_nothing_is_cached(reason):
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"compiled code cannot be cached ({reason}): every process compiles anew, for some "
+            "seconds. Let the environment variable NUMBA_CACHE_DIR name a folder that can be "
+            "written.",
+            RuntimeWarning,
+            stacklevel=3,
+        )

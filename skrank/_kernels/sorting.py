@@ -1,0 +1,173 @@
+"""Sort the documents of one query by score, best first; ties keep the order of rows.
+
+Each function sorts the rows ``start .. stop - 1`` and fills two arrays by rank: `order` with the
+position of the document in its query, and `keys` with its score. Which function is the fastest
+depends on the list:
+
+    resort             the order of similar scores is known, as in the next round of boosting
+    keep_order         scores do not rise from row to row, as in most run files
+    sort_by_counting   lists of up to COUNT_UP_TO documents
+    sort_by_merging    longer lists
+"""
+
+import numpy as np
+
+from skrank._kernels.jit import subroutine
+from skrank._kernels.tiles import padded
+
+COUNT_UP_TO = 256
+WIDTH = 32  # `sort_by_counting` compares multiples of so many scores
+_RUN = 16  # documents that `sort_by_merging` sorts by insertion before it merges
+
+
+@subroutine()
+def resort(start, stop, scores, most_moves, keys, order):
+    """Sort by insertion, starting from the given `order`.
+
+    Returns False, with nothing sorted, if that takes more than `most_moves` moves.
+    """
+    scores, order = scores[start:stop], order[start:stop]
+    n_moves = 0
+    for i in range(len(scores)):
+        item = order[i]
+        key = scores[item]
+        j = i
+        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, item
+        n_moves += i - j
+        if n_moves > most_moves:
+            return False
+    return True
+
+
+@subroutine()
+def keep_order(start, stop, scores, keys, order):
+    """Keep the order of rows. Returns False, with nothing sorted, if a score rises."""
+    for row in range(start + 1, stop):
+        if scores[row] > scores[row - 1]:
+            return False
+    for i in range(stop - start):
+        keys[i], order[start + i] = scores[start + i], i
+    return True
+
+
+@subroutine()
+def _count_above(scores, single, n_above):
+    """Fill in the number of higher scores of each document, in single precision."""
+    n = len(scores)
+    origin = scores[0] if n > 0 and scores[0] > -np.inf else 0.0
+    n_compared = padded(n, WIDTH)
+    for i in range(n):
+        single[i] = scores[i] - origin
+    for i in range(n, n_compared):
+        single[i] = -np.inf
+    for i in range(n):
+        key = single[i]
+        above = np.int32(0)
+        for j in range(n_compared):
+            above = np.int32(above + (single[j] > key))
+        n_above[i] = above
+
+
+@subroutine()
+def _place(n, n_above, n_placed, order):
+    """Fill in `order`. Documents with the same number of higher scores keep the order of rows."""
+    for i in range(n):
+        n_placed[i] = 0
+    for i in range(n):
+        rank = n_above[i]
+        order[rank + n_placed[rank]] = i
+        n_placed[rank] += 1
+
+
+@subroutine()
+def _read_keys(scores, order, keys):
+    """Fill in the scores by rank. Returns whether a score rises from rank to rank."""
+    rises, before = False, np.inf
+    for r in range(len(scores)):
+        key = scores[order[r]]
+        rises |= key > before
+        keys[r] = before = key
+    return rises
+
+
+def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
+    """The same order as that of `sort_by_counting`, in plain Python."""
+    scores, order = scores[start:stop], order[start:stop]
+    order[:] = np.argsort(-scores, kind="stable")
+    keys[: len(scores)] = scores[order]
+
+
+@subroutine(plain=_sort_by_numpy)
+def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
+    """Rank each document below those with a higher score.
+
+    Scores are compared in single precision, twice as many per SIMD instruction, as differences to
+    the first score. A further sort separates scores that single precision cannot tell apart.
+
+    Parameters
+    ----------
+    start, stop, scores, keys, order : see above
+    single, n_above, n_placed : workspace, `single` of a multiple of WIDTH
+    """
+    n = stop - start
+    mine, chosen = scores[start:stop], order[start:stop]
+    _count_above(mine, single, n_above)
+    _place(n, n_above, n_placed, chosen)
+    if _read_keys(mine, chosen, keys):
+        resort(start, stop, scores, n * n, keys, order)
+
+
+@subroutine()
+def sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
+    """Sort runs of a few documents by insertion, and merge neighbouring runs until one is left.
+
+    Parameters
+    ----------
+    start, stop, scores, keys, order : see above
+    spare_keys, spare : workspace
+    """
+    scores, order = scores[start:stop], order[start:stop]
+    n = len(scores)
+    for i in range(n):
+        keys[i], order[i] = scores[i], i
+    for low in range(0, n, _RUN):
+        _insert(low, min(low + _RUN, n), keys, order)
+    width = _RUN
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            if middle < high and keys[middle - 1] < keys[middle]:
+                _merge(low, middle, high, keys, order, spare_keys, spare)
+        width *= 2
+
+
+@subroutine()
+def _insert(low, high, keys, order):
+    """Sort the ranks low .. high - 1 by insertion."""
+    for i in range(low + 1, high):
+        key, item = keys[i], order[i]
+        j = i
+        while j > low and keys[j - 1] < key:
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, item
+
+
+@subroutine()
+def _merge(low, middle, high, keys, order, spare_keys, spare):
+    """Merge the sorted ranks low .. middle - 1 with the sorted ranks middle .. high - 1."""
+    n_left = middle - low
+    for i in range(n_left):
+        spare_keys[i], spare[i] = keys[low + i], order[low + i]
+    i, j, k = 0, middle, low
+    while i < n_left:
+        if j < high and keys[j] > spare_keys[i]:
+            keys[k], order[k] = keys[j], order[j]
+            j += 1
+        else:
+            keys[k], order[k] = spare_keys[i], spare[i]
+            i += 1
+        k += 1
