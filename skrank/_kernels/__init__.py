@@ -28,8 +28,12 @@ Compilation takes seconds at the first use, so many functions here avoid what co
 `np.empty` and slice assignments inside compiled code (workspaces are allocated by plain Python),
 and numba's `min` and `max` in large kernels.
 
-Arrays are taken out of a named tuple before a loop over documents, not inside it: each time numba
-counts a reference. Clipping is written ``zero if x < zero else x``, which preserves NaN.
+numba counts references to arrays, which takes time in short lists. It removes an increment and its
+decrement if it sees that the array is alive in between. To help it,
+- take arrays out of a named tuple before a loop over documents, not inside it,
+- pass arrays rather than named tuples to what a loop calls,
+- write steps on the documents of a query as subroutines of few loops,
+- end loops by their condition, not by ``break``.
 
 A loop with ``fastmath`` may change its last bits if it is inlined elsewhere, as LLVM may then sum
 in another order.

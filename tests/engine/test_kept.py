@@ -62,7 +62,7 @@ def test_documents_are_found_once():
     for mask, kept in zip(masks, (first, second), strict=False):
         for q, start in enumerate(judgments.indptr[:-1]):
             codes = ranked.codes[start : start + ranked.retrieved[q]]
-            ranks = kept.ranks[start : start + kept.count[q]]
+            ranks = kept.ranks[start : start + kept.counts[q]]
             assert ranks.tolist() == np.flatnonzero(mask[codes]).tolist()
 
 
