@@ -136,7 +136,7 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
     before = Campaign.load("c.npz").labels
     rest = [row | {"label": 9} for row in rows if row["query"] != first]
     for wrong, message in (
-        (rest, "none of the grades"),
+        (rest, "not one of the grades"),
         (rest[:1] * 2, "occurs twice"),
         ([{"query": "q?", "item": "d0", "label": 1}], "not in the pool"),
         ([rest[0] | {"label": "good"}], "row 1: label='good' is not a number"),

@@ -227,7 +227,7 @@ def test_grades_that_the_model_has_never_seen_can_be_told():
     campaign = evaluator(label_model=two, grades=range(5))
     assert np.isfinite(run(campaign).value)
     narrow = evaluator(label_model=two, grades=None)
-    with pytest.raises(ValueError, match="none of the grades"):
+    with pytest.raises(ValueError, match="not one of the grades"):
         run(narrow)
 
 
@@ -257,7 +257,7 @@ def test_wrong_labels_raise_and_lose_nothing():
         (second.query, labels[:-1], "give one label per item"),
         (second.query, np.append(labels, 0), "give one label per item"),
         (second.query, [*labels[:-1], 7], f"label 7 of item {str(second.items[-1])!r} of query"),
-        (second.query, [*labels[:-1], 0.5], "none of the grades"),
+        (second.query, [*labels[:-1], 0.5], "not one of the grades"),
         (second.query, [*labels[:-1], np.nan], "label nan"),
         (second.query, ["good"] * len(labels), "must be grades, one per item"),
         (second.query, named | {"d-1": 0}, "item 'd-1' is not among those asked"),

@@ -206,11 +206,11 @@ def test_bad_input_of_a_study():
         ({"metrics": []}, "metrics is empty"),
         ({"metrics": ["gap", "gap"]}, "given twice"),
         ({"metrics": ["gap(condensed=True)"]}, "pass condensed=True for all of them"),
-        ({"metrics": ["judged"]}, "tells documents that were not judged"),
+        ({"metrics": ["judged"]}, "treats documents that were not judged"),
     ]:
         with pytest.raises(ValueError, match=message):
             study(qrels, runs, **{"metrics": ["gap"], **changes})
-    with pytest.raises(TypeError, match="no sum over documents"):
+    with pytest.raises(TypeError, match="not a sum over documents"):
         study(qrels, runs, "err")
     empty = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
     with pytest.raises(ValueError, match="no label above 0"):

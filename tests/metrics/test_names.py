@@ -146,7 +146,7 @@ def test_parameters_may_stand_in_both_places():
         skrank.metric("gap@10", k=5)
     with pytest.raises(ValueError, match="k twice"):
         skrank.metric("gap(k=5)@10")
-    with pytest.raises(ValueError, match=r"twice|no metric name"):
+    with pytest.raises(ValueError, match=r"twice|unknown metric"):
         skrank.metric("gap(empty=0,empty=1)")
 
 
