@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 import skrank
 
 NOT_LISTED = {"cli": "the command is described in the user guide"}
-NEEDS = {"torch": "torch"}
+NEEDS = {"sentence_transformers": "sentence_transformers", "torch": "torch"}
 
 
 def public_modules() -> list[str]:
