@@ -5,6 +5,8 @@ from importlib.util import find_spec
 MISSING = find_spec("torch") is None
 
 collect_ignore = ["skrank/torch"] if MISSING else []  # whose doctests could not be imported
+if MISSING or find_spec("sentence_transformers") is None:
+    collect_ignore.append("skrank/sentence_transformers.py")
 
 
 def pytest_report_header() -> str:

@@ -1,7 +1,7 @@
 """The pages of the reference: one for each public module, written before a build from its exports.
 
-A name that `skrank` itself exports is described under that name, and listed in its module. torch is
-mocked, so that `skrank.torch` is described where torch is not installed, too.
+A name that `skrank` itself exports is described under that name, and listed in its module. What
+needs torch or sentence-transformers is described where these are not installed, too: they are mocked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sphinx.ext.autodoc.mock import mock
 import skrank
 
 NOT_LISTED = {"cli": "the command is described in the user guide"}
-MOCKED = ["torch"]
+MOCKED = ["sentence_transformers", "torch"]
 
 
 def public_modules() -> list[str]:
