@@ -1,4 +1,4 @@
-"""What metrics and objectives of one's own are made of.
+"""Building blocks for your own metrics and objectives.
 
 A metric is a frozen dataclass that derives from `skrank.Metric` and says, in `tables`, what each
 label and each rank is worth. The tables name the family whose compiled loops read them:

@@ -1,4 +1,4 @@
-"""``python -m skrank.warmup``: compile the loops of skrank now, as for the image of a container.
+"""``python -m skrank.warmup`` compiles all loops, such as for the image of a container.
 
 They are compiled for the machine when they are first used, and kept: beside the installed files, or
 in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes load them.

@@ -1,4 +1,4 @@
-"""Metrics of rankings: what a ranking is worth.
+"""Metrics of rankings.
 
 `metric` makes one from a name; each class says what it measures. A class is data that a
 compiled kernel of its family reads:

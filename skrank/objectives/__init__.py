@@ -1,4 +1,4 @@
-"""Objectives: gradients of what a ranking is worth."""
+"""Objectives: what rankers are trained on."""
 
 from skrank.objectives._as_objective import as_objective as as_objective
 from skrank.objectives.additive import AdditivePositionBias as AdditivePositionBias

@@ -17,7 +17,7 @@ from skrank._engine.parameters import Parameterised
 
 
 class BoundObjective(Protocol):
-    """An objective on one data set; counts its rounds, for what it draws anew each round."""
+    """An objective on one data set. It counts rounds, for random draws that change per round."""
 
     round: int
 
