@@ -1,4 +1,4 @@
-"""What metrics and objectives of one's own are made of.
+"""Building blocks for your own metrics and objectives.
 
 A metric is a frozen dataclass that derives from `skrank.Metric`. Its method `tables` returns the
 gains of labels and the weights of ranks, in the form that the compiled loops of a family read:

@@ -1,4 +1,4 @@
-"""What becomes of a comparison of systems when fewer documents are judged."""
+"""How a comparison of systems changes when fewer documents are judged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reduce_judgments(
     *,
     strata: str = "relevance",
 ) -> Qrels:
-    """Keep a random part of the judgments of each query, the same part of each of its strata.
+    """Keep a random share of the judgments of each query, the same share of each stratum.
 
     Of R relevant documents ``max(1, R * percent // 100)`` stay judged, and of N documents that are
     not relevant ``max(10, N * percent // 100)``; all, where there are fewer.
@@ -229,7 +229,7 @@ def robustness(
     max_grade: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Robustness:
-    """How much of a comparison of systems is left when fewer documents are judged.
+    """How a comparison of systems changes when fewer documents are judged.
 
     Judgments are taken away as by `reduce_judgments`. At each level all systems are measured anew,
     and the report shows for each metric whether it ranks the systems as on all judgments, and how

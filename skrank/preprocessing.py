@@ -1,4 +1,4 @@
-"""Transformers of features: what a value is relative to those of the same query."""
+"""Transformers that compare the features of documents inside a query."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Add what the value of a feature is among the documents of the same query.
+    """Add values of each feature relative to the documents of its query.
 
     A ranker compares documents of one query. A BM25 score of 12 is high for one query and low for
     another; that it is the highest of its query means the same everywhere.

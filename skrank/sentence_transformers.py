@@ -20,7 +20,7 @@ from torch import nn
 
 from skrank import _validation as check
 from skrank.evaluation import evaluate
-from skrank.evaluation._evaluate import unique_metrics
+from skrank._engine.names import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.torch import RankingLoss

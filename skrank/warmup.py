@@ -1,4 +1,4 @@
-"""``python -m skrank.warmup``: compile the loops of skrank now, as for the image of a container.
+"""``python -m skrank.warmup`` compiles all loops, such as for the image of a container.
 
 Otherwise the first use compiles them for the machine. Compiled code is cached beside the installed
 files, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes

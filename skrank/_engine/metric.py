@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Metric(Definition):
-    """A measure of the worth of a ranking: data that a kernel interprets.
+    """A metric of rankings: a frozen dataclass of parameters.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _M = TypeVar("_M", bound=type[Metric])
 
 
 def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
-    """Add a metric class to those that have a name: a decorator.
+    """Decorator that gives a metric class a name.
 
     Everything that takes names of metrics knows it from then on: `skrank.metric`, scorers, eval
     metrics, objectives, reports, the command.
@@ -126,7 +126,7 @@ def _is_own(cls: type[Metric]) -> bool:
 
 
 def unregister(name: str) -> None:
-    """Take a metric class that `register` added away, with all its names.
+    """Remove a metric class that `register` added, with all its names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Active evaluation: choose the queries whose labels say most about rankers.
+"""Active evaluation: choose the queries whose labels are most informative about rankers.
 
 `ActiveEvaluator` estimates the mean of a metric over a pool of queries, `ActiveComparator` the
 difference of two rankers. Both ask for the labels of one query after the other, within a budget.

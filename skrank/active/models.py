@@ -1,4 +1,4 @@
-"""Label models: classifiers that say how probable each grade is."""
+"""Label models: classifiers with a probability for each grade."""
 
 from __future__ import annotations
 

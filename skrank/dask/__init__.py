@@ -1,4 +1,4 @@
-"""Whole queries on Dask: for the boosters' training there, and evaluated there."""
+"""Training and evaluation of whole queries on Dask."""
 
 from skrank.dask._evaluate import evaluate as evaluate
 from skrank.dask._partitions import Partitions as Partitions

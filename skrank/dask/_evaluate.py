@@ -34,7 +34,7 @@ def evaluate(
     max_grade: int | None = None,
     sample_weight: DaskColumn | None = None,
 ) -> Report:
-    """Evaluate Dask collections as `skrank.evaluate` does arrays: the values are the same bits.
+    """Evaluate Dask collections as `skrank.evaluate` evaluates arrays, with identical values.
 
     Each partition is measured where it lies, and only the values of its queries come back. Labels
     are read twice: once for the grades of all partitions and to see that queries are whole.

@@ -1,4 +1,4 @@
-"""Data sets: collections in the formats of LETOR, and rankings that are made."""
+"""Data sets: collections in the formats of LETOR, and generated rankings."""
 
 from skrank.datasets._letor import LETOR as LETOR
 from skrank.datasets._letor import Fold as Fold

@@ -1,4 +1,4 @@
-"""Judging rankers and metrics: values, comparisons, and what becomes of them in hard conditions."""
+"""Evaluate and compare rankers."""
 
 from skrank.evaluation._compare import compare as compare
 from skrank.evaluation._comparison import Comparison as Comparison

@@ -1,4 +1,4 @@
-"""How much of a ranking does the value of a metric tell? The maximum entropy method.
+"""How informative is the value of a metric about a ranking? The maximum entropy method.
 
 Given the value of a metric and how many documents of each grade a list holds, the most random
 distribution of grades over ranks is found. A metric is informative if the precision-recall curve of

@@ -189,7 +189,7 @@ def study(
     max_grade: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Study:
-    """How well the values of metrics tell the precision-recall curves of the lists behind them.
+    """How well the values of metrics predict the precision-recall curves of their lists.
 
     For each run, query and metric, the value of the list and its numbers of documents of each grade
     are all that is known. The most random distribution of grades over ranks is inferred from them

@@ -1,4 +1,4 @@
-"""Splits that keep queries whole, and parameters worth searching.
+"""Splits that keep queries whole, and parameters to search.
 
 Which query falls into which part depends on the query ids, the labels and the seed only: not on the
 order of the rows, nor on the version of scikit-learn.

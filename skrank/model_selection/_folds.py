@@ -61,7 +61,7 @@ class QueryKFold(FoldSplitter):
 
 @dataclass(eq=False, repr=False)
 class RepeatedQueryKFold(FoldSplitter):
-    """K folds of whole queries, dealt at random several times.
+    """K folds of whole queries, repeated with other random folds.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ class SearchSpace(dict[str, list[float]]):
 
 
 def search_space(estimator: Estimator) -> SearchSpace:
-    """Parameters of a ranker that are worth tuning, and their ranges.
+    """Parameters of a ranker to tune, and their ranges.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
 
 
 class BoundObjective(Protocol):
-    """An objective on one data set; counts its rounds, for what it draws anew each round."""
+    """An objective on one data set. It counts rounds, for random draws that change per round."""
 
     round: int
 

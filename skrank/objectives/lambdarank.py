@@ -1,4 +1,4 @@
-"""LambdaRank: pairs of documents pull apart as hard as their swap would change the metric."""
+"""LambdaRank: gradients of pairs, weighted by the change of the metric when they are swapped."""
 
 from __future__ import annotations
 

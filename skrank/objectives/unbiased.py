@@ -26,7 +26,7 @@ _UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
 
 @dataclass(frozen=True)
 class UnbiasedLambdaRank(PairObjective, PositionObjective):
-    r"""LambdaRank for clicks, whose chance depends on the position of the document.
+    r"""LambdaRank for clicks, whose probability depends on the position of the document.
 
     With t+ the chance of a click at a position and t- that of none, both as ratios to those at the
     first position, a pair of a clicked document i and another one j weighs

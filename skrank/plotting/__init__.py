@@ -1,4 +1,4 @@
-"""Plots in scikit-learn's convention: of rankings, of systems, and of metrics that judge them.
+"""Plots of rankings, systems and metrics, as scikit-learn's displays.
 
 A display keeps what it shows as attributes; `plot` draws it again, several on the same axes if they
 get the same `ax`. matplotlib is imported when something is drawn: ``pip install skrank[plot]``.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class CampaignDisplay(PlainDisplay):
-    """The estimate of a campaign against what the labels cost, in a band of its intervals.
+    """The estimate of a campaign and its intervals, against the cost of the labels.
 
     Of two or more rankers, the difference of the first two is shown, and where it is 0.
 

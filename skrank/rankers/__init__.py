@@ -1,4 +1,4 @@
-"""Objectives trained by estimators: one ranker around all that rank, and means of rankers."""
+"""Rankers for scikit-learn."""
 
 from skrank.rankers._grouped import GroupedRanker as GroupedRanker
 from skrank.rankers._linear import LinearRanker as LinearRanker

@@ -28,7 +28,7 @@ from skrank.rankers._start import fit_start, trains_on_queries
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
-    """A ranker for all tools of scikit-learn, around one of LightGBM, XGBoost or CatBoost.
+    """A ranker of LightGBM, XGBoost or CatBoost, for all tools of scikit-learn.
 
     Rows come in any order. The query of each row is given as `groups`, or on the index of `y` (see
     `skrank.with_groups`). The ranker sorts rows by query, passes the queries to the estimator in

@@ -1,4 +1,4 @@
-"""Statistics of evaluations: arrays of queries x systems in, results out; knows nothing of metrics.
+"""Statistics of arrays of queries x systems: tests, intervals, effect sizes and correlations.
 
 A query on which a system has no value (NaN) is dropped for the pairs of that system and counted in
 the result. Whatever is random is fixed by `random_state`, which is 0 unless given.

@@ -99,7 +99,7 @@ def fleiss_kappa(labels: ArrayLike) -> float:
 
 
 def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
-    """Krippendorff's alpha of any number of assessors, each of whom may have left out documents.
+    """Krippendorff's alpha of any number of assessors, with missing judgments.
 
     Parameters
     ----------

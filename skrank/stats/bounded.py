@@ -18,7 +18,7 @@ def bounded_interval(
     n_resamples: int = 10_000,
     random_state: check.RandomState = 0,
 ) -> Interval:
-    r"""Confidence intervals of means of values between bounds, from however few queries.
+    r"""Confidence intervals of means of bounded values, for any number of queries.
 
     They hold at least what they say whatever the distribution, also where it is mostly 0 and
     the queries that were drawn happen to show nothing else. The upper end is the quantile of

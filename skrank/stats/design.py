@@ -19,7 +19,7 @@ _MOST_QUERIES = 10**9  # more than any collection has
 def paired_t_power(
     difference: float, std: float, n_queries: ArrayLike, *, alpha: float = 0.05
 ) -> float | np.ndarray:
-    """Chance that the two-sided paired t-test finds a true difference of means.
+    """Probability that the two-sided paired t-test finds a true difference of means.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from skrank.stats.resampled import achieved_level, block_width
 
 @dataclass(frozen=True, eq=False)
 class DiscriminativePower(PairResult):
-    """How well a metric tells systems apart.
+    """How many differences between systems a metric finds.
 
     Attributes
     ----------

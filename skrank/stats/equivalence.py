@@ -57,7 +57,7 @@ def equivalence_test(
     nan: str = "drop",
     weights: ArrayLike | None = None,
 ) -> EquivalenceTest:
-    """Test that systems differ by less than what matters (TOST).
+    """Test that systems differ by less than a margin (TOST).
 
     A difference that is not significant is not shown to be small: this test shows it, by rejecting
     both that the difference is at most the lower margin and that it is at least the upper one.

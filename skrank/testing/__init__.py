@@ -1,4 +1,4 @@
-"""Tests of one's own metrics and objectives: all properties of skrank's in one call."""
+"""Property tests for your own metrics and objectives."""
 
 from skrank.datasets import make_ranking as make_ranking
 from skrank.testing._lists import ScoredLists as ScoredLists

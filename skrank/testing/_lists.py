@@ -107,7 +107,7 @@ def make_lists(
     special: bool = True,
     scattered: bool = True,
 ) -> ScoredLists:
-    """Random ragged queries, and some that are easily forgotten.
+    """Random queries of different lengths, with edge cases.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ def check_metric(
     *,
     monotone: bool = True,
 ) -> list[str]:
-    """Test everything that holds for every metric of skrank.
+    """Test the properties of every metric of skrank.
 
     Values: ties against all orders of the tied documents, range, ideal lists, what must change
     nothing (the order of rows and queries, increasing transforms of scores, storage), weights,

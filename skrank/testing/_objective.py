@@ -160,7 +160,7 @@ OBJECTIVE = [
 def check_objective(
     objective: str | Metric | Objective, *, shift_invariant: bool = True, random: bool = False
 ) -> list[str]:
-    """Test everything that holds for every objective of skrank.
+    """Test the properties of every objective of skrank.
 
     Gradients are finite and curvatures at least 0; those of a query depend on it alone, sum to 0,
     scale with its weight, and are those of its loss, if it has one, by finite differences; single
