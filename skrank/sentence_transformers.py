@@ -19,8 +19,8 @@ import torch
 from torch import nn
 
 from skrank import _validation as check
-from skrank.evaluation import evaluate
 from skrank._engine.names import unique_metrics
+from skrank.evaluation import evaluate
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.torch import RankingLoss

@@ -1,7 +1,7 @@
 """The pages of the reference: one for each public module, written before a build from its exports.
 
-A name that `skrank` itself exports is described under that name, and listed in its module. What
-needs torch or sentence-transformers is described where these are not installed, too: they are mocked.
+A name that `skrank` itself exports is described under that name, and listed in its module. torch
+and sentence-transformers are mocked, so that what needs them is described without them, too.
 """
 
 from __future__ import annotations
