@@ -74,7 +74,7 @@ COVERED = {
         "test_cv_that_tears_queries_is_refused",
     ],
     "xgboost.cv with a custom objective and metric": ["test_cv_of_xgboost"],
-    "there is not a graded average precision, and no ERR, to train or to stop on": [
+    "there is no graded average precision, and no ERR, to train or to stop on": [
         "test_grid_search",
         "test_early_stopping_picks_the_best_round",
     ],

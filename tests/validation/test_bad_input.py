@@ -253,3 +253,11 @@ def test_weights_of_scattered_rows(call):
     call(groups=groups, sample_weight=[1, 2, 1, 2])
     with pytest.raises(ValueError, match="sample_weight varies inside query 'b'"):
         call(groups=groups, sample_weight=[1, 1, 1, 2])
+
+
+def test_group_sizes():
+    lightgbm_adapter = pytest.importorskip("skrank.lightgbm")
+    labels, scores = np.array([1.0, 0, 2, 0]), np.zeros(4)
+    with pytest.raises(ValueError, match="add up to 5, not to 4 rows"):
+        lightgbm_adapter.objective("gap")(labels, scores, None, np.array([2, 3]))
+    assert lightgbm_adapter.eval_metric("gap")(labels, scores, None, np.array([2, 0, 2]))[1] == 0.75
