@@ -12,7 +12,7 @@ last trial and the final training may overrun it, and what was used is shown.
 
     pip install flaml optuna
     python benchmarks/search.py FOLDER [FOLDER ...] [--seconds 30] [--seeds 1] [--jobs 2]
-        [--log search.jsonl] [--report]
+        [--log search.jsonl] [--only NAME ...] [--report]
 
 A FOLDER is one of benchmarks/quality.py. What is in the log is not run again.
 """
@@ -157,7 +157,7 @@ def run_missing(options: argparse.Namespace) -> None:
             run
             for seed in range(options.seeds)
             for fold in range(len(folds))
-            for searcher in SEARCHERS
+            for searcher in options.only or SEARCHERS
             if (run := (name, fold, searcher, seed)) not in known
         ]
         jobs = (delayed(search)(run, folds[run[1]], options.seconds) for run in todo)
@@ -210,6 +210,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", default="search.jsonl", help="file of results, read and added to")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows")
     parser.add_argument("--report", action="store_true", help="run nothing")
     options = parser.parse_args()
     if not options.report:
