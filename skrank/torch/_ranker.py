@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -31,7 +30,7 @@ from skrank.torch._checks import check_trainable, check_training_options, fixed_
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, is_standardized, layers
-from skrank.torch._training import NeuralTraining, Progress, padded, predict, seeded
+from skrank.torch._training import NeuralTraining, Progress, padded, predict, seeded, threads_for
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -41,7 +40,6 @@ Validation: TypeAlias = tuple[Table, ArrayLike, ArrayLike | None]  # X_val, y_va
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
 _LARGEST = 1e300  # largest feature; differences do not overflow
 _LARGEST_IN_SINGLE = float(np.finfo(np.float32).max)
-_SMALL = 100_000  # parameters of a network up to which one thread is used
 
 
 class NeuralRanker(Ranker):
@@ -388,16 +386,3 @@ class NeuralRanker(Ranker):
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
-
-
-@contextmanager
-def threads_for(network: nn.Module, device: torch.device) -> Iterator[None]:
-    """Use one thread of torch while a small network is trained on the processor."""
-    size = sum(one.numel() for one in network.parameters())
-    before = torch.get_num_threads()
-    if device.type == "cpu" and size <= _SMALL:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

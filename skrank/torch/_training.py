@@ -25,6 +25,7 @@ from skrank.torch._sampler import QueryBatchSampler
 StateDict: TypeAlias = dict[str, Any]  # of an optimizer of torch
 
 _ROWS, _CELLS = 2**16, 2**24  # most rows, and most entries of X, that are scored at a time
+_SMALL = 100_000  # parameters of a network up to which one thread is used
 
 
 @dataclass
@@ -229,3 +230,16 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
+
+
+@contextmanager
+def threads_for(network: nn.Module, device: torch.device) -> Iterator[None]:
+    """Use one thread of torch while a small network is trained on the processor."""
+    size = sum(one.numel() for one in network.parameters())
+    before = torch.get_num_threads()
+    if device.type == "cpu" and size <= _SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

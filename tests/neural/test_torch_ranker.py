@@ -520,7 +520,7 @@ class Watching(torch.nn.Linear):
 @pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])
 def test_small_networks_are_trained_with_one_thread(limit, threads, monkeypatch):
     """A Linear layer of 6 features has 7 parameters."""
-    monkeypatch.setattr("skrank.torch._ranker._SMALL", limit)
+    monkeypatch.setattr("skrank.torch._training._SMALL", limit)
     monkeypatch.setattr(Watching, "threads", [])
     torch.set_num_threads(2)
     try:
