@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
@@ -290,58 +290,14 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         table: Any = X if LEVEL not in getattr(X, "columns", ()) else X[names]
         if hasattr(X, "columns") and not names:
             raise ValueError("X has no column besides the queries: give it 1 feature at least.")
-        kinds = set(table.dtypes) if names else ()
-        if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
-            table = table.to_numpy()  # of frames, check_array takes 1 ms per 100 columns
-        else:
-            _check_numeric(table, names)
-        values = check_array(
-            table,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            estimator=self,
-        )
-        _check_finite(values, names)
+        remedy = "Encode the column, or choose the others with ColumnTransformer."
+        values = check.feature_numbers(table, remedy, who=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return values
 
     @property
     def _keeps_sparse(self) -> bool:
         return np.ravel(np.array(self.kinds, object)).tolist() == ["share"]
-
-
-def _check_numeric(table: Any, names: list[str]) -> None:
-    """Refuse columns of a frame that are not numbers."""
-    for name in names:
-        column = np.asarray(table[name])
-        if column.dtype.kind not in "fiub":
-            try:
-                check.as_numbers(f"column {name!r} of X", table[name], "a feature of documents")
-            except ValueError as error:
-                raise ValueError(
-                    f"{error} Encode the column, or choose the others with ColumnTransformer."
-                ) from None
-
-
-def _check_finite(values: Any, names: list[str]) -> None:
-    """Refuse infinite values; NaN is allowed."""
-    infinite = np.isinf(values.data if sparse.issparse(values) else values)
-    if not infinite.any():
-        return
-    row, column = np.argwhere(infinite)[0] if infinite.ndim == 2 else _cell(values, infinite)
-    name = names[column] if names else int(column)
-    raise ValueError(
-        f"row {row} of X is infinite in column {name!r}: replace the value by NaN, or by a finite "
-        "number."
-    )
-
-
-def _cell(values: sparse.csr_matrix, stored: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first stored value that is True in `stored`."""
-    place = int(np.argmax(stored))
-    row = int(np.searchsorted(values.indptr, place, side="right")) - 1
-    return row, int(values.indices[place])
 
 
 def _blocks(queries: Queries, width: int) -> Iterator[tuple[np.ndarray, slice]]:
