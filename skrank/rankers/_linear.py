@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import TransformerMixin
+from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
@@ -24,21 +25,23 @@ from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
+from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._linear_features import ScaledFeatures, products
 from skrank.rankers._linear_training import LinearTraining, Solution, Stages
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import Part, Rows, features
 
 
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
-    Scores are ``X @ coef_``. Training starts from ridge regression on the grades, centred by query.
-    L-BFGS then maximises the smooth form of the metric (`skrank.SoftRank`), with less smoothing
-    from stage to stage. A metric without a smooth form, such as ERR or precision at 10, is
-    maximised in two steps: first the smooth form of the metric without its cut-off, or of GAP; then
-    the metric itself, along Newton steps of `skrank.LambdaRank` whose lengths are chosen by the
-    metric.
+    Scores are a weighted sum of features, which a map makes of the columns of `X`: columns with
+    heavy tails become logarithms, and NaN and categories get weights of their own. Training starts
+    from ridge regression on the grades, centred by query. L-BFGS then maximises the smooth form of
+    the metric (`skrank.SoftRank`), with less smoothing from stage to stage. A metric without a
+    smooth form, such as ERR or precision at 10, is maximised in two steps: first the smooth form of
+    the metric without its cut-off, or of GAP; then the metric itself, along Newton steps of
+    `skrank.LambdaRank` whose lengths are chosen by the metric.
 
     Parameters
     ----------
@@ -63,6 +66,12 @@ class LinearRanker(Ranker):
         Iterations of a stage.
     tol : float, default=1e-6
         A stage ends when an iteration lowers the loss by less than this share of it.
+    features : {"auto", "standard", "log"} or transformer, default="auto"
+        Map of columns of numbers. "standard": as they are. "log": signed logarithms. "auto":
+        signed logarithms of columns with heavy tails. A transformer of scikit-learn takes all
+        columns, categorical ones too; its `fit` gets grades less the mean of their query.
+    categorical_features : sequence of str, int or bool, optional
+        Names, numbers or a mask of categorical columns, besides those of the dtype category.
     positive : bool, default=False
         Weights of at least 0 only.
     warm_start : bool, default=False
@@ -81,8 +90,11 @@ class LinearRanker(Ranker):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights, in the units of `X`; 0 for a feature that is constant.
+    feature_map_ : transformer
+        Makes features of columns by `transform`. Prints as a table of what became of each column.
+    coef_ : ndarray of shape (n_features_out,)
+        Weights of the features that `feature_map_` makes, the rows of its table, in their units; 0
+        for a feature that is constant.
     alpha_ : float
         The penalty of `coef_`.
     n_iter_ : int
@@ -103,8 +115,14 @@ class LinearRanker(Ranker):
     Notes
     -----
     The loss is not convex: the weights depend on the start, but on no random draw. Scaling and
-    shifting of features changes the scores by rounding only. Sparse `X` stays sparse. Besides `X`,
-    training takes some 40 bytes per row.
+    shifting of columns changes scores by rounding only. Sparse `X` stays sparse. Besides `X`,
+    training takes some 40 bytes per row, and a copy of `X` unless all columns stay as they are.
+
+    The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), with the center where
+    values are densest. "auto" takes it if the kurtosis is above 5. NaN is estimated from the other
+    columns of the row, and has a weight if it goes with the grade. A category of up to 10 levels
+    has a weight per level, and one of more levels becomes the mean grade of its level in other
+    queries, less that of the query (`sklearn.preprocessing.TargetEncoder`).
 
     Only differences inside a query count. There is thus no intercept, and a feature that is
     constant inside queries gets a weight of about 0.
@@ -142,6 +160,8 @@ class LinearRanker(Ranker):
         sigma: float | Sequence[float] | None = None,
         max_iter: int = 200,
         tol: float = 1e-6,
+        features: str | TransformerMixin = "auto",
+        categorical_features: Sequence[str | int | bool] | None = None,
         positive: bool = False,
         warm_start: bool = False,
         unjudged: str = "raise",
@@ -157,6 +177,8 @@ class LinearRanker(Ranker):
         self.sigma = sigma
         self.max_iter = max_iter
         self.tol = tol
+        self.features = features
+        self.categorical_features = categorical_features
         self.positive = positive
         self.warm_start = warm_start
         self.unjudged = unjudged
@@ -181,7 +203,7 @@ class LinearRanker(Ranker):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Finite features.
+            Features: numbers, which may be NaN but not infinite, and categories.
         y : array-like of shape (n_rows,)
             Labels, at least 0.
         groups : array-like of shape (n_rows,), optional
@@ -202,8 +224,8 @@ class LinearRanker(Ranker):
         ------
         ValueError
             If groups are missing, of the wrong length, or disagree; if a label is negative or NaN,
-            or all are 0; if weights vary inside a query; if a feature is not finite; if the
-            objective cannot be trained on.
+            or all are 0; if weights vary inside a query; if a feature is infinite, or is text
+            and not a category; if the objective cannot be trained on.
 
         Warns
         -----
@@ -219,7 +241,8 @@ class LinearRanker(Ranker):
         if X_val is not None and self.alphas is None:
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
         ids = require_groups(given, y, X, who="LinearRanker.fit")
-        before = getattr(self, "coef_", None) if self.warm_start else None
+        again = self.warm_start and hasattr(self, "coef_")
+        before = (self.feature_map_, self.coef_) if again else None
         with restored_on_failure(self):
             table = self._table(X, reset=True)
             warn_of_feature(X, self)
@@ -244,10 +267,11 @@ class LinearRanker(Ranker):
             best = 0 if valid is None else self._best(path, training.features, valid)
             self.alpha_, weights, self.n_iter_ = path[best]
             if refits:
+                first = self.feature_map_
                 training = self._training(rows, ids, np.append(chosen, held_out), stages)
-                start = training.start(weights)
+                start = training.start(self.feature_map_.carried(first, weights))
                 ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-            self.coef_ = weights / training.features.scale
+            self.coef_: np.ndarray = weights / training.features.scale
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -260,15 +284,17 @@ class LinearRanker(Ranker):
         Returns
         -------
         ndarray of shape (n_rows,)
-            ``X @ coef_``.
+            ``feature_map_.transform(X) @ coef_``.
 
         Raises
         ------
         ValueError
-            If a feature or a score is not finite.
+            If a feature is infinite, or a score is not finite.
         """
+        table = self._checked(X)
+        X = self.feature_map_.apply(table)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = products(self._checked(X), self.coef_)
+            scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))
         if len(wrong):
             raise ValueError(
@@ -279,16 +305,16 @@ class LinearRanker(Ranker):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
     # parts of fit ---------------------------------------------------------------------------------
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """Features as an array or a CSR matrix of finite numbers."""
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
-        )
+        """Columns whose number and names are right; `feature_map_` checks their values."""
+        X = features(X, polars=False)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -324,23 +350,38 @@ class LinearRanker(Ranker):
         weights = check.query_weights(given, queries)
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
         weights /= weights.max() or 1.0  # only ratios count; gradients are in single precision
-        judgments = Judgments(rows.y[kept], queries)
-        features = ScaledFeatures(rows.X[kept], queries, weights)
+        y = rows.y[kept]
+        judgments = Judgments(y, queries)
+        self.feature_map_ = FeatureMap(self.features, self.categorical_features)
+        X = self.feature_map_.fit_transform(
+            rows.X if rows.kept.all() else _safe_indexing(rows.X, kept),
+            queries.scatter(queries.centered(queries.gather(y))),
+            rows.codes[kept],
+            np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
+        )
         return LinearTraining(
-            features, judgments, weights, stages, self.max_iter, self.tol, self.positive
+            ScaledFeatures(X, queries, weights),
+            judgments,
+            weights,
+            stages,
+            self.max_iter,
+            self.tol,
+            self.positive,
         )
 
-    def _rescaled(self, before: np.ndarray | None, training: LinearTraining) -> np.ndarray | None:
+    def _rescaled(
+        self, before: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
+    ) -> np.ndarray | None:
         """The weights of the last fit, for features in the units of this training."""
-        scale = training.features.scale
         if before is None:
             return None
-        if len(before) != len(scale):
-            raise ValueError(
-                f"warm_start: X has {len(scale)} features, and the last fit had {len(before)}."
-            )
-        varies = np.isfinite(scale)
-        return np.where(varies, before, 0.0) * np.where(varies, scale, 0.0)
+        last, weights = before
+        given, known = self.n_features_in_, last.n_features_in_
+        if given != known:
+            raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
+        scale = training.features.scale
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        return self.feature_map_.carried(last, weights) * scale
 
     def _best(self, path: list[Solution], features: ScaledFeatures, valid: Part) -> int:
         """The place in a path of the weights that are best on validation rows."""
@@ -350,9 +391,9 @@ class LinearRanker(Ranker):
             chosen = metric_of(objective) if isinstance(objective, Objective) else objective
         ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
         held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})
+        X = self.feature_map_.apply(valid.X)
         values = [
-            held_out.means(products(valid.X, weights / features.scale))[name]
-            for _, weights, _ in path
+            held_out.means(products(X, weights / features.scale))[name] for _, weights, _ in path
         ]
         self.evals_result_ = {VALIDATION: {name: values}}
         return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))

@@ -19,7 +19,7 @@ _EXTREME = 2**300  # squares and sums of values from 1 / _EXTREME to _EXTREME ar
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a smaller spread, as a share of the mean, is rounding
 
 
-def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
+def is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
     return issparse(X)
 
 
@@ -29,20 +29,20 @@ def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
     BLAS computes rows in groups, so that the last bit of a score would depend on the neighbouring
     rows, and equal documents would not tie.
     """
-    if _is_sparse(X):
+    if is_sparse(X):
         return X @ weights
     out = np.empty(len(X))
-    for rows in _blocks(X):
+    for rows in row_blocks(X):
         block = np.ascontiguousarray(X[rows], dtype=np.float64)
         np.einsum("ij,j->i", block, weights, out=out[rows])
     return out
 
 
-def _blocks(X: Matrix) -> Iterator[slice]:
+def row_blocks(X: Matrix) -> Iterator[slice]:
     """Slices of rows with about _BLOCK entries; of a sparse matrix, with at least 1 per column."""
     n_rows, n_features = X.shape
-    step = _BLOCK // n_features
-    if _is_sparse(X):
+    step = _BLOCK // max(1, n_features)
+    if is_sparse(X):
         step = n_rows * (_BLOCK + n_features) // (X.nnz + 1)
     step = max(1, step)
     return (slice(row, row + step) for row in range(0, n_rows, step))
@@ -73,7 +73,7 @@ class ScaledFeatures:
 
     def __init__(self, X: Matrix, queries: Queries, weights: np.ndarray) -> None:
         row_weights = queries.scatter(np.repeat(weights, queries.sizes))
-        X = _without_duplicates(X)
+        X = without_duplicates(X) if is_sparse(X) else X
         exponents = np.zeros(X.shape[1], dtype=np.int32)
         with np.errstate(over="ignore", invalid="ignore"):
             center, deviation = _moments(X, row_weights)
@@ -101,18 +101,18 @@ class ScaledFeatures:
     def slopes(self, rows: np.ndarray) -> np.ndarray:
         """Gradient with respect to the weights, of that with respect to the scores of `rows`."""
         rows = self.queries.scatter(rows.astype(np.float64))
-        if _is_sparse(self.X):
+        if is_sparse(self.X):
             total = self.X.T @ rows
         else:
             total = np.zeros_like(self.center)
-            for block in _blocks(self.X):
+            for block in row_blocks(self.X):
                 total += rows[block] @ self.X[block].astype(np.float64, copy=False)
         return (total - rows.sum() * self.center) / self._deviation
 
 
-def _without_duplicates(X: Matrix) -> Matrix:
-    """X; of a sparse matrix with several entries in one place, a copy with their sum."""
-    if _is_sparse(X) and not X.has_canonical_format:
+def without_duplicates(X: csr_matrix) -> csr_matrix:
+    """X; if it has several entries in one place, a copy with their sum."""
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
@@ -125,7 +125,7 @@ def _exponents(X: Matrix, weights: np.ndarray) -> np.ndarray:
     """
     largest = np.zeros(X.shape[1])
     for block, _ in _weighted_blocks(X, weights):
-        low, high = min_max_axis(block, axis=0) if _is_sparse(X) else (block.min(0), block.max(0))
+        low, high = min_max_axis(block, axis=0) if is_sparse(X) else (block.min(0), block.max(0))
         largest = np.maximum(largest, np.maximum(high, -low))
     return np.where(_is_extreme(largest) & (largest > 0), np.frexp(largest)[1], 0)
 
@@ -137,8 +137,8 @@ def _is_extreme(values: np.ndarray) -> np.ndarray:
 
 def _times_powers(X: Matrix, exponents: np.ndarray) -> Matrix:
     """A copy of X with each column times a power of 2."""
-    if _is_sparse(X):
-        return _with_entries(X, np.ldexp(X.data, exponents[X.indices]))
+    if is_sparse(X):
+        return with_entries(X, np.ldexp(X.data, exponents[X.indices]))
     return np.ldexp(X, exponents)
 
 
@@ -150,12 +150,12 @@ def _moments(X: Matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     first = int(np.argmax(weights > 0))
     near = np.zeros(X.shape[1])
-    if _is_sparse(X):
+    if is_sparse(X):
         row = slice(X.indptr[first], X.indptr[first + 1])
         near[X.indices[row]] = X.data[row]
     else:
         near[:] = X[first]
-    absent = _absent(X, weights) if _is_sparse(X) else 0.0
+    absent = _absent(X, weights) if is_sparse(X) else 0.0
     total = weights.sum()
     mean = near + _sums(X, weights, near, absent)[0] / total
     rest, squares = _sums(X, weights, mean, absent) / total
@@ -168,9 +168,9 @@ def _sums(
     """Weighted sums of the differences from a center, and of their squares, by feature."""
     sums = np.zeros((2, len(center)))
     for block, mass in _weighted_blocks(X, weights):
-        if _is_sparse(block):
-            away = _with_entries(block, block.data - center[block.indices])
-            sums += away.T @ mass, _with_entries(block, away.data**2).T @ mass
+        if is_sparse(block):
+            away = with_entries(block, block.data - center[block.indices])
+            sums += away.T @ mass, with_entries(block, away.data**2).T @ mass
         else:
             away = block - center
             sums += mass @ away, mass @ away**2
@@ -182,20 +182,20 @@ def _absent(X: csr_matrix, weights: np.ndarray) -> np.ndarray:
     """Weight of the rows without an entry, by column; exactly 0 if all rows have an entry."""
     weight, count = np.zeros((2, X.shape[1]))
     for block, mass in _weighted_blocks(X, weights):
-        ones = _with_entries(block, np.ones(block.nnz))
+        ones = with_entries(block, np.ones(block.nnz))
         weight += ones.T @ mass
         count += ones.T @ np.ones(len(mass))
     return np.where(count < np.count_nonzero(weights), np.maximum(weights.sum() - weight, 0), 0)
 
 
-def _with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
+def with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
     """A matrix with other entries in the places of those of X."""
     return csr_matrix((entries, X.indices, X.indptr), X.shape)
 
 
 def _weighted_blocks(X: M, weights: np.ndarray) -> Iterator[tuple[M, np.ndarray]]:
     """Blocks of the rows with a weight above 0, and their weights."""
-    for rows in _blocks(X):
+    for rows in row_blocks(X):
         kept = weights[rows] > 0
         if kept.all():
             yield X[rows], weights[rows]

@@ -17,4 +17,4 @@ def test_code_runs(page, tmp_path, monkeypatch):
     for block in blocks:
         exec(compile(block, page, "exec"), names)
     assert names["ranker"].best_iteration_ > 0
-    assert len(list(tmp_path.iterdir())) == (2 if "starts" in page else 0)
+    assert len(list(tmp_path.iterdir())) == (3 if "starts" in page else 0)

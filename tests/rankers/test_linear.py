@@ -25,8 +25,11 @@ X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 GAP = skrank.metric("gap")
 
 
-def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, **parameters):
-    return LinearRanker(**parameters).fit(X, labels, groups=qid, sample_weight=sample_weight)
+def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, features="standard", **parameters):
+    """Of the columns as they are, so that weights have their units."""
+    return LinearRanker(features=features, **parameters).fit(
+        X, labels, groups=qid, sample_weight=sample_weight
+    )
 
 
 def value(model, metric=GAP, X=X):
@@ -229,7 +232,7 @@ def test_too_few_iterations_warn():
 
 
 def test_warm_start():
-    model = LinearRanker(warm_start=True, sigma=0.5).fit(X, LABELS, groups=QID)
+    model = LinearRanker(warm_start=True, sigma=0.5, features="standard").fit(X, LABELS, groups=QID)
     first, iterations = model.coef_, model.n_iter_
     model.fit(X, LABELS, groups=QID)
     assert value(model) >= value(fit(sigma=0.5)) - 0.01

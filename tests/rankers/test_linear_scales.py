@@ -22,7 +22,8 @@ layouts = pytest.mark.parametrize("layout", [np.asarray, csr_matrix, csc_matrix]
 
 
 def fit(X, labels=LABELS, qid=QID, sample_weight=None, objective="gap", **parameters):
-    model = LinearRanker(objective, **parameters)
+    """Of the columns as they are, so that weights have their units."""
+    model = LinearRanker(objective, **{"features": "standard"} | parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         return model.fit(X, labels, groups=qid, sample_weight=sample_weight)

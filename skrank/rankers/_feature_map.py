@@ -1,0 +1,373 @@
+"""From the columns of X to the features of a linear ranker: logarithms, gaps and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, issparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import validate_data
+
+from skrank import _validation as check
+from skrank._typing import Table
+from skrank.rankers._feature_gaps import GapEstimates, has_gaps, telling_gaps
+from skrank.rankers._linear_features import (
+    Matrix,
+    is_sparse,
+    row_blocks,
+    with_entries,
+    without_duplicates,
+)
+from skrank.rankers._signed_logs import log_of, signed_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Encoder: TypeAlias = OneHotEncoder | TargetEncoder
+
+_SAMPLE = 2**13  # rows from which the map of a column is chosen
+_MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
+_FEW = 10  # number of levels up to which each level has a weight
+_PRESENT = 0.01  # a column with fewer values other than 0 is taken as it is
+_FOLDS = 5  # of queries; the levels of each are encoded by the grades of the others
+_REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
+
+
+class FeatureMap(BaseEstimator):
+    """The features of a linear ranker, from the columns of X.
+
+    A column of numbers is taken as it is, or as its signed log, which is sign(x - center) *
+    log(1 + abs(x - center) / scale), less the same for x = 0, so that sparse columns stay sparse.
+    NaN is replaced by an estimate from the other columns of the row, where NaN occurs in training,
+    and X is dense and has up to 512 columns of numbers; else by the median. NaN has an indicator,
+    with a weight, if grades of rows with NaN differ in training.
+
+    A categorical column of few levels has an indicator for each. A column of more levels becomes
+    the mean grade of its level, where grades are less the mean of their query. A level that does
+    not occur in training has no indicator, or the mean grade of all rows.
+
+    Parameters
+    ----------
+    features, categorical_features
+        See LinearRanker.
+
+    Attributes
+    ----------
+    table : DataFrame
+        What was decided: a row per feature. The map prints as this table.
+    transformer_ : transformer or None
+        Fitted `features`, if this is a transformer. The other attributes are of its output.
+    numbers_, categories_ : list of str
+        Names of the columns of numbers, and of the categorical columns.
+    categorical_ : bool ndarray
+        True for a categorical column.
+    center_, scale_, fill_ : ndarray
+        Of the columns of numbers: center and scale of the log, where scale is NaN for a column that
+        is taken as it is, and the median of the feature.
+    missing_ : ndarray
+        Which columns of numbers have an indicator of NaN.
+    estimates_ : GapEstimates or None
+        What replaces NaN; None for the median.
+    encoders_ : list of (encoder, list)
+        OneHotEncoder and TargetEncoder, and which categorical columns they encode.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        If `X` has names that are all strings.
+    """
+
+    def __init__(
+        self,
+        features: str | TransformerMixin = "auto",
+        categorical_features: Sequence[str | int | bool] | None = None,
+    ) -> None:
+        self.features = features
+        self.categorical_features = categorical_features
+
+    def fit_transform(
+        self, X: Table, grades: np.ndarray, queries: np.ndarray, used: np.ndarray
+    ) -> Matrix:
+        """Decide on the map of each column; return the features to train on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        grades : ndarray of shape (n_rows,)
+            Less the mean of their query.
+        queries : ndarray of shape (n_rows,)
+            Number of the query of each row.
+        used : ndarray
+            Numbers of the rows that may change the map.
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_rows, n_features_out)
+            As of `transform`, but the mean grade of a level is that in other queries.
+        """
+        self._check_parameters()
+        validate_data(self, X, skip_check_array=True)
+        self._fit_columns(X, grades, used)
+        numbers, categories = self._split(X)
+        self._fit_numbers(numbers, grades, used)
+        self.encoders_: list[tuple[Encoder, np.ndarray]] = []
+        parts = self._numbers(numbers)
+        if categories is not None:
+            self._fit_categories(_rows(categories, used), grades[used])
+            for encoder, columns in self.encoders_:
+                block = _columns(categories, columns)
+                encoded = np.array(encoder.transform(block))
+                if isinstance(encoder, TargetEncoder):
+                    for fold, others in _folds(queries, used):
+                        other = clone(encoder).fit(_rows(block, others), grades[others])
+                        encoded[fold] = other.transform(_rows(block, fold))
+                parts.append(encoded)
+        return _beside(parts)
+
+    def transform(self, X: Table) -> Matrix:
+        """The features of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The columns that the map was fitted on.
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_rows, n_features_out)
+            `X` itself, if all columns are taken as they are.
+        """
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.apply(X)
+
+    def apply(self, X: Table) -> Matrix:
+        """`transform` of columns whose number and names are known to be right."""
+        numbers, categories = self._split(X)
+        parts = self._numbers(numbers)
+        for encoder, columns in self.encoders_:
+            parts.append(np.asarray(encoder.transform(_columns(categories, columns))))
+        return _beside(parts)
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """Names of the features, such as "bm25", "bm25_missing" and "site_org"."""
+        return self.table.index.to_numpy(dtype=object)
+
+    def carried(self, before: FeatureMap, weights: np.ndarray) -> np.ndarray:
+        """Weights of the features of another map, for those of this map; 0 for a new feature."""
+        known = dict(zip(before.get_feature_names_out(), weights, strict=True))
+        return np.array([known.get(name, 0.0) for name in self.get_feature_names_out()])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """What was decided: a row per feature."""
+        import pandas as pd
+
+        forms = np.where(np.isnan(self.scale_), "as it is", "log")
+        center = np.where(np.isnan(self.scale_), np.nan, self.center_)
+        fill = self.fill_ if self.estimates_ is None else ["estimate"] * len(forms)
+        given = (self.numbers_, forms, center, self.scale_, fill)
+        rows: list[tuple[object, ...]] = [(one[0], *one) for one in zip(*given, strict=True)]
+        missing = [self.numbers_[number] for number in self.missing_]
+        empty = (np.nan, np.nan, np.nan)
+        rows += [(f"{name}_missing", name, "is NaN", *empty) for name in missing]
+        for encoder, columns in self.encoders_:
+            names = [self.categories_[number] for number in columns]
+            if isinstance(encoder, OneHotEncoder):
+                made = iter(encoder.get_feature_names_out(names))
+                for name, levels in zip(names, encoder.categories_, strict=True):
+                    rows += [(next(made), name, f"is {level}", *empty) for level in levels]
+            else:
+                rows += [(name, name, "mean grade", *empty) for name in names]
+        heads = ["feature", "column", "map", "center", "scale", "for NaN"]
+        return pd.DataFrame(rows, columns=heads).set_index("feature")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not hasattr(self, "encoders_"):
+            return super().__repr__(N_CHAR_MAX)
+        return self.table.to_string(na_rep="", float_format="{:.4g}".format)
+
+    # columns --------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.features, str):
+            check.check_choice("features", self.features, ("auto", "standard", "log"))
+        elif not hasattr(self.features, "transform") or isinstance(self.features, type):
+            raise ValueError(
+                f'features={self.features!r} must be "auto", "standard", "log", or a transformer '
+                "of scikit-learn, such as QuantileTransformer()."
+            )
+        elif self.categorical_features is not None:
+            raise ValueError(
+                "features is a transformer of all columns, so that categorical_features would "
+                "have no effect: leave it unset, and encode categories by the transformer, such as "
+                "make_column_transformer((OneHotEncoder(), ['site']), remainder='passthrough')."
+            )
+
+    def _fit_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
+        """Fit the transformer, and find which columns are numbers, and which are categories."""
+        names = list(getattr(self, "feature_names_in_", ())) or _default_names(X)
+        self.transformer_ = None
+        if isinstance(self.features, str):
+            self.categorical_ = _categorical(X, self.categorical_features)
+        else:
+            self.transformer_ = clone(self.features).fit(_rows(X, used), grades[used])
+            if hasattr(self.transformer_, "get_feature_names_out"):
+                names = list(self.transformer_.get_feature_names_out())
+            else:
+                names = _default_names(self.transformer_.transform(_rows(X, used[:1])))
+            self.categorical_ = np.zeros(len(names), dtype=bool)
+        self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
+        self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
+
+    def _split(self, X: Table) -> tuple[Matrix, Any]:
+        """Columns of numbers, and categorical columns or None."""
+        if self.transformer_ is not None:
+            X = self.transformer_.transform(X)
+        if not self.categorical_.any():
+            return check.feature_numbers(X, _REMEDY, who=self), None
+        categories = _columns(X, np.flatnonzero(self.categorical_))
+        if issparse(categories):
+            categories = categories.toarray()
+        elif hasattr(categories, "notna"):  # encoders do not know NA of pandas
+            categories = categories.astype(object).where(categories.notna(), np.nan)
+        if self.categorical_.all():
+            return np.empty((X.shape[0], 0)), categories
+        numbers = _columns(X, np.flatnonzero(~self.categorical_))
+        return check.feature_numbers(numbers, _REMEDY, who=self), categories
+
+    # numbers --------------------------------------------------------------------------------------
+
+    def _fit_numbers(self, X: Matrix, grades: np.ndarray, used: np.ndarray) -> None:
+        """Choose the map of each column of numbers, from some of the rows."""
+        self.center_, self.scale_, self.fill_ = np.zeros((3, X.shape[1]))
+        self.scale_[:] = np.nan
+        self.missing_ = np.flatnonzero(telling_gaps(X, grades, used))
+        self.estimates_: GapEstimates | None = None
+        sample = X[used[:: -(-len(used) // _SAMPLE)]]
+        for column, values in _present(sample):
+            self.fill_[column] = np.median(values)
+            if self.transformer_ is None and self.features != "standard":
+                found = log_of(values, always=self.features == "log")
+                self.center_[column], self.scale_[column] = found
+        self.fill_ = self._logs(self.fill_, np.arange(X.shape[1]))
+        if not is_sparse(X) and X.shape[1] <= _MOST and has_gaps(X):
+            self.estimates_ = GapEstimates(self._logs(sample, np.arange(X.shape[1])), self.fill_)
+
+    def _numbers(self, X: Matrix) -> list[Matrix]:
+        """Features of columns of numbers, and indicators of NaN."""
+        if np.isnan(self.scale_).all() and not has_gaps(X):
+            mapped = X
+        elif is_sparse(X):
+            X = without_duplicates(X)
+            entries = self._logs(X.data, X.indices)
+            entries = np.where(np.isnan(entries), self.fill_[X.indices], entries)
+            mapped = with_entries(X, entries.astype(X.dtype))
+        else:
+            mapped, columns = np.empty(X.shape, X.dtype), np.arange(X.shape[1])
+            for rows in row_blocks(X):
+                block = self._logs(X[rows], columns)
+                if self.estimates_ is not None:
+                    block = self.estimates_.filled(block)
+                mapped[rows] = np.where(np.isnan(block), self.fill_, block)
+        if not len(self.missing_):
+            return [mapped]
+        holes = X[:, self.missing_]
+        if not is_sparse(holes):
+            return [mapped, np.isnan(holes)]
+        holes.data = np.isnan(holes.data).astype(X.dtype)
+        holes.eliminate_zeros()
+        return [mapped, holes]
+
+    def _logs(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Features from values whose last dimension is that of these columns; NaN stays NaN."""
+        found = np.array(values, dtype=np.float64)
+        logs = np.isfinite(self.scale_[columns])
+        center, scale = self.center_[columns][logs], self.scale_[columns][logs]
+        found[..., logs] = signed_log(found[..., logs], center, scale)
+        found[..., logs] -= signed_log(np.zeros(len(center)), center, scale)
+        return found
+
+    # categories -----------------------------------------------------------------------------------
+
+    def _fit_categories(self, categories: Any, grades: np.ndarray) -> None:
+        """Fit an encoder of the columns of few levels, and one of those of many."""
+        counts = [len(levels) for levels in OneHotEncoder().fit(categories).categories_]
+        few = np.array(counts) <= _FEW
+        for encoder, columns in (
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), np.flatnonzero(few)),
+            (TargetEncoder(target_type="continuous"), np.flatnonzero(~few)),
+        ):
+            if len(columns):
+                encoder.fit(_columns(categories, columns), grades)
+                self.encoders_.append((encoder, columns))
+
+
+def _rows(X: Any, rows: np.ndarray) -> Any:
+    return X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
+
+
+def _columns(X: Any, columns: np.ndarray) -> Any:
+    return _safe_indexing(X, columns, axis=1)
+
+
+def _beside(parts: list[Matrix]) -> Matrix:
+    """Features side by side, in the layout and the dtype of the first part."""
+    if len(parts) == 1:
+        return parts[0]
+    if issparse(parts[0]):
+        return hstack(list(map(csr_matrix, parts)), format="csr", dtype=parts[0].dtype)
+    return np.hstack(parts, dtype=parts[0].dtype, casting="unsafe")
+
+
+def _default_names(X: Table) -> list[str]:
+    return [f"x{number}" for number in range(X.shape[1])]
+
+
+def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
+    """True for columns of pandas categories, and for those that the caller names."""
+    categorical = np.array([str(one) == "category" for one in getattr(X, "dtypes", ())], dtype=bool)
+    if not len(categorical):
+        categorical = np.zeros(X.shape[1], dtype=bool)
+    if given is None:
+        return categorical
+    names = list(getattr(X, "columns", ()))
+    chosen = list(np.atleast_1d(np.asarray(given, dtype=object)))
+    if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
+        if len(chosen) != len(categorical):
+            raise ValueError(
+                f"categorical_features has {len(chosen)} entries, and X has {len(categorical)} "
+                "columns: give one True or False per column, or names or numbers of columns."
+            )
+        chosen = list(np.flatnonzero(chosen))
+    for one in chosen:
+        number = names.index(one) if isinstance(one, str) and one in names else one
+        if isinstance(number, str) or not 0 <= number < len(categorical):
+            raise ValueError(
+                f"categorical_features: X has no column {one!r}. Give names of columns of a "
+                f"DataFrame, or numbers from 0 to {len(categorical) - 1}."
+            )
+        categorical[number] = True
+    return categorical
+
+
+def _folds(queries: np.ndarray, used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Used rows of each fold of queries, and used rows of the other folds; none of one query."""
+    groups = queries[used]
+    n_folds = min(_FOLDS, len(np.unique(groups)))
+    if n_folds > 1:
+        for others, fold in GroupKFold(n_folds).split(groups, groups=groups):
+            yield used[fold], used[others]
+
+
+def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
+    """Number and finite values of each column, but for columns that are nearly always 0."""
+    counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
+    columns: Any = X.tocsc() if is_sparse(X) else X
+    for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():
+        values = columns[:, [column]].toarray().ravel() if is_sparse(X) else columns[:, column]
+        values = values[~np.isnan(values)].astype(np.float64)
+        if len(values):
+            yield column, values
