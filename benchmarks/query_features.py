@@ -55,7 +55,7 @@ def contest(files: list[str], seeds: int, alpha: float) -> None:
 
 def models(seeds: int, alpha: float) -> list[tuple[str, Callable[..., skrank.LinearRanker]]]:
     """Kinds of rankers, and the `fit` of each."""
-    linear = skrank.LinearRanker("gap", alpha=alpha)
+    linear = skrank.LinearRanker("gap", alpha=alpha, features="standard")
     made = [("linear", linear.fit)]
     for seed in range(seeds):
         trees = LGBMRanker(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from skrank._typing import Table
 from skrank._validation.arrays import as_numbers
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.csr_matrix:
@@ -52,12 +53,15 @@ def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
                 raise ValueError(f"{error} {remedy}") from None
 
 
-def _check_finite(values: Table, names: list[str]) -> None:
+def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:
     """Refuse infinite values; NaN is allowed."""
-    infinite = np.isinf(values.data if sparse.issparse(values) else values)
+    infinite = np.isinf(values if isinstance(values, np.ndarray) else values.data)
     if not infinite.any():
         return
-    row, column = np.argwhere(infinite)[0] if infinite.ndim == 2 else _cell(values, infinite)
+    if isinstance(values, np.ndarray):
+        row, column = np.argwhere(infinite)[0]
+    else:
+        row, column = _cell(values, infinite)
     name = names[column] if names else int(column)
     raise ValueError(
         f"row {row} of X is infinite in column {name!r}: replace the value by NaN, or by a finite "

@@ -33,7 +33,7 @@ class CatBoostModel(EstimatorKind):
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         metric = None
         if valid is not None:
-            features = arguments.get("cat_features") or estimator.get_params().get("cat_features")
+            features = self.categorical_features(estimator, arguments)
             arguments["eval_set"] = import_booster("catboost").Pool(
                 valid.X,
                 valid.y,
@@ -62,6 +62,11 @@ class CatBoostModel(EstimatorKind):
         if part.query_weights is not None:
             added["group_weight"] = np.repeat(part.query_weights, part.queries.sizes)
         return added
+
+    def categorical_features(
+        self, estimator: Estimator, arguments: Options
+    ) -> Sequence[str | int | bool] | None:
+        return arguments.get("cat_features") or estimator.get_params().get("cat_features")
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, prediction_type="RawFormulaVal")

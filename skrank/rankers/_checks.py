@@ -93,7 +93,7 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
         if type(one).__module__.startswith(DASK_MODULES):
             raise ValueError(
                 f"{type(one).__name__} trains on Dask, where init gives no start: give it by hand, "
-                "as init_score (LightGBM) or base_margin (XGBoost), X @ coef_ of a "
+                "as init_score (LightGBM) or base_margin (XGBoost), the scores of a "
                 "skrank.LinearRanker."
             )
     if not kind.starts_from_scores:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._typing import Table
+from skrank.rankers._feature_gaps import GapEstimates, has_gaps, telling_gaps
 from skrank.rankers._linear_features import (
     Matrix,
     is_sparse,
@@ -22,6 +23,7 @@ from skrank.rankers._linear_features import (
     with_entries,
     without_duplicates,
 )
+from skrank.rankers._signed_logs import log_of, signed_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +31,10 @@ if TYPE_CHECKING:
     Encoder: TypeAlias = OneHotEncoder | TargetEncoder
 
 _SAMPLE = 2**13  # rows from which the map of a column is chosen
-_HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
-_LOWER = 0.9  # a log is taken if it brings the kurtosis below this share
-_PRESENT = 0.01  # a column with fewer values other than 0 is taken as it is
-_DENSEST = 0.1  # share of the values in the shortest interval, whose middle is the center of a log
-_NEAR = 0.1  # share of the values that are nearer to the center than the scale of a log
+_MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
 _FEW = 10  # number of levels up to which each level has a weight
+_PRESENT = 0.01  # a column with fewer values other than 0 is taken as it is
 _FOLDS = 5  # of queries; the levels of each are encoded by the grades of the others
-_LARGEST = np.finfo(np.float64).max
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
 
@@ -45,7 +43,9 @@ class FeatureMap(BaseEstimator):
 
     A column of numbers is taken as it is, or as its signed log, which is sign(x - center) *
     log(1 + abs(x - center) / scale), less the same for x = 0, so that sparse columns stay sparse.
-    NaN is replaced by the median, and has an indicator if it occurs in training.
+    NaN is replaced by an estimate from the other columns of the row, where NaN occurs in training,
+    and X is dense and has up to 512 columns of numbers; else by the median. NaN has an indicator,
+    with a weight, if grades of rows with NaN differ in training.
 
     A categorical column of few levels has an indicator for each. A column of more levels becomes
     the mean grade of its level, where grades are less the mean of their query. A level that does
@@ -68,9 +68,11 @@ class FeatureMap(BaseEstimator):
         True for a categorical column.
     center_, scale_, fill_ : ndarray
         Of the columns of numbers: center and scale of the log, where scale is NaN for a column that
-        is taken as it is, and the value in place of NaN.
+        is taken as it is, and the median of the feature.
     missing_ : ndarray
         Which columns of numbers have an indicator of NaN.
+    estimates_ : GapEstimates or None
+        What replaces NaN; None for the median.
     encoders_ : list of (encoder, list)
         OneHotEncoder and TargetEncoder, and which categorical columns they encode.
     n_features_in_ : int
@@ -110,7 +112,7 @@ class FeatureMap(BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         self._fit_columns(X, grades, used)
         numbers, categories = self._split(X)
-        self._fit_numbers(numbers, used)
+        self._fit_numbers(numbers, grades, used)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         parts = self._numbers(numbers)
         if categories is not None:
@@ -153,6 +155,11 @@ class FeatureMap(BaseEstimator):
         """Names of the features, such as "bm25", "bm25_missing" and "site_org"."""
         return self.table.index.to_numpy(dtype=object)
 
+    def carried(self, before: FeatureMap, weights: np.ndarray) -> np.ndarray:
+        """Weights of the features of another map, for those of this map; 0 for a new feature."""
+        known = dict(zip(before.get_feature_names_out(), weights, strict=True))
+        return np.array([known.get(name, 0.0) for name in self.get_feature_names_out()])
+
     @property
     def table(self) -> pd.DataFrame:
         """What was decided: a row per feature."""
@@ -160,18 +167,20 @@ class FeatureMap(BaseEstimator):
 
         forms = np.where(np.isnan(self.scale_), "as it is", "log")
         center = np.where(np.isnan(self.scale_), np.nan, self.center_)
-        given = (self.numbers_, forms, center, self.scale_, self.fill_)
+        fill = self.fill_ if self.estimates_ is None else ["estimate"] * len(forms)
+        given = (self.numbers_, forms, center, self.scale_, fill)
         rows: list[tuple[object, ...]] = [(one[0], *one) for one in zip(*given, strict=True)]
         missing = [self.numbers_[number] for number in self.missing_]
-        rows += [(f"{name}_missing", name, "is NaN") for name in missing]
+        empty = (np.nan, np.nan, np.nan)
+        rows += [(f"{name}_missing", name, "is NaN", *empty) for name in missing]
         for encoder, columns in self.encoders_:
             names = [self.categories_[number] for number in columns]
             if isinstance(encoder, OneHotEncoder):
                 made = iter(encoder.get_feature_names_out(names))
-                levels = zip(names, encoder.categories_, strict=True)
-                rows += [(next(made), name, f"is {one}") for name, every in levels for one in every]
+                for name, levels in zip(names, encoder.categories_, strict=True):
+                    rows += [(next(made), name, f"is {level}", *empty) for level in levels]
             else:
-                rows += [(name, name, "mean grade") for name in names]
+                rows += [(name, name, "mean grade", *empty) for name in names]
         heads = ["feature", "column", "map", "center", "scale", "for NaN"]
         return pd.DataFrame(rows, columns=heads).set_index("feature")
 
@@ -205,9 +214,10 @@ class FeatureMap(BaseEstimator):
             self.categorical_ = _categorical(X, self.categorical_features)
         else:
             self.transformer_ = clone(self.features).fit(_rows(X, used), grades[used])
-            made = self.transformer_.transform(_rows(X, used[:1]))
-            named = hasattr(self.transformer_, "get_feature_names_out")
-            names = list(self.transformer_.get_feature_names_out() if named else made.columns)
+            if hasattr(self.transformer_, "get_feature_names_out"):
+                names = list(self.transformer_.get_feature_names_out())
+            else:
+                names = _default_names(self.transformer_.transform(_rows(X, used[:1])))
             self.categorical_ = np.zeros(len(names), dtype=bool)
         self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
         self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
@@ -230,28 +240,38 @@ class FeatureMap(BaseEstimator):
 
     # numbers --------------------------------------------------------------------------------------
 
-    def _fit_numbers(self, X: Matrix, used: np.ndarray) -> None:
+    def _fit_numbers(self, X: Matrix, grades: np.ndarray, used: np.ndarray) -> None:
         """Choose the map of each column of numbers, from some of the rows."""
         self.center_, self.scale_, self.fill_ = np.zeros((3, X.shape[1]))
         self.scale_[:] = np.nan
-        self.missing_ = np.flatnonzero(_gaps(X))
-        for column, values in _present(X[used[:: -(-len(used) // _SAMPLE)]]):
+        self.missing_ = np.flatnonzero(telling_gaps(X, grades, used))
+        self.estimates_: GapEstimates | None = None
+        sample = X[used[:: -(-len(used) // _SAMPLE)]]
+        for column, values in _present(sample):
             self.fill_[column] = np.median(values)
             if self.transformer_ is None and self.features != "standard":
-                found = _log_of(values, always=self.features == "log")
+                found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
+        self.fill_ = self._logs(self.fill_, np.arange(X.shape[1]))
+        if not is_sparse(X) and X.shape[1] <= _MOST and has_gaps(X):
+            self.estimates_ = GapEstimates(self._logs(sample, np.arange(X.shape[1])), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
         """Features of columns of numbers, and indicators of NaN."""
-        if np.isnan(self.scale_).all() and not _gaps(X).any():
+        if np.isnan(self.scale_).all() and not has_gaps(X):
             mapped = X
         elif is_sparse(X):
             X = without_duplicates(X)
-            mapped = with_entries(X, self._mapped(X.data, X.indices).astype(X.dtype))
+            entries = self._logs(X.data, X.indices)
+            entries = np.where(np.isnan(entries), self.fill_[X.indices], entries)
+            mapped = with_entries(X, entries.astype(X.dtype))
         else:
             mapped, columns = np.empty(X.shape, X.dtype), np.arange(X.shape[1])
             for rows in row_blocks(X):
-                mapped[rows] = self._mapped(X[rows], columns)
+                block = self._logs(X[rows], columns)
+                if self.estimates_ is not None:
+                    block = self.estimates_.filled(block)
+                mapped[rows] = np.where(np.isnan(block), self.fill_, block)
         if not len(self.missing_):
             return [mapped]
         holes = X[:, self.missing_]
@@ -261,13 +281,13 @@ class FeatureMap(BaseEstimator):
         holes.eliminate_zeros()
         return [mapped, holes]
 
-    def _mapped(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Values of these columns, which are those of their last dimension."""
-        found = np.where(np.isnan(values), self.fill_[columns], values)
+    def _logs(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Features from values whose last dimension is that of these columns; NaN stays NaN."""
+        found = np.array(values, dtype=np.float64)
         logs = np.isfinite(self.scale_[columns])
         center, scale = self.center_[columns][logs], self.scale_[columns][logs]
-        found[..., logs] = _signed_log(found[..., logs], center, scale)
-        found[..., logs] -= _signed_log(np.zeros(len(center)), center, scale)
+        found[..., logs] = signed_log(found[..., logs], center, scale)
+        found[..., logs] -= signed_log(np.zeros(len(center)), center, scale)
         return found
 
     # categories -----------------------------------------------------------------------------------
@@ -342,17 +362,6 @@ def _folds(queries: np.ndarray, used: np.ndarray) -> Iterator[tuple[np.ndarray, 
             yield used[fold], used[others]
 
 
-def _gaps(X: Matrix) -> np.ndarray:
-    """True for each column with NaN."""
-    gaps = np.zeros(X.shape[1], dtype=bool)
-    if is_sparse(X):
-        gaps[X.indices[np.isnan(X.data)]] = True
-        return gaps
-    for rows in row_blocks(X):
-        gaps |= np.isnan(X[rows]).any(axis=0)
-    return gaps
-
-
 def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
     """Number and finite values of each column, but for columns that are nearly always 0."""
     counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
@@ -362,41 +371,3 @@ def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
         values = values[~np.isnan(values)].astype(np.float64)
         if len(values):
             yield column, values
-
-
-def _signed_log(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """sign(x) log(1 + abs(x)) of x = (values - center) / scale."""
-    with np.errstate(over="ignore"):
-        away = (values - center) / scale
-    np.clip(away, -_LARGEST, _LARGEST, out=away)
-    return np.copysign(np.log1p(np.abs(away)), away)
-
-
-def _log_of(values: np.ndarray, *, always: bool) -> tuple[float, float]:
-    """Center and scale of the signed log of values; the scale is NaN if no log is taken.
-
-    Both grow with the values, so that the log does not depend on the unit of a column. The center
-    is where values are densest: 0 in counts that are often 0.
-    """
-    exponent = int(np.frexp(np.abs(values).max())[1])
-    values = np.sort(np.ldexp(values, -exponent))  # at most 1: no square overflows
-    before = _kurtosis(values)
-    if values[0] < values[-1] and (always or before > _HEAVY):
-        width = max(1, int(_DENSEST * len(values)))
-        first = int(np.argmin(values[width:] - values[:-width]))
-        center = values[first + width // 2]
-        away = np.abs(values - center)
-        away = np.sort(away[away > 0])
-        scale = away[int(_NEAR * len(away))]
-        after = _kurtosis(_signed_log(values, center, scale))
-        center, scale = (float(np.ldexp(one, exponent)) for one in (center, scale))
-        if (always or after < _LOWER * before) and scale >= np.finfo(np.float64).tiny:
-            return center, scale
-    return 0.0, np.nan
-
-
-def _kurtosis(values: np.ndarray) -> float:
-    """Mean fourth power of standardised values; 0 if they are constant."""
-    squares = (values - values.mean()) ** 2
-    variance = squares.mean()
-    return float((squares**2).mean() / variance**2) if variance > 0 else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,12 @@ class EstimatorKind(ABC):
     @abstractmethod
     def train(self, fit: Fit) -> None:
         """Train `fit.estimator`; set `fit.best_iteration` and, with validation, `fit.log`."""
+
+    def categorical_features(
+        self, estimator: Estimator, arguments: Options
+    ) -> Sequence[str | int | bool] | None:
+        """Categorical columns that parameters of the estimator, or arguments of its fit, name."""
+        return None
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         """Sum of the rounds of a fitted estimator, before the inverse link of its objective."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 
@@ -71,6 +71,13 @@ class LightGBMModel(EstimatorKind):
             )
             added["callbacks"] = [*(fit.arguments.get("callbacks") or ()), stop]
         return added
+
+    def categorical_features(
+        self, estimator: Estimator, arguments: Options
+    ) -> Sequence[str | int | bool] | None:
+        own = estimator.get_params().get("categorical_feature")
+        named = arguments.get("categorical_feature", own)
+        return None if named is None or isinstance(named, str) else named  # "auto": of the dtype
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)

@@ -66,13 +66,11 @@ class LinearRanker(Ranker):
     tol : float, default=1e-6
         A stage ends when an iteration lowers the loss by less than this share of it.
     features : {"auto", "standard", "log"} or transformer, default="auto"
-        What becomes of columns of numbers. "standard": nothing. "log": the signed logarithm, in
-        units of the column. "auto": the logarithm of columns with heavy tails. A transformer of
-        scikit-learn takes all columns, categorical ones too; its `fit` gets grades less the mean of
-        their query.
+        Map of columns of numbers. "standard": as they are. "log": signed logarithms. "auto":
+        signed logarithms of columns with heavy tails. A transformer of scikit-learn takes all
+        columns, categorical ones too; its `fit` gets grades less the mean of their query.
     categorical_features : sequence of str, int or bool, optional
-        Names or numbers of categorical columns, or a mask. Columns of pandas categories are
-        categorical in any case.
+        Names, numbers or a mask of categorical columns, besides those of the dtype category.
     positive : bool, default=False
         Weights of at least 0 only.
     warm_start : bool, default=False
@@ -92,11 +90,10 @@ class LinearRanker(Ranker):
     Attributes
     ----------
     feature_map_ : transformer
-        What became of each column: prints as a table, and makes features by `transform`.
+        Makes features of columns by `transform`. Prints as a table of what became of each column.
     coef_ : ndarray of shape (n_features_out,)
-        Weights of the features that `feature_map_` makes, in their units; 0 for a feature that is
-        constant. Names: ``feature_map_.get_feature_names_out()``. If all columns are numbers that
-        are taken as they are, without NaN, these features are the columns of `X`.
+        Weights of the features that `feature_map_` makes, the rows of its table, in their units; 0
+        for a feature that is constant.
     alpha_ : float
         The penalty of `coef_`.
     n_iter_ : int
@@ -117,19 +114,14 @@ class LinearRanker(Ranker):
     Notes
     -----
     The loss is not convex: the weights depend on the start, but on no random draw. Scaling and
-    shifting of features changes the scores by rounding only. Sparse `X` stays sparse. Besides `X`,
-    training takes some 40 bytes per row, and a copy of `X` if a column is not taken as it is.
+    shifting of columns changes scores by rounding only. Sparse `X` stays sparse. Besides `X`,
+    training takes some 40 bytes per row, and a copy of `X` unless all columns stay as they are.
 
-    The logarithm of x is sign(x - center) * log(1 + abs(x - center) / scale). The center is where
-    values are densest, and a tenth of the values are nearer to the center than the scale. "auto"
-    takes it if the kurtosis is above 5, and the logarithm lowers the kurtosis. At most 8192 rows
-    decide.
-
-    NaN is replaced by the median of the column. If NaN occurs in training, an indicator of NaN has
-    a weight. A categorical column of up to 10 levels has an indicator for each level. Of a column
-    of more levels, the feature is the mean grade of the level, less the mean grade of the query
-    (`sklearn.preprocessing.TargetEncoder`); in training, it is the mean in other queries. A level
-    that does not occur in training adds nothing to the score, or as much as an average level.
+    The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), with the center where
+    values are densest. "auto" takes it if the kurtosis is above 5. NaN is estimated from the other
+    columns of the row, and has a weight if it goes with the grade. A category of up to 10 levels
+    has a weight per level, and one of more levels becomes the mean grade of its level in other
+    queries, less that of the query (`sklearn.preprocessing.TargetEncoder`).
 
     Only differences inside a query count. There is thus no intercept, and a feature that is
     constant inside queries gets a weight of about 0.
@@ -248,9 +240,8 @@ class LinearRanker(Ranker):
         if X_val is not None and self.alphas is None:
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
         ids = require_groups(given, y, X, who="LinearRanker.fit")
-        before = None
-        if self.warm_start and hasattr(self, "coef_"):
-            before = self.feature_map_, self.coef_
+        again = self.warm_start and hasattr(self, "coef_")
+        before = (self.feature_map_, self.coef_) if again else None
         with restored_on_failure(self):
             table = self._table(X, reset=True)
             warn_of_feature(X, self)
@@ -275,9 +266,9 @@ class LinearRanker(Ranker):
             best = 0 if valid is None else self._best(path, training.features, valid)
             self.alpha_, weights, self.n_iter_ = path[best]
             if refits:
-                before = self.feature_map_, weights
+                first = self.feature_map_
                 training = self._training(rows, ids, np.append(chosen, held_out), stages)
-                start = training.start(_by_name(*before, self.feature_map_))
+                start = training.start(self.feature_map_.carried(first, weights))
                 ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
             self.coef_: np.ndarray = weights / training.features.scale
         return self
@@ -299,8 +290,8 @@ class LinearRanker(Ranker):
         ValueError
             If a feature is infinite, or a score is not finite.
         """
-        X = self._checked(X)
-        X = self.feature_map_.apply(X)
+        table = self._checked(X)
+        X = self.feature_map_.apply(table)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))
@@ -319,7 +310,7 @@ class LinearRanker(Ranker):
     # parts of fit ---------------------------------------------------------------------------------
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """Features whose number and names are right; `feature_map_` checks their values."""
+        """Columns whose number and names are right; `feature_map_` checks their values."""
         X = features(X, polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
@@ -384,15 +375,12 @@ class LinearRanker(Ranker):
         if before is None:
             return None
         last, weights = before
-        if last.n_features_in_ != self.n_features_in_:
-            raise ValueError(
-                f"warm_start: X has {self.n_features_in_} features, and the last fit had "
-                f"{last.n_features_in_}."
-            )
-        weights = _by_name(last, weights, self.feature_map_)
+        given, known = self.n_features_in_, last.n_features_in_
+        if given != known:
+            raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
         scale = training.features.scale
-        varies = np.isfinite(scale)
-        return np.where(varies, weights, 0.0) * np.where(varies, scale, 0.0)
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        return self.feature_map_.carried(last, weights) * scale
 
     def _best(self, path: list[Solution], features: ScaledFeatures, valid: Part) -> int:
         """The place in a path of the weights that are best on validation rows."""

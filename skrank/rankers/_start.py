@@ -22,7 +22,10 @@ def fit_start(ranker: Estimator, train: Part, objective: Objective | None) -> St
     """Train the `init` of a ranker; the factor brings its scores to the spread `init_scale`."""
     init, scale = ranker.init, ranker.init_scale
     if isinstance(init, str):
-        init = LinearRanker((objective and metric_of(objective)) or "gap")
+        named = kind_of(ranker.estimator).categorical_features(ranker.estimator, train.params)
+        init = LinearRanker(
+            (objective and metric_of(objective)) or "gap", categorical_features=named
+        )
     fit = Fit(kind_of(init), clone(init), replace(train, params={}))
     fit.run()
     if scale is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -102,6 +102,12 @@ class XGBoostModel(EstimatorKind):
             dtrain=data, evals_result=log, verbose_eval=verbose, xgb_model=xgb_model, **options
         )
         take_booster(fit, booster, log)
+
+    def categorical_features(
+        self, estimator: Estimator, arguments: Options
+    ) -> Sequence[str | int | bool] | None:
+        kinds = estimator.feature_types
+        return None if kinds is None or isinstance(kinds, str) else [one == "c" for one in kinds]
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)

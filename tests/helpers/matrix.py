@@ -183,7 +183,7 @@ ESTIMATORS = {
     ),
     "linear": Estimator(
         "LinearRanker()",
-        remark="It requests groups itself and needs no wrapper. `X` must be finite.",
+        remark="It asks for groups itself, and needs no wrapper. It takes NaN and categories.",
     ),
     "lightgbm": Estimator("GroupedRanker(LGBMRanker())"),
     "xgboost": Estimator("GroupedRanker(XGBRanker())"),

@@ -13,7 +13,6 @@ import skrank
 from skrank.datasets import make_ranking
 
 data = make_ranking(n_queries=80, n_docs=(10, 30), n_features=10, n_informative=5, random_state=0)
-spread = data.X.std(axis=0)
 rng = np.random.default_rng(0)
 
 weights = []
@@ -22,7 +21,7 @@ for _ in range(8):
     rows = np.concatenate([np.flatnonzero(data.qid == query) for query in queries])
     copies = np.repeat(np.arange(80), [np.sum(data.qid == query) for query in queries])
     ranker = skrank.LinearRanker("gap").fit(data.X[rows], data.relevance[rows], groups=copies)
-    scaled = ranker.coef_ * spread
+    scaled = ranker.coef_ * ranker.feature_map_.transform(data.X).std(axis=0)
     weights.append(scaled / np.abs(scaled).sum())
 
 weights = np.array(weights)

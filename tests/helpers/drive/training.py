@@ -455,6 +455,7 @@ def _(draw):
     options = draw.options(
         **COMMON, alpha=st.floats(1e-4, 1), positive=st.booleans(), sigma=st.floats(0.1, 2),
         validation_fraction=st.floats(0.2, 0.4), max_iter=st.integers(1, 9),
+        features=st.sampled_from(("auto", "standard", "log")),
     )  # fmt: skip
     options.setdefault("max_iter", 5)
     objective = draw.of("gap", "ndcg", skrank.Softmax())

@@ -1,0 +1,435 @@
+"""The map of LinearRanker from the columns of X to features: logs, gaps and categories."""
+
+from __future__ import annotations
+
+import pickle
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+import xgboost
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
+
+import skrank
+from skrank import GroupedRanker, LinearRanker
+from skrank.datasets import make_ranking
+
+DATA = make_ranking(50, n_docs=(8, 20), n_features=6, n_informative=4, random_state=0)
+LABELS, QID = DATA.relevance, DATA.qid
+Y = skrank.with_groups(LABELS, QID)
+RNG = np.random.default_rng(0)
+NOISE = RNG.normal(size=(len(QID), 3))
+# counts with a heavy tail, one that grows with the grade; a normal column; and its exponential
+COUNTS = np.floor(np.exp(NOISE[:, 0] * 2 + LABELS))
+X = np.column_stack([COUNTS, NOISE[:, 1] + LABELS, np.exp(3 * NOISE[:, 2])])
+CODES = np.minimum(LABELS, 2) + RNG.integers(0, 2, len(QID))
+SITES = np.array(list("abcd"))[CODES]
+
+
+def fit(X, **parameters):
+    return LinearRanker(**parameters).fit(X, Y)
+
+
+def inside(scores):
+    """Scores less the mean of their query."""
+    return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
+
+
+def maps(model):
+    return model.feature_map_.table["map"].to_list()
+
+
+def with_gaps(X, share=0.1, seed=0):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+# numbers ------------------------------------------------------------------------------------------
+
+
+def test_heavy_tails_become_logs():
+    model = fit(X)
+    assert maps(model) == ["log", "as it is", "log"]
+    assert maps(fit(X, features="log")) == ["log"] * 3
+    assert maps(fit(X, features="standard")) == ["as it is"] * 3
+    table = model.feature_map_.table
+    signed = X[:, 0] - table["center"].iloc[0]
+    away = np.abs(signed) / table["scale"].iloc[0]
+    found = model.feature_map_.transform(X)
+    assert_allclose(np.diff(found[:, 0]), np.diff(np.copysign(np.log1p(away), signed)), atol=1e-9)
+    assert_array_equal(found[:, 1], X[:, 1])
+    assert_allclose(model.predict(X), found @ model.coef_, rtol=1e-9)
+
+
+def test_logs_rank_better_than_raw_counts():
+    metric = skrank.metric("ndcg@10")
+    values = [
+        metric(LABELS, fit(X[:, [0, 2]], features=features).predict(X[:, [0, 2]]), groups=QID)
+        for features in ("standard", "auto")
+    ]
+    assert values[1] > values[0] + 0.02
+
+
+def test_columns_that_are_taken_as_they_are_are_not_copied():
+    model = fit(X[:, 1:2])
+    assert model.feature_map_.transform(X[:, 1:2]).base is not None
+    assert model.coef_.shape == (1,)
+    assert_array_equal(model.predict(X[:, 1:2]), X[:, 1] * model.coef_[0])
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-3, 1000.0, 2.0**900])
+@pytest.mark.parametrize("features", ["auto", "log"])
+def test_the_unit_of_a_column_changes_nothing(factor, features):
+    model, scaled = fit(X, features=features), fit(X * factor, features=features)
+    assert maps(scaled) == maps(model)
+    assert_allclose(scaled.predict(X * factor), model.predict(X), rtol=0.01, atol=0.01)
+
+
+def test_shifts_change_no_differences():
+    rows = slice(0, int((QID[0] == QID).sum()))
+    expected = fit(X).predict(X)[rows]
+    for moved in (X + 2.0**20, X - 5):
+        assert maps(fit(moved)) == ["log", "as it is", "log"]
+        found = fit(moved).predict(moved)[rows]
+        assert_allclose(found - found[0], expected - expected[0], rtol=0.1, atol=0.05)
+
+
+def test_a_constant_and_a_rare_column_are_taken_as_they_are():
+    rare = np.where(np.arange(len(X)) == 3, 1e9, 0.0)
+    model = fit(np.column_stack([X, np.full(len(X), 7.0), rare]))
+    assert maps(model)[3:] == ["as it is", "as it is"]
+    assert model.coef_[3] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_stays_sparse_and_agrees(dtype, monkeypatch):
+    table = np.column_stack([np.where(COUNTS > 3, COUNTS, 0), X[:, 1:]]).astype(dtype)
+    dense, sparse = fit(table), fit(csr_matrix(table))
+    assert maps(sparse) == maps(dense) == ["log", "as it is", "log"]
+    assert_allclose(sparse.coef_, dense.coef_, rtol=0.01, atol=1e-3)
+    found = sparse.feature_map_.transform(csr_matrix(table))
+    assert issparse(found)
+    assert found.nnz == np.count_nonzero(table)
+    assert_allclose(found.toarray(), dense.feature_map_.transform(table), rtol=1e-5)
+
+
+def test_equal_documents_tie_wherever_they_stand():
+    rows = np.repeat(np.arange(40), 5)
+    table = with_gaps(np.hstack([X] * 5))
+    model = fit(table)
+    scores = model.predict(table[rows])
+    assert_array_equal(scores.reshape(40, 5), np.repeat(scores[::5], 5).reshape(40, 5))
+    assert_array_equal([model.predict(table[row : row + 1])[0] for row in range(40)], scores[::5])
+
+
+def test_a_fit_is_deterministic_and_does_not_change_its_input():
+    table = with_gaps(X)
+    before = table.copy()
+    assert_array_equal(fit(table).coef_, fit(table).coef_)
+    assert_array_equal(table, before)
+
+
+# gaps ---------------------------------------------------------------------------------------------
+
+
+def test_nan_at_random_costs_little():
+    table = np.column_stack([X, X[:, :2] + 0.3 * NOISE[:, 1:]])
+    metric = skrank.metric("ndcg@10")
+    whole = metric(LABELS, fit(table).predict(table), groups=QID)
+    gaps = with_gaps(table)
+    model = fit(gaps)
+    assert "is NaN" not in maps(model)
+    assert metric(LABELS, model.predict(gaps), groups=QID) > whole - 0.05
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
+def test_nan_that_tells_of_the_grade_has_a_weight(layout):
+    table = X.copy()
+    table[RNG.random(len(X)) < np.where(LABELS > 1, 0.05, 0.5), 1] = np.nan
+    model = fit(layout(table))
+    names = model.feature_map_.get_feature_names_out().tolist()
+    assert names == ["x0", "x1", "x2", "x1_missing"]
+    assert model.coef_[3] < -0.1
+
+
+def test_absent_entries_are_zeros_and_no_gaps():
+    table = csr_matrix(np.where(COUNTS[:, None] > 3, X, 0))
+    assert fit(table).coef_.shape == (3,)
+
+
+def test_gaps_where_training_had_none_get_the_median():
+    model = fit(X)
+    gaps = X.copy()
+    gaps[5, 1], gaps[6, 0] = np.nan, np.nan
+    filled = X.copy()
+    filled[5, 1], filled[6, 0] = np.median(X[:, 1]), np.median(X[:, 0])
+    assert_allclose(model.predict(gaps), model.predict(filled))
+
+
+def test_a_column_of_nothing_but_nan_has_no_weight():
+    empty = np.column_stack([X, np.full(len(X), np.nan)])
+    for table in (empty, csr_matrix(empty)):
+        model = fit(table)
+        assert model.coef_[3] == 0
+        assert np.isfinite(model.predict(table)).all()
+        assert_array_equal(model.predict(np.column_stack([X, LABELS])), model.predict(empty))
+
+
+def test_gaps_of_queries_without_weight_and_of_held_out_queries():
+    table = with_gaps(X)
+    table[QID == 0] = np.nan
+    model = LinearRanker().fit(table, Y, sample_weight=(QID > 0).astype(float))
+    rest = QID > 0
+    other = LinearRanker().fit(table[rest], skrank.with_groups(LABELS[rest], QID[rest]))
+    assert_allclose(model.coef_, other.coef_, rtol=1e-3, atol=1e-5)
+    path = fit(table, alphas=[1e-3, 0.1], random_state=0)
+    assert len(path.evals_result_["validation"]["gap"]) == 2
+
+
+# categories ---------------------------------------------------------------------------------------
+
+
+def frame(**columns):
+    return pd.DataFrame({"count": X[:, 0], "normal": X[:, 1], **columns})
+
+
+CATEGORIES = {
+    "pandas": (frame(site=pd.Categorical(SITES)), None),
+    "text": (frame(site=SITES), ["site"]),
+    "number": (frame(site=CODES), [2]),
+    "mask": (frame(site=SITES), [False, False, True]),
+    "array": (np.column_stack([X[:, :2], CODES]), [2]),
+    "sparse": (csr_matrix(np.column_stack([X[:, :2], CODES])), [2]),
+    "polars": (
+        pl.DataFrame({"count": X[:, 0], "normal": X[:, 1], "site": SITES}).with_columns(
+            pl.col("site").cast(pl.Enum(list("abcd")))
+        ),
+        None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_few_levels_have_a_weight_each(kind):
+    table, named = CATEGORIES[kind]
+    model = fit(table, categorical_features=named)
+    assert len(model.coef_) == 6
+    assert model.coef_[2] < model.coef_[3] < model.coef_[4]
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(table), model.predict(table))
+    expected = fit(CATEGORIES["pandas"][0]).predict(CATEGORIES["pandas"][0])
+    assert_allclose(model.predict(table), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_many_levels_become_mean_grades_of_other_queries():
+    noise = pd.Categorical(RNG.integers(0, 300, len(X)))  # of some rows each: nothing to learn
+    told = pd.Categorical(RNG.integers(0, 8, len(X)) + 8 * LABELS)
+    model = fit(frame(noise=noise, told=told))
+    assert maps(model)[2:] == ["mean grade"] * 2
+    assert model.coef_.shape == (4,)
+    spread = np.std(model.feature_map_.transform(frame(noise=noise, told=told)), axis=0)
+    assert model.coef_[3] * spread[3] > 5 * abs(model.coef_[2] * spread[2])
+
+
+@pytest.mark.parametrize("n_levels", [4, 40])
+def test_a_level_that_was_never_seen(n_levels):
+    codes = RNG.integers(0, n_levels, len(X))
+    model = fit(frame(site=pd.Categorical(codes)))
+    fresh = frame(site=pd.Categorical(np.full(len(X), 999)))
+    features = model.feature_map_.transform(fresh)[:, 2:]
+    assert_allclose(features, 0, atol=0.1)  # the mean of grades less those of the query is 0
+    assert np.ptp(features, axis=0).max() == 0
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("n_levels", [3, 40])
+def test_missing_categories_are_a_level(missing, n_levels):
+    levels = np.array([f"level {number}" for number in range(n_levels)], dtype=object)
+    given = levels[RNG.integers(0, n_levels, len(X))]
+    given[LABELS > 1] = missing
+    for column in (pd.Categorical(given), pd.Series(given)):
+        model = fit(frame(site=column), categorical_features=["site"])
+        score = model.predict(frame(site=pd.Series(given, dtype=object)))
+        assert score[LABELS > 1].mean() > score[LABELS <= 1].mean() + 0.5
+
+
+def test_only_categories():
+    model = fit(pd.DataFrame({"site": pd.Categorical(SITES)}))
+    assert model.coef_.shape == (4,)
+    assert model.score(pd.DataFrame({"site": pd.Categorical(SITES)}), Y) > 0.6
+
+
+def test_one_query_has_no_other_queries():
+    rows = QID[0] == QID
+    table = frame(site=pd.Categorical(np.arange(len(X)))).loc[rows]
+    model = LinearRanker().fit(table, np.arange(rows.sum()) % 3, QID[rows])
+    assert np.isfinite(model.coef_).all()
+
+
+# transformers, pipelines and settings -------------------------------------------------------------
+
+
+def test_a_transformer_of_all_columns():
+    ranker = LinearRanker(features=QuantileTransformer(n_quantiles=50))
+    model = ranker.set_params(features__output_distribution="normal").fit(X, Y)
+    quantiles = ranker.features.fit(X)
+    by_hand = fit(quantiles.transform(X), features="standard")
+    assert_allclose(model.predict(X), by_hand.predict(quantiles.transform(X)), rtol=1e-6)
+    assert not hasattr(LinearRanker(features=QuantileTransformer()).features, "quantiles_")
+
+
+def test_a_transformer_without_names():
+    class Doubled(BaseEstimator, TransformerMixin):
+        def fit(self, X, y):
+            return self
+
+        def transform(self, X):
+            return np.column_stack([X, X])
+
+    model = fit(X, features=Doubled())
+    assert model.feature_map_.get_feature_names_out().tolist() == [f"x{n}" for n in range(6)]
+    assert maps(model) == ["as it is"] * 6
+
+
+def test_a_transformer_of_categories_whose_output_has_gaps():
+    table = frame(site=pd.Series(SITES))
+    table.loc[::9, "normal"] = np.nan
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["site"]), remainder="passthrough", verbose_feature_names_out=False
+    )
+    model = fit(table, features=encoder)
+    names = model.feature_map_.get_feature_names_out().tolist()
+    assert names == ["site_a", "site_b", "site_c", "site_d", "count", "normal"]
+    assert np.isfinite(model.predict(table)).all()
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_output_of_column_transformers(output):
+    table = frame(site=pd.Categorical(SITES))
+    with sklearn.config_context(transform_output=output):
+        prepared = make_column_transformer(
+            (StandardScaler(), ["count"]), remainder="passthrough", verbose_feature_names_out=False
+        )
+        named = None if output == "pandas" else [2]
+        model = make_pipeline(prepared, LinearRanker(categorical_features=named)).fit(table, Y)
+        assert len(model[-1].coef_) == 6
+        expected = inside(fit(table).predict(table))
+        assert_allclose(inside(model.predict(table)), expected, rtol=0.01, atol=0.01)
+
+
+def test_names_and_the_printed_table():
+    model = fit(frame(site=pd.Categorical(SITES)))
+    assert model.feature_names_in_.tolist() == ["count", "normal", "site"]
+    names = ["count", "normal", "site_a", "site_b", "site_c", "site_d"]
+    assert model.feature_map_.get_feature_names_out().tolist() == names
+    lines = str(model.feature_map_).splitlines()
+    assert lines[0].split() == ["column", "map", "center", "scale", "for", "NaN"]
+    assert [line.split()[:3] for line in lines[2:5]] == [
+        ["count", "count", "log"], ["normal", "normal", "as"], ["site_a", "site", "is"],
+    ]  # fmt: skip
+
+
+def test_a_warm_start_takes_weights_by_name():
+    table = frame(site=pd.Categorical(SITES))
+    model = LinearRanker(warm_start=True, max_iter=1000).fit(table.assign(site=X[:, 2]), Y)
+    model.fit(table, Y)
+    assert len(model.coef_) == 6
+    assert model.score(table, Y) == pytest.approx(fit(table).score(table, Y), abs=0.02)
+
+
+# what boosters take -------------------------------------------------------------------------------
+
+LGBM = lightgbm.LGBMRanker(n_estimators=5, num_leaves=4, verbosity=-1, n_jobs=1)
+XGB = xgboost.XGBRanker(n_estimators=5, max_depth=2, n_jobs=1, enable_categorical=True)
+CAT = catboost.CatBoostRanker(
+    iterations=5, depth=2, verbose=False, allow_writing_files=False, thread_count=1
+)
+
+
+@pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
+@pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.3, "random_state": 0}])
+def test_boosting_from_linear_takes_gaps_and_categories(estimator, options):
+    table = frame(site=pd.Categorical(SITES)).mask(with_gaps(np.ones((len(X), 3))) != 1)
+    model = GroupedRanker(estimator, objective="gap", init="linear", **options).fit(table, Y)
+    scores = model.predict(table)
+    assert np.isfinite(scores).all()
+    start = model.init_factor_ * model.init_.predict(table)
+    if model.best_iteration_:
+        start = start + model.estimator_.predict(table)
+    assert_allclose(scores, start, rtol=1e-5, atol=1e-5)
+
+
+def test_categories_that_only_the_booster_is_told_of():
+    table = np.column_stack([X[:, :2], CODES])
+    typed = xgboost.XGBRanker(
+        n_estimators=5, n_jobs=1, feature_types=["q", "q", "c"], enable_categorical=True
+    )
+    text = frame(site=SITES)
+    for estimator, rows, arguments in (
+        (LGBM, table, {"categorical_feature": [2]}),
+        (typed, table, {}),
+        (CAT, text, {"cat_features": ["site"]}),
+    ):
+        model = GroupedRanker(estimator, init="linear").fit(rows, Y, **arguments)
+        assert len(model.init_.coef_) == 6
+        assert np.isfinite(model.predict(rows)).all()
+
+
+# refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"features": "logs"}, "features='logs' is not a choice"),
+        ({"features": 3}, "features=3 must be .* or a transformer"),
+        ({"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
+        ({"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
+        ({"categorical_features": [-1]}, "X has no column -1"),
+        ({"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
+        (
+            {"features": StandardScaler(), "categorical_features": ["site"]},
+            "transformer of all columns",
+        ),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        fit(frame(site=pd.Categorical(SITES)), **parameters)
+
+
+def test_bad_columns():
+    table = frame(site=SITES)
+    with pytest.raises(
+        ValueError, match=r"column 'site' of X must be numbers.* Make it a category"
+    ):
+        fit(table)
+    table = frame(site=pd.Categorical(SITES))
+    model = fit(table)
+    infinite = table.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
+    boosted = GroupedRanker(LGBM, init="linear")
+    for call in (model.predict, fit, lambda rows: boosted.fit(rows, Y)):
+        with pytest.raises(ValueError, match="row 4 of X is infinite in column 'count': replace"):
+            call(infinite)
+    with pytest.raises(ValueError, match="infinite in column 0"):
+        fit(csr_matrix(np.where(X > 1e3, np.inf, X)))
+
+
+def test_other_columns_than_those_of_training():
+    table = frame(site=pd.Categorical(SITES))
+    model = fit(table)
+    for call in (model.predict, model.feature_map_.transform):
+        with pytest.raises(ValueError, match="feature names should match"):
+            call(table.rename(columns={"site": "town"}))
+        with pytest.raises(ValueError, match="feature names should match"):
+            call(table[["normal", "count", "site"]])
+        with pytest.raises(ValueError, match="feature names should match"):
+            call(table[["count", "normal"]])
