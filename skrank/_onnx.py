@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
 from skrank._typing import Estimator
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
+from skrank.rankers._feature_gaps import FARTHEST
+from skrank.rankers._feature_map import FeatureMap
+from skrank.rankers._signed_logs import signed_log
 
 if TYPE_CHECKING:
     import onnx
@@ -43,7 +46,7 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
         If the ranker, or one inside it, is of another class.
     ValueError
         If trees cannot be converted: those with categorical features, of a linear booster, or with
-        linear leaves.
+        linear leaves; or a linear ranker of categories, or of a transformer in `features`.
 
     Examples
     --------
@@ -144,8 +147,51 @@ def _linear(graph: _Graph, ranker: LinearRanker) -> str:
 
 
 def _features(graph: _Graph, ranker: LinearRanker) -> str:
-    """Features of which `coef_` has the weights: those of X themselves."""
-    return _INPUT
+    """The features of `feature_map_`: columns or their logs, NaN replaced, indicators of NaN."""
+    found = ranker.feature_map_
+    if found.transformer_ is not None or found.encoders_:
+        raise ValueError(
+            "save_onnx cannot convert a linear ranker of categories, or of a transformer in "
+            "features=: encode the columns before the ranker, and save the encoder by skl2onnx."
+        )
+    numbers = _without_gaps(graph, _logs(graph, found), found)
+    if not len(found.missing_):
+        return numbers
+    columns = graph.node("Gather", _INPUT, graph.constant(found.missing_), axis=1)
+    missing = graph.cast(graph.node("IsNaN", columns), np.float64)
+    return graph.node("Concat", numbers, missing, axis=1)
+
+
+def _logs(graph: _Graph, found: FeatureMap) -> str:
+    """Columns, some of them as signed logarithms; NaN stays NaN."""
+    logs = np.isfinite(found.scale_)
+    if not logs.any():
+        return _INPUT
+    center, scale = np.where(logs, found.center_, 0.0), np.where(logs, found.scale_, 1.0)
+    away = graph.node("Sub", _INPUT, graph.constant(center))
+    away = graph.node("Div", away, graph.constant(scale))
+    size = graph.node("Add", graph.node("Abs", away), graph.constant(np.array(1.0)))
+    signed = graph.node("Mul", graph.node("Sign", away), graph.node("Log", size))
+    of_zero = signed_log(np.zeros(len(center)), center, scale)
+    signed = graph.node("Sub", signed, graph.constant(of_zero))
+    return graph.node("Where", graph.constant(logs), signed, _INPUT)
+
+
+def _without_gaps(graph: _Graph, values: str, found: FeatureMap) -> str:
+    """Values with the estimate or the median in place of NaN."""
+    gaps = graph.node("IsNaN", values)
+    if (known := found.estimates_) is None:
+        return graph.node("Where", gaps, graph.constant(found.fill_), values)
+    standard = graph.node("Sub", values, graph.constant(known.mean))
+    standard = graph.node("Div", standard, graph.constant(known.deviation))
+    standard = graph.node("Where", gaps, graph.constant(np.array(0.0)), standard)
+    estimates = graph.node("MatMul", standard, graph.constant(known.weights.T.copy()))
+    estimates = graph.node("Min", estimates, graph.constant(np.array(FARTHEST)))
+    estimates = graph.node("Max", estimates, graph.constant(np.array(-FARTHEST)))
+    spread = np.where(np.isfinite(known.deviation), known.deviation, 0.0)
+    estimates = graph.node("Mul", estimates, graph.constant(spread))
+    estimates = graph.node("Add", estimates, graph.constant(known.mean))
+    return graph.node("Where", gaps, estimates, values)
 
 
 def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:

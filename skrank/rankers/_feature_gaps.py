@@ -7,7 +7,7 @@ import numpy as np
 from skrank.rankers._linear_features import Matrix, is_sparse, row_blocks, with_entries
 
 _TELLS = 3.0  # NaN has a weight if its covariance with grades is more standard deviations from 0
-_FARTHEST = 3.0  # standard deviations of an estimate from the mean
+FARTHEST = 3.0  # standard deviations of an estimate from the mean
 _RIDGE = 0.1  # penalty of the estimates, for columns of variance 1
 
 
@@ -81,5 +81,5 @@ class GapEstimates:
         found = np.einsum("ij,ij->i", self._standard(values)[rows], self.weights[columns])
         scale = np.where(np.isfinite(self.deviation), self.deviation, 0)[columns]
         values = values.copy()
-        values[rows, columns] = self.mean[columns] + scale * found.clip(-_FARTHEST, _FARTHEST)
+        values[rows, columns] = self.mean[columns] + scale * found.clip(-FARTHEST, FARTHEST)
         return values
