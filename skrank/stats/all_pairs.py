@@ -22,6 +22,7 @@ from skrank.stats._resampling import (
     query_draws,
     sign_flips,
     sums_by_query,
+    visits_all,
 )
 
 _CELLS = 2**21  # of a block of resamples x pairs that are tested one by one
@@ -280,13 +281,9 @@ def _changed_signs(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, It
 
 def _drawn_queries(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
     """Differences drawn for each query, which keeps its weight; whether all draws are there."""
-    n_queries = len(w)
-    every = n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
-    if every:
-        draws = iter([np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T])
-    else:
-        draws = (drawn for _, drawn in query_draws(n_queries, n_resamples, seed))
-    return every, (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
+    draws = (drawn for _, drawn in query_draws(len(w), n_resamples, seed))
+    samples = (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
+    return visits_all(len(w), n_resamples), samples
 
 
 def _resampled_t(

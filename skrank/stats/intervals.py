@@ -106,7 +106,7 @@ def bootstrap_interval(
         1987); or quantiles of Student's t of resamples, which cover best: see Notes.
     n_resamples : int
         Draws of queries with replacement, the same for all columns. Where there are no more than
-        this altogether (462 for 6 queries), all are visited, each with its chance.
+        this altogether (256 for 4 queries), all are visited.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -189,7 +189,7 @@ def _percentile(
     z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return draws.quantiles(draws.moments(z, w)[0], tails).T
+    return np.quantile(draws.moments(z, w)[0], tails, axis=1)
 
 
 def _bca(
@@ -198,7 +198,7 @@ def _bca(
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
     means, _ = draws.moments(z, w)
     observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
-    below = draws.share(means < observed - same) / 2 + draws.share(means <= observed + same) / 2
+    below = ((means < observed - same) / 2 + (means <= observed + same) / 2).mean(axis=1)
     bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
     influence = (z - observed) * (1.0 if w is None else w)
     spread = (influence**2).sum(axis=1) ** 1.5
@@ -206,7 +206,8 @@ def _bca(
         (influence**3).sum(axis=1), 6 * spread, out=np.zeros_like(spread), where=spread > 0
     )[:, None]
     shifted = bias + ndtri(tails)
-    return draws.quantiles(means, ndtr(bias + shifted / (1 - acceleration * shifted))).T
+    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
+    return np.transpose([np.quantile(*row) for row in zip(means, levels, strict=True)])
 
 
 def _bootstrap_t(
@@ -218,8 +219,8 @@ def _bootstrap_t(
     # the data was found by simulation
     least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]
     shifts, squares = draws.moments(centred(z, mean), w)
-    t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
-    return mean - error * t.T[::-1]
+    t = np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)
+    return mean - error * t[::-1]
 
 
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
