@@ -295,31 +295,34 @@ def _resampled_t(
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
     places = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
+    z_squared = [block.z**2 for block in blocks]
     found = []
     for sample in samples:
         for start in range(0, len(sample.drawn), rows):
             part = _Sample(*(factors[start : start + rows] for factors in sample))
             mean, variance = np.empty((2, len(part.drawn), n_pairs))
-            for block, place in zip(blocks, places, strict=True):
-                mean[:, place], variance[:, place] = _resampled_moments(block, part)
-            squares = ratio(mean**2, _pooled(variance, families))
-            found.append(squares.max(axis=1, keepdims=True) if families else squares)
+            for block, squares, place in zip(blocks, z_squared, places, strict=True):
+                mean[:, place], variance[:, place] = _resampled_moments(block, squares, part)
+            t_squared = ratio(mean**2, _pooled(variance, families))
+            found.append(t_squared.max(axis=1, keepdims=True) if families else t_squared)
     return np.sort(np.sqrt(np.concatenate(found)), axis=0)
 
 
-def _resampled_moments(block: Block, sample: _Sample) -> tuple[np.ndarray, np.ndarray]:
+def _resampled_moments(
+    block: Block, z_squared: np.ndarray, sample: _Sample
+) -> tuple[np.ndarray, np.ndarray]:
     """Means and their variances, of shape (resamples, pairs)."""
-    z, n_queries = block.z, block.z.shape[1]
+    n_queries = block.z.shape[1]
     drawn, weight, square = (factors[:, block.kept] for factors in sample)
     counts = np.abs(drawn)
     # where no query of the block is drawn, all sums are 0
     number = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     total = np.abs(weight).sum(axis=1, keepdims=True)
     total[total == 0] = 1
-    mean, squares = drawn @ z.T / number, counts @ (z**2).T / number
+    mean, squares = drawn / number @ block.z.T, counts / number @ z_squared.T
     spread = squares - mean**2
     spread[spread <= ROUNDING * squares] = 0
     if block.weights is not None:
-        mean = weight @ z.T / total
-    share = square.sum(axis=1, keepdims=True) / total**2
-    return mean, spread * (share * n_queries / (n_queries - 1))
+        mean = weight / total @ block.z.T
+    spread *= square.sum(axis=1, keepdims=True) / total**2 * n_queries / (n_queries - 1)
+    return mean, spread
