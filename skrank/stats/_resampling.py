@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -95,38 +94,21 @@ def every_flip(n_queries: int) -> np.ndarray:
     return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class Resamples:
-    """Draws of queries with replacement: `n_resamples` random ones, or all if they are fewer.
+def resampled_moments(
+    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 
-    Attributes
-    ----------
-    n_queries, n_resamples, seed : int
+    Where a draw varies by no more than rounding, its error is exactly 0.
     """
-
-    n_queries: int
-    n_resamples: int
-    seed: int
-
-    def __len__(self) -> int:
-        n = self.n_queries
-        return n**n if visits_all(n, self.n_resamples) else self.n_resamples
-
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Numbers of draws, and how often each query is drawn, of shape (draws, queries)."""
-        return query_counts(self.n_queries, self.n_resamples, self.seed)
-
-    def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and squared standard error of each row in each draw, of shape (rows, draws).
-
-        Where a draw varies by no more than rounding, its error is exactly 0.
-        """
-        means, errors = np.empty((2, len(z), len(self)))
-        with one_thread():
-            for drawn, counts in self.blocks():
-                means[:, drawn] = _weighted_mean(z, weights, counts)
-                errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
-        return means, errors
+    n = z.shape[1]
+    n_draws = n**n if visits_all(n, n_resamples) else n_resamples
+    means, errors = np.empty((2, len(z), n_draws))
+    with one_thread():
+        for drawn, counts in query_counts(n, n_resamples, seed):
+            means[:, drawn] = _weighted_mean(z, weights, counts)
+            errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
+    return means, errors
 
 
 def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
@@ -161,7 +143,7 @@ def standard_error(z: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) 
 
 
 def centred_draws(
-    z: np.ndarray, weights: np.ndarray | None, draws: Resamples
+    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 
@@ -170,7 +152,7 @@ def centred_draws(
     z : ndarray of shape (n_pairs, n_queries)
         Differences.
     weights : ndarray of shape (n_queries,) or None
-    draws : Resamples
+    n_resamples, seed : int
 
     Returns
     -------
@@ -184,7 +166,7 @@ def centred_draws(
     """
     mean, _ = moments(z, weights)
     t = ratio(mean, standard_error(z, weights, mean))
-    means, errors = draws.moments(centred(z, mean), weights)
+    means, errors = resampled_moments(centred(z, mean), weights, n_resamples, seed)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = means**2 / errors
     squares[means == 0] = 0

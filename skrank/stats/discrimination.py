@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import moments
 from skrank.stats._pairs import PairResult, SystemPairs
-from skrank.stats._resampling import Resamples, centred_draws
+from skrank.stats._resampling import centred_draws
 from skrank.stats.resampled import achieved_level, block_width
 
 
@@ -112,8 +112,7 @@ def discriminative_power(
     pairs = SystemPairs(scores, nan=nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Resamples(z.shape[1], n_resamples, seed)
-        t, squares, means = centred_draws(z, w, draws)
+        t, squares, means = centred_draws(z, w, n_resamples, seed)
         at = _extreme(squares, alpha)
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
         return moments(z, w)[0], achieved_level(t, squares), required

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, moments
 from skrank.stats._pairs import SystemPairs
-from skrank.stats._resampling import Resamples, centred_draws, every_flip, one_thread, sign_flips
+from skrank.stats._resampling import centred_draws, every_flip, one_thread, sign_flips
 from skrank.stats._signed_ranks import flip_counts, flip_shares
 from skrank.stats.paired import PairedTest, run_test
 
@@ -119,8 +119,7 @@ def paired_bootstrap(
     n_resamples, seed = check.check_draws(n_resamples, random_state)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Resamples(z.shape[1], n_resamples, seed)
-        t, squares, _ = centred_draws(z, w, draws)
+        t, squares, _ = centred_draws(z, w, n_resamples, seed)
         return moments(z, w)[0], t, achieved_level(t, squares)
 
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
