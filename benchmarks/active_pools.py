@@ -67,7 +67,7 @@ def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:
     elif collection in _FILES:
         files = sorted(folder.glob(_FILES[collection]))
         if files:
-            yield from _of_features(collection, *_read_features(files))
+            yield from _of_features(collection, *read_features(files))
     elif collection in _RUNS:
         if (folder / _RUNS[collection]).is_dir():
             yield from _of_runs(collection, folder / _RUNS[collection])
@@ -78,7 +78,7 @@ def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:
                 yield from _of_matrix(collection, file)
 
 
-def _read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features, labels and query of each row, of files in svmlight form."""
     parts = []
     for number, file in enumerate(files):

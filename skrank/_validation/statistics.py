@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,6 +73,18 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
             f"x scores {len(first)} systems and y {len(second)}: both must score the same systems."
         )
     return first, second
+
+
+def check_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
+    """The items of a list, which has at least one and each once."""
+    ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
+    found = list(items) if ordered else []
+    if not found or not all(isinstance(item, Hashable) for item in found):
+        raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
+    twice = [item for item, times in Counter(found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{name} holds {twice[0]!r} twice: an item has one rank.")
+    return found
 
 
 def check_rankings_per_query(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

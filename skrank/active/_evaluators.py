@@ -13,7 +13,8 @@ from skrank import _validation as check
 from skrank.active._campaign import Campaign, Rankers
 from skrank.active._estimate import Estimate
 
-_RESERVE = 1.4  # factor of p-values in decisions: some intervals of 95 % cover 93 %
+# Factor of p-values in decisions, .07 / .05: intervals of 95 % without a caution cover .93 or more.
+_RESERVE = 1.4
 
 
 class ActiveEvaluator(Campaign):
@@ -319,7 +320,7 @@ class Decision:
     confidence : float
         How certain it is that the leader is best: one less the two-sided p-value against its
         nearest rival, times half the number of rankers. For a fixed budget, p-values are multiplied
-        by 1.4, because intervals of few draws may cover less than they claim.
+        by 1.4 = .07 / .05, because some intervals of 95 % without a caution cover .93.
     difference : Estimate
         With two rankers, the first less the second; with more, the leader less its nearest rival.
     candidates : tuple of str

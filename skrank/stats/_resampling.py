@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -18,9 +16,6 @@ from skrank.stats._moments import ROUNDING, moments, ratio, variance_shares
 # so that many blocks share the cost of the loop also where queries are few.
 _CELLS = 2**20
 _ROWS = 1024
-# Queries whose draws may all be visited: 77 million. For more, the number of draws is not computed,
-# as it has thousands of digits for thousands of queries.
-_MOST_DRAWN = 15
 
 
 @functools.cache
@@ -45,8 +40,17 @@ def _blocks(n_queries: int, n_resamples: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_resamples))
 
 
+def visits_all(n_queries: int, n_resamples: int) -> bool:
+    """Whether all draws of queries with replacement are visited, as they are no more than asked."""
+    return n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
+
+
 def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
     """Queries drawn with replacement: resamples, numbers of queries (resamples, queries)."""
+    if visits_all(n_queries, n_resamples):
+        every = np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T
+        yield slice(0, len(every)), every
+        return
     random = np.random.default_rng(seed)
     for drawn in _blocks(n_queries, n_resamples):
         yield drawn, random.integers(n_queries, size=(drawn.stop - drawn.start, n_queries))
@@ -90,72 +94,21 @@ def every_flip(n_queries: int) -> np.ndarray:
     return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
-@functools.lru_cache(maxsize=8)
-def every_count(n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """All draws of queries with replacement, and the number of orders that each comes in."""
-    draws = np.array(list(itertools.combinations_with_replacement(range(n_queries), n_queries)))
-    counts = (draws[:, :, None] == np.arange(n_queries)).sum(axis=1).astype(np.float64)
-    factorial = np.array([math.factorial(i) for i in range(n_queries + 1)], dtype=np.float64)
-    return counts, factorial[-1] / factorial[counts.astype(np.int64)].prod(axis=1)
+def resampled_moments(
+    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 
-
-@dataclass(frozen=True)
-class Resamples:
-    """Draws of queries with replacement: `n_resamples` random ones, or all if they are fewer.
-
-    Attributes
-    ----------
-    n_queries, n_resamples, seed : int
+    Where a draw varies by no more than rounding, its error is exactly 0.
     """
-
-    n_queries: int
-    n_resamples: int
-    seed: int
-
-    @property
-    def orders(self) -> np.ndarray | None:
-        """What each draw counts if all are there, else None: all count the same."""
-        n = self.n_queries
-        few = n <= _MOST_DRAWN and math.comb(2 * n - 1, n) <= self.n_resamples
-        return every_count(n)[1] if few else None
-
-    def __len__(self) -> int:
-        return self.n_resamples if self.orders is None else len(self.orders)
-
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Numbers of draws, and how often each query is drawn, of shape (draws, queries)."""
-        if self.orders is None:
-            return query_counts(self.n_queries, self.n_resamples, self.seed)
-        return iter([(slice(0, len(self)), every_count(self.n_queries)[0])])
-
-    def share(self, holds: np.ndarray) -> np.ndarray:
-        """Share of the draws in which something holds, of (rows, draws)."""
-        if self.orders is None:
-            return holds.mean(axis=1)
-        return holds @ self.orders / self.orders.sum()
-
-    def quantiles(self, values: np.ndarray, levels: np.ndarray) -> np.ndarray:
-        """Quantiles of each row of (rows, draws) at its levels (rows, levels)."""
-        levels = np.broadcast_to(levels, (len(values), levels.shape[-1]))
-        if self.orders is None:
-            return np.array([np.quantile(*row) for row in zip(values, levels, strict=True)])
-        order = np.argsort(values, axis=1)
-        reached = np.cumsum(self.orders[order], axis=1) / self.orders.sum()
-        at = [np.searchsorted(*row) for row in zip(reached, levels - 1e-12, strict=True)]
-        place = np.minimum(np.array(at), values.shape[1] - 1)
-        return np.take_along_axis(np.take_along_axis(values, order, axis=1), place, axis=1)
-
-    def moments(self, z: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and squared standard error of each row in each draw, of shape (rows, draws).
-
-        Where a draw varies by no more than rounding, its error is exactly 0.
-        """
-        means, errors = np.empty((2, len(z), len(self)))
-        with one_thread():
-            for drawn, counts in self.blocks():
-                means[:, drawn] = _weighted_mean(z, weights, counts)
-                errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
-        return means, errors
+    n = z.shape[1]
+    n_draws = n**n if visits_all(n, n_resamples) else n_resamples
+    means, errors = np.empty((2, len(z), n_draws))
+    with one_thread():
+        for drawn, counts in query_counts(n, n_resamples, seed):
+            means[:, drawn] = _weighted_mean(z, weights, counts)
+            errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
+    return means, errors
 
 
 def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
@@ -190,7 +143,7 @@ def standard_error(z: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) 
 
 
 def centred_draws(
-    z: np.ndarray, weights: np.ndarray | None, draws: Resamples
+    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 
@@ -199,7 +152,7 @@ def centred_draws(
     z : ndarray of shape (n_pairs, n_queries)
         Differences.
     weights : ndarray of shape (n_queries,) or None
-    draws : Resamples
+    n_resamples, seed : int
 
     Returns
     -------
@@ -213,7 +166,7 @@ def centred_draws(
     """
     mean, _ = moments(z, weights)
     t = ratio(mean, standard_error(z, weights, mean))
-    means, errors = draws.moments(centred(z, mean), weights)
+    means, errors = resampled_moments(centred(z, mean), weights, n_resamples, seed)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = means**2 / errors
     squares[means == 0] = 0

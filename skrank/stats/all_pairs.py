@@ -22,6 +22,7 @@ from skrank.stats._resampling import (
     query_draws,
     sign_flips,
     sums_by_query,
+    visits_all,
 )
 
 _CELLS = 2**21  # of a block of resamples x pairs that are tested one by one
@@ -280,13 +281,9 @@ def _changed_signs(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, It
 
 def _drawn_queries(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
     """Differences drawn for each query, which keeps its weight; whether all draws are there."""
-    n_queries = len(w)
-    every = n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
-    if every:
-        draws = iter([np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T])
-    else:
-        draws = (drawn for _, drawn in query_draws(n_queries, n_resamples, seed))
-    return every, (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
+    draws = (drawn for _, drawn in query_draws(len(w), n_resamples, seed))
+    samples = (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
+    return visits_all(len(w), n_resamples), samples
 
 
 def _resampled_t(
@@ -298,31 +295,34 @@ def _resampled_t(
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
     places = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
+    z_squared = [block.z**2 for block in blocks]
     found = []
     for sample in samples:
         for start in range(0, len(sample.drawn), rows):
             part = _Sample(*(factors[start : start + rows] for factors in sample))
             mean, variance = np.empty((2, len(part.drawn), n_pairs))
-            for block, place in zip(blocks, places, strict=True):
-                mean[:, place], variance[:, place] = _resampled_moments(block, part)
-            squares = ratio(mean**2, _pooled(variance, families))
-            found.append(squares.max(axis=1, keepdims=True) if families else squares)
+            for block, squares, place in zip(blocks, z_squared, places, strict=True):
+                mean[:, place], variance[:, place] = _resampled_moments(block, squares, part)
+            t_squared = ratio(mean**2, _pooled(variance, families))
+            found.append(t_squared.max(axis=1, keepdims=True) if families else t_squared)
     return np.sort(np.sqrt(np.concatenate(found)), axis=0)
 
 
-def _resampled_moments(block: Block, sample: _Sample) -> tuple[np.ndarray, np.ndarray]:
+def _resampled_moments(
+    block: Block, z_squared: np.ndarray, sample: _Sample
+) -> tuple[np.ndarray, np.ndarray]:
     """Means and their variances, of shape (resamples, pairs)."""
-    z, n_queries = block.z, block.z.shape[1]
+    n_queries = block.z.shape[1]
     drawn, weight, square = (factors[:, block.kept] for factors in sample)
     counts = np.abs(drawn)
     # where no query of the block is drawn, all sums are 0
     number = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     total = np.abs(weight).sum(axis=1, keepdims=True)
     total[total == 0] = 1
-    mean, squares = drawn @ z.T / number, counts @ (z**2).T / number
+    mean, squares = drawn / number @ block.z.T, counts / number @ z_squared.T
     spread = squares - mean**2
     spread[spread <= ROUNDING * squares] = 0
     if block.weights is not None:
-        mean = weight @ z.T / total
-    share = square.sum(axis=1, keepdims=True) / total**2
-    return mean, spread * (share * n_queries / (n_queries - 1))
+        mean = weight / total @ block.z.T
+    spread *= square.sum(axis=1, keepdims=True) / total**2 * n_queries / (n_queries - 1)
+    return mean, spread

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -263,7 +262,7 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     (0.63, 0.312, 0.543)
     """
     p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
-    short, long = sorted((_items("x", x), _items("y", y)), key=len)
+    short, long = sorted((check.check_items("x", x), check.check_items("y", y)), key=len)
     s, n = len(short), len(long)
     first = {item: rank for rank, item in enumerate(short)}
     # an item is in both lists from the later of its two ranks on
@@ -287,15 +286,3 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     gained = np.maximum(to_last - s, 0) + np.maximum(to_last - n, 0)
     residual = weight @ gained + p**last - at_n * (log - weight.sum())
     return ListOverlap(float(extrapolated), float(lower), max(0.0, float(residual)), p)
-
-
-def _items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
-    """The items of a list, which has at least one and each once."""
-    ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
-    found = list(items) if ordered else []
-    if not found or not all(isinstance(item, Hashable) for item in found):
-        raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
-    twice = [item for item, times in Counter(found).items() if times > 1]
-    if twice:
-        raise ValueError(f"{name} holds {twice[0]!r} twice: an item has one rank.")
-    return found

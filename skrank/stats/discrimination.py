@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import moments
 from skrank.stats._pairs import PairResult, SystemPairs
-from skrank.stats._resampling import Resamples, centred_draws
+from skrank.stats._resampling import centred_draws
 from skrank.stats.resampled import achieved_level, block_width
 
 
@@ -112,11 +112,10 @@ def discriminative_power(
     pairs = SystemPairs(scores, nan=nan, weights=weights)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Resamples(z.shape[1], n_resamples, seed)
-        t, squares, means = centred_draws(z, w, draws)
-        at = _extreme(squares, alpha, draws)
+        t, squares, means = centred_draws(z, w, n_resamples, seed)
+        at = _extreme(squares, alpha)
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
-        return moments(z, w)[0], achieved_level(t, squares, draws), required
+        return moments(z, w)[0], achieved_level(t, squares), required
 
     difference, asl, required = pairs.measure(block, 3, block_width(n_resamples))
     return DiscriminativePower(
@@ -130,16 +129,11 @@ def discriminative_power(
     )
 
 
-def _extreme(squares: np.ndarray, alpha: float, draws: Resamples) -> np.ndarray:
-    """The draw of each row down to which the largest squares make up a share of alpha.
+def _extreme(squares: np.ndarray, alpha: float) -> np.ndarray:
+    """The draw of each row with the ``ceil(alpha n)``-th largest square.
 
-    Of random draws that is the ``ceil(alpha n)``-th largest. What is taken off alpha keeps
-    0.1 * 30 = 3.0000000000000004 from counting as 4.
+    What is taken off alpha keeps 0.1 * 30 = 3.0000000000000004 from counting as 4.
     """
-    if draws.orders is None:
-        n = squares.shape[1]
-        extreme = n - max(1, math.ceil(alpha * n - 1e-9))
-        return np.argpartition(squares, extreme, axis=1)[:, extreme, None]
-    order = np.argsort(-squares, axis=1)
-    reached = np.cumsum(draws.orders[order], axis=1) >= (alpha - 1e-9) * draws.orders.sum()
-    return np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+    n = squares.shape[1]
+    extreme = n - max(1, math.ceil(alpha * n - 1e-9))
+    return np.argpartition(squares, extreme, axis=1)[:, extreme, None]

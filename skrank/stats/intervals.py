@@ -16,9 +16,11 @@ from scipy.special import ndtr, ndtri
 from skrank import _validation as check
 from skrank.stats._moments import ROUNDING, effective_size, moments, student_t
 from skrank.stats._pairs import unique_rows
-from skrank.stats._resampling import Resamples, centred, standard_error
+from skrank.stats._resampling import centred, resampled_moments, standard_error
 
 _FEWEST_DRAWN = 5  # effective queries: of fewer, bootstrap-t intervals cover less than those of t
+# (values, weights) -> mean and squared standard error of each row in each draw
+Draws = Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray]]
 _FEWEST_BEYOND = 1  # resamples that are expected beyond each end of an interval
 
 
@@ -106,7 +108,7 @@ def bootstrap_interval(
         1987); or quantiles of Student's t of resamples, which cover best: see Notes.
     n_resamples : int
         Draws of queries with replacement, the same for all columns. Where there are no more than
-        this altogether (462 for 6 queries), all are visited, each with its chance.
+        this altogether (256 for 4 queries), all are visited.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -162,6 +164,8 @@ def bootstrap_interval(
             stacklevel=2,
         )
 
+    draws = partial(resampled_moments, n_resamples=n_resamples, seed=seed)
+
     def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
         size, tail = effective_size(z.shape[1], w), beyond
         if method == "bootstrap-t":
@@ -169,7 +173,6 @@ def bootstrap_interval(
                 return _t_bounds(z, w, confidence)
             tail *= 1 - 2 / size
         mean, _ = moments(z, w)
-        draws = Resamples(z.shape[1], n_resamples, seed)
         low, high = bounds(z, w, mean, draws, np.array([tail, 1 - tail]))
         constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
@@ -186,40 +189,42 @@ def _t_bounds(
 
 
 def _percentile(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return draws.quantiles(draws.moments(z, w)[0], tails).T
+    return np.quantile(draws(z, w)[0], tails, axis=1)
 
 
 def _bca(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
-    means, _ = draws.moments(z, w)
+    means, _ = draws(z, w)
+    least = 0.5 / means.shape[1]
     observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
-    below = draws.share(means < observed - same) / 2 + draws.share(means <= observed + same) / 2
-    bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))[:, None]
+    below = ((means < observed - same) / 2 + (means <= observed + same) / 2).mean(axis=1)
+    bias = ndtri(np.clip(below, least, 1 - least))[:, None]
     influence = (z - observed) * (1.0 if w is None else w)
     spread = (influence**2).sum(axis=1) ** 1.5
     acceleration = np.divide(
         (influence**3).sum(axis=1), 6 * spread, out=np.zeros_like(spread), where=spread > 0
     )[:, None]
     shifted = bias + ndtri(tails)
-    return draws.quantiles(means, ndtr(bias + shifted / (1 - acceleration * shifted))).T
+    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
+    return np.transpose([np.quantile(*row) for row in zip(means, levels, strict=True)])
 
 
 def _bootstrap_t(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Resamples, tails: np.ndarray
+    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
 ) -> np.ndarray:
     """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
     error = standard_error(z, w, mean)
     # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
     # the data was found by simulation
     least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]
-    shifts, squares = draws.moments(centred(z, mean), w)
-    t = draws.quantiles(shifts / np.maximum(np.sqrt(squares), least), tails)
-    return mean - error * t.T[::-1]
+    shifts, squares = draws(centred(z, mean), w)
+    t = np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)
+    return mean - error * t[::-1]
 
 
 _BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import EQUAL, moments
 from skrank.stats._pairs import SystemPairs
-from skrank.stats._resampling import Resamples, centred_draws, every_flip, one_thread, sign_flips
+from skrank.stats._resampling import centred_draws, every_flip, one_thread, sign_flips
 from skrank.stats._signed_ranks import flip_counts, flip_shares
 from skrank.stats.paired import PairedTest, run_test
 
@@ -94,8 +94,8 @@ def paired_bootstrap(
     ----------
     scores : array-like of shape (n_queries, n_systems)
     n_resamples : int
-        Random draws. Where there are no more than this altogether (462 for 6 queries), all are
-        visited, each with its chance.
+        Random draws. Where there are no more than this altogether (256 for 4 queries), all are
+        visited.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -119,17 +119,16 @@ def paired_bootstrap(
     n_resamples, seed = check.check_draws(n_resamples, random_state)
 
     def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        draws = Resamples(z.shape[1], n_resamples, seed)
-        t, squares, _ = centred_draws(z, w, draws)
-        return moments(z, w)[0], t, achieved_level(t, squares, draws)
+        t, squares, _ = centred_draws(z, w, n_resamples, seed)
+        return moments(z, w)[0], t, achieved_level(t, squares)
 
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     return run_test("paired bootstrap", chosen, block, block_width(n_resamples))
 
 
-def achieved_level(t: np.ndarray, squares: np.ndarray, draws: Resamples) -> np.ndarray:
+def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Share of draws, given the squares of their t, that are at least as far from 0 as `t`."""
-    return draws.share(squares >= EQUAL * t[:, None] ** 2)
+    return (squares >= EQUAL * t[:, None] ** 2).mean(axis=1)
 
 
 def block_width(n_resamples: int) -> int:
