@@ -301,7 +301,7 @@ def robustness(
 
     check.check_choice("missing", missing, MISSING_CHOICES)
     seed = check.check_random_state(random_state)
-    check.check_count("n_repeats", n_repeats, "the number of random reductions of each level")
+    check.check_repeats("n_repeats", n_repeats, "the number of random reductions of each level")
     if top_n is not None and check.check_count("top_n", top_n, "the number of best systems") < 2:
         raise ValueError("top_n=1 leaves no ranking: it must be at least 2.")
     levels = [

@@ -127,7 +127,7 @@ def test_the_log_of_optuna_is_as_before():
         ({"metric": "gab"}, "gab"),
         ({"study": 3}, "no optuna.Study and no path"),
         ({"study": optuna.create_study()}, "minimises"),
-        ({"random_state": "a"}, "no seed"),
+        ({"random_state": "a"}, "is not a seed"),
     ],
 )
 def test_what_is_refused(options, message):

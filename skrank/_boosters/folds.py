@@ -44,9 +44,10 @@ def row_folds(
     if isinstance(folds, Integral) and not isinstance(folds, bool):
         check.as_random_state("seed", seed)
         folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
-    if hasattr(folds, "split") and not isinstance(folds, str):
+    is_text = isinstance(folds, (str, bytes))  # which has a method split
+    if hasattr(folds, "split") and not is_text:
         folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
-    if isinstance(folds, str) or not isinstance(folds, Iterable):
+    if is_text or not isinstance(folds, Iterable):
         raise ValueError(f"folds={folds!r} must be a number, a splitter, or (train, test) rows.")
     found = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
     if not found:

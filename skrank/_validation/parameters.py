@@ -21,6 +21,7 @@ MOST_GRADES = 1000  # 2**1000 is near the largest double, so that gains 2**grade
 LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # their sums, squares and quotients are doubles
 HEAVIEST = 1e9  # weight of a part of a mixture
 MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
+MOST_REPEATS = 10**7  # more would take hours, and gigabytes
 
 
 def unknown_name(
@@ -84,6 +85,14 @@ def as_random_state(parameter: str, value: object) -> np.random.RandomState:
             f"{parameter}={value!r} is not a seed: pass an integer between 0 and 2**32 - 1, a "
             "numpy RandomState, or None for a fresh seed."
         ) from None
+
+
+def check_repeats(parameter: str, value: object, meaning: str) -> int:
+    """`value` as a number of random draws, which must fit into memory."""
+    number = check_count(parameter, value, meaning)
+    if number > MOST_REPEATS:
+        raise ValueError(f"{parameter}={value} is beyond {MOST_REPEATS}: give fewer.")
+    return number
 
 
 def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:

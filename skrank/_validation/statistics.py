@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index
-from skrank._validation.parameters import check_choice, check_count, check_random_state
+from skrank._validation.parameters import check_choice, check_random_state, check_repeats
 
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # size of a score, of which sums of fourth powers are still numbers
@@ -75,7 +75,7 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def check_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
+def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     """The items of a list, which has at least one and each once."""
     ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
     found = list(items) if ordered else []
@@ -130,7 +130,7 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
 
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:
     """The number of resamples, at least 1, and the seed that they are drawn from."""
-    number = check_count("n_resamples", n_resamples, "the number of random resamples")
+    number = check_repeats("n_resamples", n_resamples, "the number of random resamples")
     return number, check_random_state(random_state)
 
 

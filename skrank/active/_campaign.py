@@ -57,6 +57,7 @@ class Campaign(Asking, ABC):
         random_state: int | None = None,
     ) -> None:
         names, vectors = self._named_rankers(scores)
+        aware = check.check_flag("cost_aware", cost_aware)
         n_rows, seed = len(check.as_vector("scores", vectors[0])), as_seed(random_state)
         graded, pool, proba = prepare(
             metric, vectors, groups, label_model, X, grades, seed, who=type(self).__name__
@@ -80,7 +81,7 @@ class Campaign(Asking, ABC):
         )
         q = sampling_distribution(
             found,
-            costs=np.where(p_open > 0, cost, 1.0) if cost_aware else None,
+            costs=np.where(p_open > 0, cost, 1.0) if aware else None,
             frequencies=p_open,
             mixing=mixing,
             center=found.center(p) if center is None or len(names) > 2 else center,

@@ -242,15 +242,20 @@ class ActiveComparator(Campaign):
         ValueError
             If the first query that was drawn has no labels yet, or the budget does not pay for it.
         """
-        first, second = (0, 1) if between is None else map(self._ranker, between)
+        first, second = (0, 1) if between is None else self._pair(between)
         if first == second:
             raise ValueError(
                 f"between={between!r} names one ranker twice: name two of {self.names}."
             )
         return self._estimate(first, second, confidence, estimator, anytime)[0]
 
+    def _pair(self, names: tuple[str, str]) -> tuple[int, int]:
+        if not isinstance(names, (tuple, list)) or len(names) != 2:
+            raise ValueError(f"between={names!r} must be two names of {self.names}.")
+        return self._ranker(names[0]), self._ranker(names[1])
+
     def _ranker(self, name: str) -> int:
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise check.unknown_name("ranker", name, self.names)
         return self.names.index(name)
 

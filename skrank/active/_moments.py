@@ -166,7 +166,7 @@ def moments_of(
     check.check_choice("moments", method, METHODS)
     method = graded.method(method, len(pool.scores))
     if method == MONTE_CARLO:
-        n_draws = check.check_count("n_draws", n_draws, "random label vectors per query")
+        n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
         mass, first, second = _monte_carlo(graded, pool, proba, n_draws, seed)
         return Moments(pool.queries.ids, mass, first, second, method)
     mass = np.ones(len(pool.queries))

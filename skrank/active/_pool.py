@@ -143,14 +143,18 @@ def _by_query(
     name: str, values: Mapping[object, float], queries: Queries, *, zero: bool
 ) -> np.ndarray:
     """Numbers of a mapping in the order of the queries; `zero` says whether 0 is allowed."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{name}={values!r} must map each query to a number.")
     out = np.empty(len(queries))
     for q, query in enumerate(queries.ids.tolist()):
         if query not in values:
             raise ValueError(f"{name} has no entry for query {show(query)}: give one per query.")
-        out[q] = values[query]
-        if not (np.isfinite(out[q]) and (out[q] > 0 or (zero and out[q] == 0))):
+        number = values[query]
+        is_number = isinstance(number, (int, float, np.integer, np.floating))
+        if not (is_number and 0 <= number <= 1e300 and (zero or number > 0)):
             bound = "at least 0" if zero else "positive"
-            raise ValueError(f"{name} of query {show(query)} is {out[q]}: it must be {bound}.")
+            raise ValueError(f"{name} of query {show(query)} is {number}: it must be {bound}.")
+        out[q] = number
     return out
 
 

@@ -47,7 +47,7 @@ def labels_of(
         labels = _in_order(request.items.tolist(), labels, query)
     try:
         values = np.array(labels, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"labels of query {query} must be grades, one per item.") from None
     if values.shape != request.items.shape:
         raise ValueError(

@@ -165,7 +165,7 @@ def simulate(
     limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))
     if limits.ndim > 1 or len(limits) == 0 or not (limits > 0).all():
         raise ValueError(f"budgets={limits.tolist()} must be positive numbers, at least one.")
-    n_campaigns = check.check_count("n_campaigns", n_campaigns, "the number of campaigns")
+    n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_result("moments", moments, Moments, "active.label_moments")

@@ -7,6 +7,7 @@ import io
 import lzma
 import math
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -270,7 +271,9 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
 
 def _number_type(dtype: DTypeLike) -> np.dtype:
     try:
-        found = np.dtype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of letters that NumPy deprecates: none is a number
+            found = np.dtype(dtype)
     except TypeError:
         found = None
     if found is None or found.kind not in "iuf":

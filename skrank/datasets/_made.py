@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -96,8 +95,10 @@ def make_ranking(
     _check_at_least("n_informative", n_informative, 3)
     _check_at_least("n_features", n_features, n_informative)
     _check_at_least("max_grade", max_grade, 1)
-    if not (isinstance(noise, numbers.Real) and 0 <= noise < math.inf):
-        raise ValueError(f"noise={noise!r}: give a finite number that is not negative")
+    if not (isinstance(noise, numbers.Real) and 0 <= noise <= 1e100):
+        raise ValueError(
+            f"noise={noise!r}: give a finite number that is not negative, at most 1e100"
+        )
     if not (isinstance(empty_fraction, numbers.Real) and 0 <= empty_fraction <= 1):
         raise ValueError(f"empty_fraction={empty_fraction!r}: give a share from 0 to 1")
 

@@ -139,7 +139,7 @@ class Study:
         if baseline not in self.metrics:
             raise check.unknown_name("metric of the study", baseline, self.metrics)
         check.check_share("confidence", confidence)
-        check.check_count("n_resamples", n_resamples, "the number of bootstrap samples")
+        check.check_repeats("n_resamples", n_resamples, "the number of bootstrap samples")
         random = np.random.default_rng(check.check_random_state(random_state))
         place = self.metrics.index(baseline)
         less = (self.errors - self.errors[:, [place]]).reshape(len(self.lists), -1)

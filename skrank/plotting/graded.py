@@ -144,7 +144,7 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         (48, 2)
         >>> plt.close(display.figure_)
         """
-        check.check_count("n_levels", n_levels, "the levels of recall from 0 to 1")
+        check.check_repeats("n_levels", n_levels, "the levels of recall from 0 to 1")
         metric = GAP(
             thresholds=thresholds,
             max_grade=max_grade,

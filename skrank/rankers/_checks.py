@@ -14,11 +14,11 @@ from skrank.objectives import Objective
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
 from skrank.rankers._rows import Rows
 
-_SIZES = {"group", "group_id"}  # arguments of fit of LightGBM, XGBoost and CatBoost
-_VALIDATION = {
+_SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
+_VALIDATION = (
     "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
     "eval_sample_weight", "sample_weight_eval_set", "early_stopping_rounds",
-}  # fmt: skip
+)  # fmt: skip
 
 
 def check_parameters(
@@ -132,13 +132,13 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
 
 def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
-    for sizes in _SIZES & params.keys() if kind.trains_on_queries else ():
+    for sizes in [one for one in _SIZES if one in params and kind.trains_on_queries]:
         raise ValueError(
             f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
             "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
             "numpy.repeat(numpy.arange(len(sizes)), sizes)."
         )
-    for other in _VALIDATION & params.keys() if overwrites else ():
+    for other in [one for one in _VALIDATION if one in params and overwrites]:
         raise ValueError(
             f"{other}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
             "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."

@@ -396,9 +396,3 @@ class LinearRanker(Ranker):
         ]
         self.evals_result_ = {VALIDATION: {name: values}}
         return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
-
-
-def _by_name(before: FeatureMap, weights: np.ndarray, after: FeatureMap) -> np.ndarray:
-    """Weights of the features of a map, for those of another one; 0 for a new feature."""
-    known = dict(zip(before.get_feature_names_out(), weights, strict=True))
-    return np.array([known.get(name, 0.0) for name in after.get_feature_names_out()])

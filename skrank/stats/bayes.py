@@ -105,7 +105,7 @@ def bayesian_comparison(
     """
     low, high = check.check_margin("rope", rope)
     check.check_choice("method", method, METHOD_CHOICES)
-    check.check_count("n_samples", n_samples, "the number of samples of the posterior")
+    check.check_repeats("n_samples", n_samples, "the number of samples of the posterior")
     check.check_number("prior_strength", prior_strength, 0, 1e9, open_low=True)
     seed = check.check_random_state(random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)

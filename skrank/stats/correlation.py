@@ -262,7 +262,9 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     (0.63, 0.312, 0.543)
     """
     p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
-    short, long = sorted((check.check_items("x", x), check.check_items("y", y)), key=len)
+    short, long = sorted(
+        (check.check_ranked_items("x", x), check.check_ranked_items("y", y)), key=len
+    )
     s, n = len(short), len(long)
     first = {item: rank for rank, item in enumerate(short)}
     # an item is in both lists from the later of its two ranks on

@@ -142,8 +142,8 @@ def make_lists(
     True
     """
     rng = np.random.default_rng(check.check_random_state(random_state))
-    n_queries = check.check_count("n_queries", n_queries, "the number of random queries")
-    longest = check.check_count("longest", longest, "the documents of the longest query")
+    n_queries = check.check_repeats("n_queries", n_queries, "the number of random queries")
+    longest = check.check_repeats("longest", longest, "the documents of the longest query")
     grades = check.check_count("grades", grades, "the highest grade")
     unjudged = check.check_number("unjudged", unjudged, 0, 1)
     missing = check.check_number("missing", missing, 0, 1)

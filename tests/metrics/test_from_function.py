@@ -138,7 +138,7 @@ def test_functions_that_do_not_tell_their_parameters():
 
 def test_names():
     assert str(skrank.metric_from_function(first, k=5, empty=0)) == "first(empty=0)@5"
-    with pytest.raises(ValueError, match="'<lambda>' is no name"):
+    with pytest.raises(ValueError, match="'<lambda>' is not a name"):
         skrank.metric_from_function(lambda ranked: 1.0)
     with pytest.raises(ValueError, match=r"'gap' is taken by skrank\.metrics\.gap"):
         skrank.metric_from_function(first, "gap")

@@ -465,6 +465,6 @@ def test_offsets_keep_different_ids_apart():
 
 def test_repr_and_pickle():
     loss = pickle.loads(pickle.dumps(RankingLoss(skrank.LambdaRank("gap"), reduction="sum")))
-    assert "LambdaRank" in repr(loss)
+    assert "lambdarank:gap" in repr(loss)
     assert "reduction='sum'" in repr(loss)
     assert loss.objective == skrank.LambdaRank("gap")

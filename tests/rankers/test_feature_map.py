@@ -153,7 +153,7 @@ def test_nan_at_random_costs_little():
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 def test_nan_that_tells_of_the_grade_has_a_weight(layout):
     table = X.copy()
-    table[RNG.random(len(X)) < np.where(LABELS > 1, 0.05, 0.5), 1] = np.nan
+    table[np.random.default_rng(1).random(len(X)) < np.where(LABELS > 1, 0.05, 0.5), 1] = np.nan
     model = fit(layout(table))
     names = model.feature_map_.get_feature_names_out().tolist()
     assert names == ["x0", "x1", "x2", "x1_missing"]
@@ -230,8 +230,10 @@ def test_few_levels_have_a_weight_each(kind):
 
 
 def test_many_levels_become_mean_grades_of_other_queries():
-    noise = pd.Categorical(RNG.integers(0, 300, len(X)))  # of some rows each: nothing to learn
-    told = pd.Categorical(RNG.integers(0, 8, len(X)) + 8 * LABELS)
+    noise = pd.Categorical(
+        np.random.default_rng(2).integers(0, 300, len(X))
+    )  # of some rows each: nothing to learn
+    told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
     model = fit(frame(noise=noise, told=told))
     assert maps(model)[2:] == ["mean grade"] * 2
     assert model.coef_.shape == (4,)
@@ -241,7 +243,7 @@ def test_many_levels_become_mean_grades_of_other_queries():
 
 @pytest.mark.parametrize("n_levels", [4, 40])
 def test_a_level_that_was_never_seen(n_levels):
-    codes = RNG.integers(0, n_levels, len(X))
+    codes = np.random.default_rng(4).integers(0, n_levels, len(X))
     model = fit(frame(site=pd.Categorical(codes)))
     fresh = frame(site=pd.Categorical(np.full(len(X), 999)))
     features = model.feature_map_.transform(fresh)[:, 2:]
@@ -253,7 +255,7 @@ def test_a_level_that_was_never_seen(n_levels):
 @pytest.mark.parametrize("n_levels", [3, 40])
 def test_missing_categories_are_a_level(missing, n_levels):
     levels = np.array([f"level {number}" for number in range(n_levels)], dtype=object)
-    given = levels[RNG.integers(0, n_levels, len(X))]
+    given = levels[np.random.default_rng(5).integers(0, n_levels, len(X))]
     given[LABELS > 1] = missing
     for column in (pd.Categorical(given), pd.Series(given)):
         model = fit(frame(site=column), categorical_features=["site"])

@@ -100,7 +100,7 @@ def test_a_split_that_cuts_queries_warns():
         ({"max_iter": 0}, "max_iter=0 must be at least 1"),
         ({"tol": -1}, "tol=-1 must be"),
         ({"objective": "gapp"}, "did you mean 'gap'"),
-        ({"objective": skrank.Softmax(random_gains=True)}, "LinearRanker cannot train on Softmax"),
+        ({"objective": skrank.Softmax(random_gains=True)}, "LinearRanker cannot train on softmax"),
         ({"objective": skrank.AdditivePositionBias("gap")}, "LinearRanker cannot train on"),
         ({"unjudged": "maybe"}, "unjudged='maybe'"),
         ({"max_queries": 0}, "max_queries=0"),

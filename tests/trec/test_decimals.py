@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skrank import trec
-from skrank._kernels import forms
+from skrank._kernels import jit
 from skrank.trec._lines import decimal
 
 DIGITS = st.text("0123456789", max_size=24)
@@ -67,7 +67,7 @@ def assert_same_bits(words):
 @pytest.fixture(params=["compiled", "plain"], scope="module")
 def form(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forms.Kernel, "form", lambda kernel, n_rows: getattr(kernel, request.param))
+        patch.setattr(jit.Kernel, "for_rows", lambda kernel, n_rows: getattr(kernel, request.param))
         yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import ir_measures
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,6 +64,47 @@ MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
 MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
 CAMPAIGN = {"metric": "dcg", "groups": ["a", "a", "b"], "grades": [0, 1, 2]}
 REFUSED = {
+    "two billion campaigns": (
+        lambda: active.simulate([0.0, 1.0], [0.5, 0.5], [1], n_campaigns=2**31 - 1),
+        "n_campaigns=2147483647 is beyond 10000000: give fewer",
+    ),
+    "two billion random labels": (
+        lambda: active.label_moments(
+            "gap", [3, 2, 1], ["a", "a", "b"], grades=[0, 1], n_draws=2**31 - 1,
+            method="monte-carlo",
+        ),
+        "n_draws=2147483647 is beyond",
+    ),
+    "two billion resamples": (
+        lambda: stats.paired_bootstrap([[1, 0], [0, 1], [1, 1]], n_resamples=2**31 - 1),
+        "n_resamples=2147483647 is beyond",
+    ),
+    "too large a noise": (lambda: datasets.make_ranking(5, noise=10**400), "noise=1000"),
+    "bytes as folds": (
+        lambda: lightgbm_adapter.cv(
+            {}, lightgbm.Dataset(np.zeros((4, 1)), [1, 0, 1, 0], group=[2, 2]), 1, folds=b"2",
+            objective="gap",
+        ),
+        "folds=b'2' must be a number",
+    ),
+    "a number as frequencies": (
+        lambda: active.ActiveEvaluator([3, 2, 1], frequencies=2.0, **CAMPAIGN),
+        "frequencies=2.0 must map each query to a number",
+    ),
+    "a word as a frequency": (
+        lambda: active.ActiveEvaluator([3, 2, 1], frequencies={"a": "x", "b": 1}, **CAMPAIGN),
+        "frequencies of query 'a' is x: it must be at least 0",
+    ),
+    "no flag": (
+        lambda: active.ActiveEvaluator([3, 2, 1], cost_aware=pd.NA, **CAMPAIGN),
+        "cost_aware=<NA> must be True or False",
+    ),
+    "no pair": (
+        lambda: active.ActiveComparator(
+            {"x": [3, 2, 1], "y": [1, 2, 3]}, center=0.0, **CAMPAIGN
+        ).estimate(between=False),
+        "between=False must be two names of",
+    ),
     "a number as scores": (lambda: active.ActiveEvaluator(1.0, **CAMPAIGN), "scores"),
     "a number as items": (
         lambda: active.ActiveEvaluator([3, 2, 1], items=7, **CAMPAIGN),
@@ -204,6 +246,8 @@ def test_folds_that_are_not_there(fold, tmp_path):
         datasets.load_letor(tmp_path, fold=fold)
     with pytest.raises(ValueError, match="there are the folds 1, 2, 3, 4, 5"):
         datasets.load_letor(tmp_path).fold(fold)
+    with pytest.raises(ValueError, match="dtype='a': give a type of numbers"):
+        datasets.load_letor(tmp_path, dtype="a")
 
 
 def test_costs_below_the_smallest_normal_float():
@@ -231,3 +275,10 @@ def test_a_pool_in_which_no_query_is_expected_to_count():
     while (request := evaluator.next_query()) is not None:
         evaluator.tell(request, np.zeros(len(request.rows)))
     assert np.isnan(evaluator.estimate().value)
+
+
+def test_labels_that_no_float_holds():
+    evaluator = active.ActiveEvaluator([3, 2, 1], **CAMPAIGN)
+    request = evaluator.next_query()
+    with pytest.raises(ValueError, match="must be grades, one per item"):
+        evaluator.tell(request, [10**400] * len(request.rows))
