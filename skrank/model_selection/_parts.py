@@ -232,6 +232,8 @@ class FoldSplitter(QuerySplitter):
     random_state: RandomState
 
     def __post_init__(self) -> None:
+        check.check_flag("shuffle", self.shuffle)
+        check.check_flag("drop_unjudged_test", self.drop_unjudged_test)
         if self.random_state is not None and not self.shuffle:
             raise ValueError(
                 "random_state has no effect without shuffle=True: set it, or drop one."

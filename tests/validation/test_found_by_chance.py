@@ -80,6 +80,11 @@ REFUSED = {
         "n_resamples=2147483647 is beyond",
     ),
     "too large a noise": (lambda: datasets.make_ranking(5, noise=10**400), "noise=1000"),
+    "a word as shuffle": (lambda: skrank.QueryKFold(shuffle="no"), "shuffle='no' must be True or"),
+    "two flags": (
+        lambda: skrank.QueryKFold(drop_unjudged_test=np.array([0.5, 0.5])),
+        r"drop_unjudged_test=array.* must be True or False",
+    ),
     "bytes as folds": (
         lambda: lightgbm_adapter.cv(
             {}, lightgbm.Dataset(np.zeros((4, 1)), [1, 0, 1, 0], group=[2, 2]), 1, folds=b"2",
