@@ -38,7 +38,8 @@ relevant label, ties, and the value of queries without relevant documents.
   `condensed=True`.
 
 The values are those of the tool on the same order of documents. `skrank.trec` breaks ties as
-trec_eval does, by the names of documents; on arrays, `ties=` says what becomes of them. LightGBM
+trec_eval does, by the names of documents; on arrays, ties count with their mean unless `ties=` is
+given. LightGBM
 and XGBoost rank ties in the order of rows, CatBoost in the worst order: so do their names here.
 NTCIREVAL has no ties, as its runs have no scores.
 

@@ -285,9 +285,11 @@ def columns(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by what reports call them, in order.
 
     One, under its full name; or, under the names that another tool gives them, one or all of a
-    family such as "trec_eval:P".
+    family such as "trec_eval:P". "official" is that of trec_eval, with and without its prefix.
     """
     prefix, text = peer_names.split_prefix(name)
+    if text in peer_names.NICKNAMES:  # "map" among them would be that of skrank, without a prefix
+        prefix = prefix or "trec_eval"
     if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
         family = peer_names.expand(text) or []
         if len(family) > 1:

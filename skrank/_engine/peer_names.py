@@ -279,8 +279,8 @@ def translate(text: str, own: Container[str]) -> str | None:
             prefix, name = "catboost", text.strip()
         if prefix not in PEERS:
             raise ValueError(
-                f"{text!r}: {prefix!r} is no tool whose names are read: write one of "
-                f"{', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
+                f"{text!r}: {prefix!r} is neither an objective nor a tool whose names are read: "
+                f"write one of {', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
             )
         ours = PEERS[prefix].read(name)
         if ours is None:

@@ -373,7 +373,7 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
     ("name", "message"),
     [
         ("trec_eval:mapp", "'mapp' is no name of trec_eval: did you mean 'map'"),
-        ("foo:map", "'foo' is no tool whose names are read: write one of trec_eval:, "),
+        ("foo:map", "'foo' is neither an objective nor a tool whose names are read: write one of"),
         ("trec_eval:P", "'P' of trec_eval is 9 metrics, P_5 among them: name one, or"),
         ("P_5.5", "unknown metric 'P_5.5'"),
         ("trec_eval:ndcg_cut_x", "no name of trec_eval"),
