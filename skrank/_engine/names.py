@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.metric import Metric
 from skrank._engine.name_parser import read
-from skrank._engine.peer_tables import Refused
+from skrank._engine.peer_tables import NICKNAMES, Refused
 from skrank._typing import Options
 
 _registry: dict[str, type[Metric]] = {}
@@ -288,7 +288,7 @@ def columns(name: str) -> Mapping[str, Metric]:
     family such as "trec_eval:P". "official" is that of trec_eval, with and without its prefix.
     """
     prefix, text = peer_names.split_prefix(name)
-    if text in peer_names.NICKNAMES:  # "map" among them would be that of skrank, without a prefix
+    if text in NICKNAMES:  # "map" among them would be that of skrank, without a prefix
         prefix = prefix or "trec_eval"
     if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
         family = peer_names.expand(text) or []

@@ -31,13 +31,16 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         X = X.to_numpy()  # of frames, check_array takes 1 ms per 100 columns
     elif names:
         _check_numeric(X, names, remedy)
-    values = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        estimator=who,
-    )
+    try:
+        values = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            estimator=who,
+        )
+    except TypeError as error:  # of an object that is not a number; scikit-learn does not name X
+        raise TypeError(f"X must hold numbers: {error}") from None
     _check_finite(values, names)
     return values
 

@@ -85,6 +85,10 @@ REFUSED = {
         lambda: skrank.QueryKFold(drop_unjudged_test=np.array([0.5, 0.5])),
         r"drop_unjudged_test=array.* must be True or False",
     ),
+    "complex features": (
+        lambda: skrank.QueryFeatures().fit(np.array([[1j], [2.0]], dtype=object)),
+        "X must hold numbers",
+    ),
     "bytes as folds": (
         lambda: lightgbm_adapter.cv(
             {}, lightgbm.Dataset(np.zeros((4, 1)), [1, 0, 1, 0], group=[2, 2]), 1, folds=b"2",

@@ -118,7 +118,7 @@ def _(draw):
 def _(draw):
     values = draw.vector(VALUES, draw.size(2, 7), containers=odd.FLAT)
     options = draw.options(
-        confidence=SHARES, n_resamples=st.integers(30, 60), random_state=st.integers(0, 9),
+        confidence=SHARES, n_resamples=st.integers(40, 60), random_state=st.integers(0, 9),
         method=st.sampled_from(("percentile", "bca", "bootstrap-t")),
     )  # fmt: skip
     options.setdefault("n_resamples", FEW)
