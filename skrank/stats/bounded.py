@@ -67,9 +67,12 @@ def bounded_interval(
     (0.0, 0.3)
     """
     confidence = check.check_share("confidence", confidence)
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ValueError(f"bounds={bounds!r} must be a pair: the least and the highest value.")
     least, most = (check.check_number("bounds", bound, -1e300, 1e300) for bound in bounds)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
-    outside = np.argwhere((np.asarray(values, np.float64) < least) | (np.asarray(values) > most))
+    numbers = check.as_numbers("values", values, "one per query")
+    outside = np.argwhere((numbers < least) | (numbers > most))
     if least >= most or len(outside):
         where = f"; the value of row {outside[0][0]} is not between them" if len(outside) else ""
         raise ValueError(

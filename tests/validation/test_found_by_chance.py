@@ -89,6 +89,11 @@ REFUSED = {
         lambda: skrank.QueryFeatures().fit(np.array([[1j], [2.0]], dtype=object)),
         "X must hold numbers",
     ),
+    "a dict of values": (
+        lambda: stats.bounded_interval({0: 1.0, 1: 0.5}),
+        "values must be numbers|values is",
+    ),
+    "one bound": (lambda: stats.bounded_interval([0.5, 1], bounds=1.0), "bounds=1.0 must be"),
     "bytes as folds": (
         lambda: lightgbm_adapter.cv(
             {}, lightgbm.Dataset(np.zeros((4, 1)), [1, 0, 1, 0], group=[2, 2]), 1, folds=b"2",
