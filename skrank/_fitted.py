@@ -36,6 +36,12 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
     values = np.asarray(getattr(estimator, response_method)(X))
     if response_method == "predict_proba":
         return values @ _grades_of_classes(estimator)
+    if values.ndim == 0:
+        kind = type(values.item()).__name__
+        raise TypeError(
+            f"{response_method} of {type(estimator).__name__} gives {kind}, not an array of one "
+            "score per row."
+        )
     if values.ndim == 2 and values.shape[1] > 1:
         raise ValueError(
             f"{response_method} of {type(estimator).__name__} gives {values.shape[1]} values per "

@@ -60,10 +60,10 @@ def check_seed(parameter: str, value: object) -> int:
 
 
 def check_random_state(random_state: RandomState) -> int:
-    """A seed of at least 0: the integer, one drawn from a generator, or a fresh one for None."""
+    """A seed below 2**63: the integer, one drawn from a generator, or a fresh one for None."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state >= 0:
-            return int(random_state)
+            return int(random_state) % 2**63  # what kernels take
     elif isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     elif random_state is None or isinstance(random_state, np.random.Generator):

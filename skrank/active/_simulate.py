@@ -160,6 +160,8 @@ def simulate(
     p = np.full(n_queries, 1 / n_queries)
     if frequencies is not None:
         p = check.check_frequencies("frequencies", frequencies, n_queries)
+    if not p[~np.isnan(loss)].any():
+        raise ValueError("values are NaN for all queries that can occur: there is no mean.")
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
     limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))

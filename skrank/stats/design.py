@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, ncfdtr
+from scipy.special import chdtrc, gammaln, ncfdtr
 
 from skrank import _validation as check
 
@@ -148,7 +148,11 @@ def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: fl
     """Power of the F test of systems: the least for this range of means."""
     freedom = n_systems - 1, (n_systems - 1) * (n_queries - 1)
     critical = scipy.stats.f.isf(alpha, *freedom)
-    return 1 - ncfdtr(*freedom, n_queries * effect**2, critical)
+    noncentrality = n_queries * effect**2
+    missed = ncfdtr(*freedom, noncentrality, critical)
+    # scipy gives NaN where its series underflows: there the numerator of F is close to its mean.
+    limit = chdtrc(freedom[1], freedom[1] / freedom[0] * noncentrality / critical)
+    return 1 - np.where(np.isnan(missed), limit, missed)
 
 
 def _expected_width(n_queries: int, alpha: float) -> float:

@@ -190,6 +190,13 @@ REFUSED = {
         lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
         "array 1 of those to split is None",
     ),
+    "no values of a pool": (
+        lambda: active.simulate([np.nan] * 2, [0.5, 0.5], [1], n_campaigns=2), "values are NaN for"
+    ),
+    "no scores of a model": (
+        lambda: skrank.scorer("ap")(Unranked(), [[1], [2]], [1, 0], groups=[1, 1]),
+        "predict of Unranked gives set, not an array",
+    ),
     "no number of lists": (lambda: testing.make_lists(0, n_queries="a"), "n_queries='a' must be"),
     "no share of lists": (lambda: testing.make_lists(0, missing=2), "missing=2 must be a number"),
     "no levels of lists": (lambda: testing.make_lists(0, levels=[1]), r"levels=\[1\] must be"),
@@ -200,6 +207,16 @@ REFUSED = {
         lambda: lightgbm_adapter.cv({}, None, True, objective="gap"), "num_boost_round=True must be"
     ),
 }  # fmt: skip
+
+
+class Unranked:
+    """A model whose predictions are no scores."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return set()
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
@@ -296,3 +313,16 @@ def test_labels_that_no_float_holds():
     request = evaluator.next_query()
     with pytest.raises(ValueError, match="must be grades, one per item"):
         evaluator.tell(request, [10**400] * len(request.rows))
+
+
+def test_power_where_the_series_of_scipy_underflows():
+    assert stats.paired_t_power(0.36, 0.01, [2, 3], alpha=0.5).tolist() == [1, 1]
+    assert stats.queries_needed(0.36, 0.01, alpha=0.5, power=0.5) == 2
+    close, beyond = (stats.paired_t_power(x, 1.0, 3, alpha=1e-10) for x in (57_500, 59_000))
+    assert 0.55 < close < beyond < 0.7
+
+
+def test_a_seed_of_more_than_64_bits():
+    scores, groups = [2, 1], ["a", "a"]
+    moments = active.label_moments("dcg", scores, groups, grades=[0, 1], random_state=10**400)
+    assert np.isfinite(moments.first).all()

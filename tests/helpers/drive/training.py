@@ -177,7 +177,7 @@ def _(draw):
         chance = softmax(scores)
         return np.stack([chance - worth / worth.sum(), chance * (1 - chance)])
 
-    check = None if options.get("random_gains") else of_queries(by_hand)
+    check = of_queries(by_hand) if options.get("random_gains", False) is False else None
     return gradient_of(lambda: objectives.Softmax(**options), draw, check=check)
 
 
@@ -378,7 +378,7 @@ drive_cv("xgboost", _matrix, {"nthread": 1, "max_depth": 2})
 @case("scoring.get_scorer")
 def _(draw):
     labels, scores, _ = rows_of(draw)
-    groups = draw(st.just(np.zeros(len(odd.of_dtype(labels, "O")), int)))
+    groups = draw(st.just(np.zeros(np.size(odd.of_dtype(labels, "O")), int)))
     metric = draw.of("gap", "ap", "rr", "precision@2")
     options = draw.options(max_grade=st.just(3), response_method=st.sampled_from(("auto",)))
 
