@@ -12,7 +12,9 @@ import polars as pl
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-PACKAGE = Path(__file__).resolve().parents[2] / "skrank"
+import skrank
+
+PACKAGE = Path(skrank.__file__).resolve().parent  # of the tree, or an installed one
 NAN, INF = float("nan"), float("inf")
 
 GRADES = (0.0, 1.0, 2.0, 3.0)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import skrank
 from skrank._kernels.jit import MESSAGE
 
-PACKAGE = Path(__file__).resolve().parents[2] / "skrank"
+PACKAGE = Path(skrank.__file__).resolve().parent  # of the tree, or an installed one
 
 # Two kernels that compile in a moment, and what they compute.
 WORK = """
