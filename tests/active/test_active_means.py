@@ -136,7 +136,10 @@ def test_two_equal_values_say_nothing():
         assert "says nothing" in found.caution
         assert found.caution in str(found)
         assert np.isnan(found.standard_error) == (found.n_counted < 2)
-    assert "no query that was drawn counts" in estimate([np.nan, np.nan]).caution
+    nothing = estimate([np.nan, np.nan])
+    assert np.isnan(nothing.value)
+    assert nothing.interval == (-np.inf, np.inf)
+    assert "no query that was drawn counts" in nothing.caution
 
 
 def test_few_draws_have_a_caution(random):
