@@ -5,10 +5,12 @@
 
 DATA is a folder of collections (mq2008, ohsumed-letor3, lightgbm-lambdarank, mslr-sample,
 trec-covid, trec-dl, trec-pertopic-scores); without it, and beside it, synthetic collections are
-used. All campaigns run on two processes. Tables:
+used. Two processes share the work: under ten minutes on two idle cores. The tables have the order
+and form of docs/evidence/active_savings.md (accuracy) and active_intervals.md (all others):
 
-accuracy    squared error relative to uniform draws without replacement, on pools of each collection
-worst       the same on the pools where theory expects the default to be behind
+accuracy    squared error relative to uniform draws without replacement, on pools of each
+            collection; then the same on pools where theory expects the default to be behind, and
+            what theory expects of other values of mixing
 decisions   how often a winner is named where both rankers are equal
 intervals   coverage of intervals, for label models from right to wrong, and few queries that count
 selection   what happens if campaigns are selected by the number of their queries
@@ -34,10 +36,10 @@ from active_pools import CHOSEN_ON, CONFIRMED_ON, pools
 
 import skrank
 from skrank.active import estimate, label_moments, sampling_distribution, simulate
-from skrank.active._anytime import log_capital, with_repeats, without_repeats
+from skrank.active._anytime import game_of, log_capital
 from skrank.active._evaluators import _RESERVE, decide
 from skrank.active._intervals import bootstrap_interval, certainty
-from skrank.active._means import IndependentGuesses, Known, weighted_mean
+from skrank.active._means import importance_mean
 from skrank.active._sampling import Draws, first_draws, running_cost
 from skrank.datasets import make_ranking
 
@@ -59,7 +61,12 @@ def spread(function, arguments):
 
 METHODS = ("importance", "lure", "assisted", "strata")
 _N_STRATA = 5
+MIXINGS = (0.3, 0.4, 0.5, 0.6, 0.8)  # the default comes first
 _MORE = 20  # times as many uniform draws
+_BEHIND = """
+Pools on which assisted is behind uniform draws without replacement by more than 2 % in
+theory (large pools, few draws): that ratio of squared errors, and the ratio measured on
+ten times as many campaigns at budgets of 10, 20 and 40 average queries, with its error"""
 
 
 class Cell(NamedTuple):
@@ -81,14 +88,18 @@ def accuracy(options):
     print("that assisted saves.")
     heads = "".join(f"{method:>11}" for method in METHODS)
     print(f"{'':45}{heads:<51}{'saved':>7}")
+    behind, expected = [], []
     for title, collections in (("chosen on", CHOSEN_ON), ("looked at afterwards", CONFIRMED_ON)):
         names = [one for one in collections if one in (options.collections or collections)]
-        arguments = [(name, options.data, options.campaigns // 4) for name in names]
+        arguments = [(name, options.data, options.campaigns) for name in names]
         found = []
-        for name, cells in zip(names, spread(measured, arguments), strict=True):
+        for name, found_here in zip(names, spread(measured, arguments), strict=True):
+            cells, lines, theory = found_here
             for task in ("evaluate", "compare"):
                 report(f"{name}, {task}", [one for one in cells if one.task == task])
             found += cells
+            behind += lines
+            expected += theory
         for task in ("evaluate", "compare"):
             for beliefs in dict.fromkeys(one.beliefs for one in found):
                 chosen = [one for one in found if (one.task, one.beliefs) == (task, beliefs)]
@@ -96,6 +107,29 @@ def accuracy(options):
         for budget in (10, 20, 40):
             report(f"{title}: budget {budget}", [one for one in found if one.budget == budget])
         report(f"{title}: all", found)
+    print(_BEHIND)
+    print("".join(behind))
+    compare_mixing(expected)
+
+
+def compare_mixing(expected):
+    """Print what theory expects of each mixing, from pairs of a number of queries and ratios."""
+    print("The ratio that theory expects of assisted, by mixing: geometric mean over pools, the")
+    print("largest, and the number of pools above 1.02")
+    print(f"{'mixing':<42}" + "".join(f"{mixing:>7}" for mixing in MIXINGS))
+    sizes = np.array([n for n, _ in expected])
+    ratios = np.array([of_pool for _, of_pool in expected])
+    for name, chosen in (("below 100 queries", sizes < 100), ("100 and more", sizes >= 100)):
+        if chosen.any():
+            part = ratios[chosen]
+            title = f"{name} ({len(part)} pools)"
+            for what, row, form in (
+                ("mean", np.exp(np.log(part).mean(axis=0)), ">7.3f"),
+                ("largest", part.max(axis=0), ">7.3f"),
+                ("above 1.02", np.sum(part > 1.02, axis=0), ">7"),
+            ):
+                cells = "".join(format(value, form) for value in row)
+                print(f"{title + ', ' + what:<42}{cells}", flush=True)
 
 
 def report(name, cells):
@@ -113,8 +147,10 @@ def report(name, cells):
 
 
 def measured(collection, folder, n_campaigns):
-    """The cells of a collection."""
-    cells = []
+    """The cells of a collection, lines of the pools where theory expects "assisted" behind, and
+    the number of queries of each pool with what theory expects of each mixing.
+    """
+    cells, lines, expected, few = [], [], [], n_campaigns // 4
     for pool in pools(collection, folder):
         n = len(pool.values)
         budgets = np.array([budget for budget in (10, 20, 40) if budget <= n / 2])
@@ -122,11 +158,11 @@ def measured(collection, folder, n_campaigns):
             continue
         limits = budgets * pool.costs.mean()
         squares = {
-            name: campaigns(pool, limits, n_campaigns, name, seed=0)
+            name: campaigns(pool, limits, few, name, seed=0)
             for name in ("importance", "lure", "assisted")
         }
-        squares["strata"] = in_strata(pool, limits, n_campaigns)
-        base = uniform(pool, limits, _MORE * n_campaigns)
+        squares["strata"] = in_strata(pool, limits, few)
+        base = uniform(pool, limits, _MORE * few)
         ratio, error = relative_to(base, squares["assisted"])
         means = {name: relative_to(base, square)[0] for name, square in squares.items()}
         for i, budget in enumerate(budgets):
@@ -137,7 +173,14 @@ def measured(collection, folder, n_campaigns):
                     error[i], 1 - budget / labels,
                 )
             )  # fmt: skip
-    return cells
+        expected.append((n, [expected_ratio(pool, mixing) for mixing in MIXINGS]))
+        theory = expected[-1][1][0]
+        if theory > 1.02:
+            many = campaigns(pool, limits, 10 * n_campaigns, "assisted", seed=0)
+            pairs = zip(*relative_to(uniform(pool, limits, 50 * n_campaigns), many), strict=True)
+            text = ", ".join(f"{one:.2f} ± {its_error:.2f}" for one, its_error in pairs)
+            lines.append(f"{f'{pool.name} ({n} queries)':<60} {theory:.2f}: {text}\n")
+    return cells, lines, expected
 
 
 def campaigns(pool, limits, n_campaigns, estimator, seed):
@@ -203,44 +246,16 @@ def in_strata(pool, limits, n_campaigns):
         return (sums[0] / sums[1] - np.nanmean(pool.values)) ** 2
 
 
-# worst
-
-
-def worst(options):
-    print("Pools on which assisted is behind uniform draws without replacement by more than 2 % in")
-    print(
-        "theory (large pools, few draws): that ratio of squared errors, and the ratio measured on"
-    )
-    print("ten times as many campaigns at budgets of 10, 20 and 40 average queries, with its error")
-    names = options.collections or (*CHOSEN_ON, *CONFIRMED_ON)
-    arguments = [(name, options.data, 10 * options.campaigns) for name in names]
-    for lines in spread(measured_if_behind, arguments):
-        print("".join(lines), end="", flush=True)
-
-
-def measured_if_behind(collection, folder, n_campaigns):
-    lines = []
-    for pool in pools(collection, folder):
-        n = len(pool.values)
-        if not np.nanvar(pool.values) > 0 or (theory := expected_ratio(pool)) <= 1.02:
-            continue
-        limits = np.array([b for b in (10, 20, 40) if b <= n / 2]) * pool.costs.mean()
-        squares = campaigns(pool, limits, n_campaigns, "assisted", seed=0)
-        ratios = zip(*relative_to(uniform(pool, limits, 5 * n_campaigns), squares), strict=True)
-        text = ", ".join(f"{ratio:.2f} ± {error:.2f}" for ratio, error in ratios)
-        lines.append(f"{f'{pool.name} ({n} queries)':<60} {theory:.2f}: {text}\n")
-    return lines
-
-
-def expected_ratio(pool):
+def expected_ratio(pool, mixing):
     """Variance of "assisted" over that of uniform draws at equal cost, if few of many are drawn."""
+    q = sampling_distribution(pool.moments, costs=pool.costs, mixing=mixing)
     n = len(pool.values)
     p, counts = np.full(n, 1 / n), ~np.isnan(pool.values)
     y = np.where(counts, pool.values - np.nanmean(pool.values), 0.0)
-    x, weight = pool.moments.deviation(p), p**2 / pool.q
+    x, weight = pool.moments.deviation(p), p**2 / q
     square = np.sum(weight * x**2)
     slope = np.clip(np.sum(weight * x * y) / square, 0, 1) if square > 0 else 0.0
-    active = np.sum(weight * (y - slope * x) ** 2) * (pool.q @ pool.costs)
+    active = np.sum(weight * (y - slope * x) ** 2) * (q @ pool.costs)
     return active / (np.sum(p * y**2) * (p @ pool.costs))
 
 
@@ -473,18 +488,15 @@ def watched(model, share, seed, n_campaigns):
     for campaign in range(n_campaigns):
         draws = Draws(q, campaign).first(200)
         for look in looks:
-            guesses = IndependentGuesses((p / q)[draws[:look]])
-            low, high = bootstrap_interval(
-                weighted_mean(value[draws[:look]], guesses, Known()), 0.95
-            )
+            mean = importance_mean(value[draws[:look]], (p / q)[draws[:look]])
+            low, high = bootstrap_interval(mean, 0.95)
             if not low <= truth <= high:
                 misled[0] += 1
                 break
-        for place, make, drawn in (
-            (1, with_repeats, draws),
-            (2, without_repeats, first_draws(draws)),
-        ):
-            game = make(value, drawn, p, q, bounds, share < 1, Known())
+        for place, drawn in ((1, draws), (2, first_draws(draws))):
+            game = game_of(
+                value, drawn, p, q, bounds, with_replacement=place == 1, may_not_count=share < 1
+            )
             misled[place] += max(
                 log_capital(game, np.array([truth]))[0],
                 log_capital(game.mirrored(), np.array([-truth]))[0],
@@ -510,31 +522,33 @@ def budgets(options):
 
 def winners(options):
     print("Best of m rankers, 95 %: campaigns of 40 draws that name a wrong winner")
-    random = np.random.default_rng(options.pool)
-    for m in (2, 3, 5):
-        for gap, name in ((0.0, "all are equal"), (0.2, "two are equal, the others behind")):
-            wrong = 0
-            for _ in range(options.campaigns):
-                mean = np.where(np.arange(m) < 2, gap, -gap)[:, None] * 4
-                loss = random.standard_normal((m, 40)) + mean
-                pairs = {}
-                for a, b in combinations(range(m), 2):
-                    found = weighted_mean(
-                        loss[a] - loss[b], IndependentGuesses(np.ones(40)), Known()
-                    )
-                    sure = max(0.0, 1 - _RESERVE * (1 - certainty(found)))
-                    pairs[a, b] = estimate(loss[a] - loss[b]), sure
-                found = decide(
-                    tuple(map(str, range(m))), loss.mean(axis=1).tolist(),
-                    lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)], 0.95,
-                )  # fmt: skip
-                wrong += found.better is not None
-            print(f"m = {m}, {name:<34}{wrong / options.campaigns:>8.3f}", flush=True)
+    arguments = [(m, gap, options.pool, options.campaigns) for m in (2, 3, 5) for gap in (0.0, 0.2)]
+    for name, share in spread(misnamed, arguments):
+        print(f"{name:<42}{share:>7.3f}", flush=True)
+
+
+def misnamed(m, gap, seed, n_campaigns):
+    """Name, and share of the campaigns that name a winner, of rankers of which none is best."""
+    random, wrong = np.random.default_rng([seed, m, gap > 0]), 0
+    mean = np.where(np.arange(m) < 2, gap, -gap)[:, None] * 4
+    for _ in range(n_campaigns):
+        loss = random.standard_normal((m, 40)) + mean
+        pairs = {}
+        for a, b in combinations(range(m), 2):
+            sure = certainty(importance_mean(loss[a] - loss[b], np.ones(40)))
+            pairs[a, b] = estimate(loss[a] - loss[b]), max(0.0, 1 - _RESERVE * (1 - sure))
+        found = decide(
+            tuple(map(str, range(m))), loss.mean(axis=1).tolist(),
+            lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)], 0.95,
+        )  # fmt: skip
+        wrong += found.better is not None
+    kind = "two are equal, the others behind" if gap else "all are equal"
+    return f"m = {m}, {kind}", wrong / n_campaigns
 
 
 TABLES = {
-    "accuracy": accuracy, "worst": worst, "decisions": decisions, "intervals": intervals,
-    "selection": selection, "sequences": sequences, "budgets": budgets, "winners": winners,
+    "accuracy": accuracy, "decisions": decisions, "intervals": intervals, "selection": selection,
+    "sequences": sequences, "budgets": budgets, "winners": winners,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from skrank._engine.threads import thread_count
-from skrank.active._moments import moments_of, prepare
+from skrank.active._moments import random_labels
 
 CASES = [
     ("dcg", 1, "auto"), ("err", 1, "auto"), ("dcg", 2, "auto"), ("err", 2, "auto"),
@@ -34,11 +34,9 @@ def measure(name, scores, groups, probabilities, method) -> None:  # type: ignor
     best = []
     for repeat in range(4):  # the first one compiles
         start = time.perf_counter()
-        form, pool, proba = prepare(
-            name, scores, groups, probabilities, None, None, 0, who="benchmark"
-        )
+        labels = random_labels(name, scores, groups, probabilities, None, None, 0, who="benchmark")
         middle = time.perf_counter()
-        moments_of(form, pool, proba, method, 200, 0)
+        labels.moments(method, 200, 0)
         if repeat:
             best.append((middle - start, time.perf_counter() - middle))
     sorting, moments = np.min(best, axis=0)

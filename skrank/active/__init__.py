@@ -14,9 +14,9 @@ from skrank.active._evaluators import ActiveComparator as ActiveComparator
 from skrank.active._evaluators import ActiveEvaluator as ActiveEvaluator
 from skrank.active._evaluators import Decision as Decision
 from skrank.active._labels import ContestantWarning as ContestantWarning
+from skrank.active._labels import Request as Request
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments
-from skrank.active._requests import Request as Request
 from skrank.active._sampling import sampling_distribution as sampling_distribution
 from skrank.active._simulate import Simulation as Simulation
 from skrank.active._simulate import simulate as simulate

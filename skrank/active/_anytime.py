@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank.active._means import Known
+from skrank.active._means import NOTHING_KNOWN, Known
 
 # Largest part of the capital that each bet can lose. Small bets find small differences in many
 # draws, large bets find large differences in few draws.
@@ -72,50 +72,55 @@ class Game:
         return replace(self, low=-self.high, high=-self.low, value=-self.value, total=-self.total)
 
 
-def with_repeats(
+def game_of(
     values: np.ndarray,
     draws: np.ndarray,
     p: np.ndarray,
     q: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray],
-    may_not_count: bool,
-    known: Known,
+    *,
+    with_replacement: bool,
+    may_not_count: bool = False,
+    known: Known = NOTHING_KNOWN,
 ) -> Game:
-    """The game of draws with replacement."""
-    can_be_drawn, same = q > 0, np.ones(len(draws))
-    low, high = (bound[can_be_drawn] for bound in bounds)
-    weights = p[can_be_drawn] / q[can_be_drawn]
-    return Game(
-        low, high, weights, may_not_count, values[draws], p[draws] / q[draws],
-        (1 - known.share) * same, same, known.mass * same, known.total * same,
-    )  # fmt: skip
+    """The game of some draws.
 
-
-def without_repeats(
-    values: np.ndarray,
-    draws: np.ndarray,
-    p: np.ndarray,
-    q: np.ndarray,
-    bounds: tuple[np.ndarray, np.ndarray],
-    may_not_count: bool,
-    known: Known,
-) -> Game:
-    """The game of draws without replacement: drawn queries are known at the later draws."""
-    game = with_repeats(values, draws, p, q, bounds, may_not_count, known)
-    counts = ~np.isnan(game.value)
-    filled = np.where(counts, game.value, 0.0)
+    Parameters
+    ----------
+    values, p, q : ndarray of shape (n_queries,)
+        Value, frequency, and probability of a first draw of each query.
+    draws : ndarray of shape (n_draws,)
+        Queries in the order of drawing.
+    bounds : pair of ndarray of shape (n_queries,)
+        Lowest and highest possible value of each query.
+    with_replacement : bool
+        If False, drawn queries are known at the later draws.
+    may_not_count : bool
+        Some queries may have no relevant document, and not count.
+    known : Known
+        Queries that are known without a draw.
+    """
 
     def before(summands: np.ndarray) -> np.ndarray:
-        return np.cumsum(summands) - summands
+        """Sum over the queries that are known from earlier draws, at each draw."""
+        return np.zeros(len(draws)) if with_replacement else np.cumsum(summands) - summands
 
+    can_be_drawn = q > 0
+    low, high = (bound[can_be_drawn] for bound in bounds)
+    value = values[draws]
+    counts = ~np.isnan(value)
     scale = 1 - before(q[draws])
-    return replace(
-        game,
-        weight=game.weight * scale,
+    return Game(
+        low,
+        high,
+        p[can_be_drawn] / q[can_be_drawn],
+        may_not_count,
+        value,
+        weight=p[draws] / q[draws] * scale,
+        left=(1 - known.share) - before(p[draws]),
         scale=scale,
-        left=game.left - before(p[draws]),
-        mass=game.mass + before(p[draws] * counts),
-        total=game.total + before(p[draws] * filled),
+        mass=known.mass + before(p[draws] * counts),
+        total=known.total + before(p[draws] * np.where(counts, value, 0.0)),
     )
 
 

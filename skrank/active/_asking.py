@@ -13,7 +13,7 @@ from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.active._design import Design
-from skrank.active._requests import Request, labels_of
+from skrank.active._labels import Request, labels_of
 from skrank.active._sampling import Draws, fits
 from skrank.metrics import Metric
 
@@ -149,7 +149,7 @@ class Asking:
             If the query was not asked or is not in the pool, an item is unknown or has no label, a
             label is not a grade, or the query has other labels already. Nothing changes then.
         """
-        number = self._find(query)
+        number = self._number_of_asked(query)
         request, name = self._request(number), self._design.queries.name(number)
         new = labels_of(request, labels, self._design.graded.grades, name)
         old = self._labels.get(number)
@@ -164,14 +164,15 @@ class Asking:
 
     def items_of(self, query: Hashable) -> list[Hashable]:
         """The items to label of a query that was asked."""
-        return self._request(self._find(query)).items.tolist()
+        return self._request(self._number_of_asked(query)).items.tolist()
 
     def _record(self, query: int, labels: np.ndarray) -> None:
         self._values[:, query] = self._evaluate(query, labels)
         self._labels[query] = labels
         self._waiting.pop(query, None)
 
-    def _find(self, query: Hashable | Request) -> int:
+    def _number_of_asked(self, query: Hashable | Request) -> int:
+        """Number of a query in the pool, which must have been asked."""
         query_id = query.query if isinstance(query, Request) else query
         try:
             number = self._number[query_id]

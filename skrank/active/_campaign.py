@@ -1,4 +1,4 @@
-"""Label queries one after the other, and estimate as labels come in."""
+"""A campaign: it asks for the labels of drawn queries, and estimates as labels come in."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.active import _state
+from skrank.active import _files, _state
 from skrank.active._asking import Asking
-from skrank.active._design import Design, as_seed, open_rows
+from skrank.active._design import Design, Target, as_seed, open_rows
 from skrank.active._estimate import Estimate
 from skrank.active._labels import LabelModel, given_labels, warn_of_contestant
 from skrank.active._means import ESTIMATORS
-from skrank.active._moments import Moments, campaign_moments, prepare
+from skrank.active._moments import Moments, random_labels
 from skrank.active._pool import Costs, cost_per_query, frequency_per_query, item_ids
 from skrank.active._sampling import budget_ratio, first_draws, fits, sampling_distribution
-from skrank.active._target import Target
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -59,9 +58,10 @@ class Campaign(Asking, ABC):
         names, vectors = self._named_rankers(scores)
         aware = check.check_flag("cost_aware", cost_aware)
         n_rows, seed = len(check.as_vector("scores", vectors[0])), as_seed(random_state)
-        graded, pool, proba = prepare(
+        expected = random_labels(
             metric, vectors, groups, label_model, X, grades, seed, who=type(self).__name__
         )
+        graded, pool, proba = expected.graded, expected.pool, expected.proba
         if len(names) > 1 and center is None:
             warn_of_contestant(pool, proba, graded.grades, names)
         item_names = item_ids(items, pool, n_rows)
@@ -76,9 +76,7 @@ class Campaign(Asking, ABC):
                 "skrank.evaluate measures rankers on labels."
             )
         cost = cost_per_query(costs, pool, ~is_given, n_rows)
-        found = campaign_moments(
-            graded, pool, proba, moments, n_label_draws, seed, p=p, center=center
-        )
+        found = expected.mean_moments(moments, n_label_draws, seed, p, center)
         q = sampling_distribution(
             found,
             costs=np.where(p_open > 0, cost, 1.0) if aware else None,
@@ -122,9 +120,44 @@ class Campaign(Asking, ABC):
         """Per query: probability of a draw, frequency, cost, number of items, expected value."""
         import pandas as pd
 
-        return pd.DataFrame(
-            self._design.table, index=pd.Index(self._design.queries.ids, name="qid")
-        )
+        d = self._design
+        columns = {
+            "probability": d.q,
+            "frequency": d.p,
+            "cost": d.costs,
+            "items": d.queries.sizes,
+            "expected": d.moments.first,
+            "second_moment": d.moments.second,
+        }
+        return pd.DataFrame(columns, index=pd.Index(d.queries.ids, name="qid"))
+
+    def draws(self, n: int | None = None) -> pd.Series:
+        """Queries, drawn with replacement, to label in one batch.
+
+        Nothing is asked or paid.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of draws. Default: as many as the budget pays for.
+
+        Returns
+        -------
+        weights : Series
+            Importance weight p / q of each draw, with the query on the index. A query that is drawn
+            twice is there twice: label it once, and pass the Series and `sampling` to
+            `skrank.active.estimate`.
+        """
+        import pandas as pd
+
+        d = self._design
+        if n is None:
+            if self._budget is None:
+                raise ValueError("say how many draws, because there is no budget: draws(n).")
+            n = self._draws.affordable(d.costs, self._budget)
+        drawn = self._draws.first(check.check_count("n", n, "the number of draws", 0))
+        index = pd.Index(d.queries.ids[drawn], name="qid")
+        return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
     def _usable_draws(self, estimator: str) -> tuple[np.ndarray, bool]:
         """The draws before the first draw without labels; and whether all queries are labelled."""
@@ -192,39 +225,12 @@ class Campaign(Asking, ABC):
         _, complete = self._usable_draws(estimator)
         target = self._target(0, 1 if len(self._values) > 1 else None)
         if complete:  # up to the draw of the last query
-            drawn = self._draws.first(self._draws.last_of(self._labels) + 1)
+            n = int(self._draws.of_new_queries(len(self._labels))[-1]) + 1
         else:
-            drawn = self._draws.first(self._draws.next_outside(self._is_labelled, 0))
+            n = self._draws.next_outside(self._is_labelled, 0)
+        drawn = self._draws.first(n)
         columns = target.progress(drawn, confidence, estimator, anytime, complete=complete)
         return pd.DataFrame(columns)
-
-    def draws(self, n: int | None = None) -> pd.Series:
-        """Queries, drawn with replacement, to label in one batch.
-
-        Nothing is asked or paid.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of draws. Default: as many as the budget pays for.
-
-        Returns
-        -------
-        weights : Series
-            Importance weight p / q of each draw, with the query on the index. A query that is drawn
-            twice is there twice: label it once, and pass the Series and `sampling` to
-            `skrank.active.estimate`.
-        """
-        import pandas as pd
-
-        d = self._design
-        if n is None:
-            if self._budget is None:
-                raise ValueError("say how many draws, because there is no budget: draws(n).")
-            n = self._draws.affordable(d.costs, self._budget)
-        drawn = self._draws.first(check.check_count("n", n, "the number of draws", 0))
-        index = pd.Index(d.queries.ids[drawn], name="qid")
-        return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
     # saving
 
@@ -240,7 +246,8 @@ class Campaign(Asking, ABC):
         with _saving:
             labels = dict(self._labels)  # first, because other threads may ask and tell meanwhile
             kind, asked = type(self).__name__, list(self._asked)
-            _state.save(path, _state.State(kind, self._design, self._budget, asked, labels))
+            state = _state.State(kind, self._design, self._budget, asked, labels)
+            _files.write(path, _state.to_arrays(state))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -260,11 +267,12 @@ class Campaign(Asking, ABC):
         ValueError
             If the file is damaged, was changed, or holds something else; the message names it.
         """
-        return _state.load(path, cls._resume)
+        return _files.read(path, "campaign", _state.check_entries, cls._resume)
 
     @classmethod
-    def _resume(cls, state: _state.State) -> Self:
-        """The campaign of a state: its queries are asked again and its labels recorded again."""
+    def _resume(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """The campaign of arrays: its queries are asked again and its labels recorded again."""
+        state = _state.from_arrays(arrays)
         kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
         if state.kind not in kinds:
             raise ValueError(f"it holds an {state.kind}: use {state.kind}.load.")

@@ -1,18 +1,21 @@
-"""What is fixed before the first label: the pool, the distribution of draws, and the costs."""
+"""What a campaign has before the first label, and the estimates from the labels of draws."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank._engine.threads import cached_property
-from skrank.active._bounds import difference_bounds, value_bounds
-from skrank.active._graded_metric import GradedMetric
-from skrank.active._means import Known
+from skrank.active._anytime import certainty_so_far, game_of, sequence
+from skrank.active._estimate import Estimate, to_estimate
+from skrank.active._graded_metric import GradedMetric, difference_bounds
+from skrank.active._intervals import bootstrap_interval, certainty
+from skrank.active._means import Known, Mean, mean_of
 from skrank.active._moments import Moments
 from skrank.active._pool import Pool
 from skrank.active._sampling import fits
@@ -75,18 +78,6 @@ class Design:
         """Average cost of a draw."""
         return float(self.q @ self.costs)
 
-    @property
-    def table(self) -> dict[str, np.ndarray]:
-        """What is known of each query before any label."""
-        return {
-            "probability": self.q,
-            "frequency": self.p,
-            "cost": self.costs,
-            "items": self.queries.sizes,
-            "expected": self.moments.first,
-            "second_moment": self.moments.second,
-        }
-
     @cached_property
     def is_known(self) -> np.ndarray:
         """Queries all of whose labels existed before: they count, and are never drawn."""
@@ -97,17 +88,6 @@ class Design:
         """By how much each value is expected to differ from the mean."""
         return self.moments.deviation(self.p)
 
-    def known(self, values: np.ndarray) -> Known:
-        """Sums over the queries that are known without a draw."""
-        p, known = self.p, self.is_known
-        counted = known & ~np.isnan(values)
-        return Known(
-            share=float(p[known].sum()),
-            mass=float(p[counted].sum()),
-            total=float(p[counted] @ values[counted]),
-            deviation=float(p[known] @ self.deviation[known]),
-        )
-
     @cached_property
     def _bounds(self) -> dict[tuple[int, int | None], tuple[np.ndarray, np.ndarray]]:
         """Bounds that were computed so far."""
@@ -116,11 +96,8 @@ class Design:
     def bounds(self, first: int, second: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value of a ranker, or difference of two, on each query."""
         found, key = self._bounds, (first, second)
-        if key not in found and second is not None:
+        if key not in found:
             found[key] = difference_bounds(self.graded, self.pool, first, second)
-        elif key not in found:
-            low, high = value_bounds(self.graded, self.pool)
-            found[key] = low[first], high[first]
         return found[key]
 
     def check_budget(self, budget: float | None) -> float | None:
@@ -152,6 +129,104 @@ class Design:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The mean of the ranker `first`, or its difference to the ranker `second`.
+
+    Attributes
+    ----------
+    design : Design
+    values : ndarray of shape (n_queries,)
+        Value, or difference, of each query; NaN if it does not count or has no labels yet.
+    first : int
+    second : int or None
+    """
+
+    design: Design
+    values: np.ndarray
+    first: int
+    second: int | None
+
+    def estimate(
+        self, draws: np.ndarray, confidence: float, estimator: str, anytime: bool
+    ) -> tuple[Estimate, float]:
+        """The estimate from some draws, and the highest confidence at which 0 is excluded.
+
+        `draws` are queries in the order of drawing, each once unless the estimator is "importance".
+        """
+        d, values, known = self.design, self.values, self._known()
+        mean = mean_of(
+            values, draws, d.p, d.q, estimator=estimator, deviation=d.deviation, known=known,
+            all_count=d.graded.all_count,
+        )  # fmt: skip
+        if anytime:
+            game = game_of(
+                values, draws, d.p, d.q, d.bounds(self.first, self.second),
+                with_replacement=estimator == "importance", known=known,
+                may_not_count=not d.graded.all_count,
+            )  # fmt: skip
+            interval, sure = sequence(game, confidence), certainty_so_far(game)
+        else:
+            interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
+        costs = float(d.costs[np.unique(draws)].sum()), d.draw_cost
+        found = to_estimate(mean, interval, confidence, draws, ~np.isnan(values[draws]), costs)
+        return replace(found, anytime=anytime, passive_cost=self._passive_cost(mean)), sure
+
+    def _known(self) -> Known:
+        """Sums over the queries that are known without a draw."""
+        p, known = self.design.p, self.design.is_known
+        counted = known & ~np.isnan(self.values)
+        return Known(
+            share=float(p[known].sum()),
+            mass=float(p[counted].sum()),
+            total=float(p[counted] @ self.values[counted]),
+            deviation=float(p[known] @ self.design.deviation[known]),
+        )
+
+    def _passive_cost(self, mean: Mean) -> float | None:
+        """Expected cost of uniform draws without replacement with the same standard error."""
+        if not (mean.standard_error > 0 and mean.variance > 0):
+            return None
+        p = np.where(self.design.q > 0, self.design.p, 0.0)
+        p /= p.sum()
+        # The variance of n of N draws without replacement is that of one times 1 / n - 1 / N.
+        n = 1 / (mean.standard_error**2 / mean.variance + float(p @ p))
+        return n * float(p @ self.design.costs)
+
+    def exact(self, draws: np.ndarray, confidence: float) -> Estimate:
+        """The mean over a pool that is labelled completely."""
+        p, n = self.design.p, len(draws)
+        counts = ~np.isnan(self.values)
+        n_counted = int(np.count_nonzero(counts[draws]))
+        mass = float(p @ counts)
+        value = float(p @ np.where(counts, self.values, 0.0) / mass) if mass > 0 else math.nan
+        size = float(mass**2 / (p[counts] @ p[counts])) if mass > 0 else 0.0
+        return Estimate(
+            value, 0.0, (value, value), confidence, n, n_counted, n, n_counted, n_counted, size,
+            complete=True,
+        )  # fmt: skip
+
+    def progress(
+        self, draws: np.ndarray, confidence: float, estimator: str, anytime: bool, *, complete: bool
+    ) -> dict[str, np.ndarray]:
+        """The estimate after each new query of some draws with replacement, as columns."""
+        new = np.sort(np.unique(draws, return_index=True)[1])
+        once, ends = draws[new], np.append(new[1:], len(draws))
+        found = []
+        for step, end in enumerate(ends):
+            drawn = draws[:end] if estimator == "importance" else once[: step + 1]
+            found.append(self.estimate(drawn, confidence, estimator, anytime)[0])
+        if complete:
+            found[-1] = self.exact(once, confidence)
+        return {
+            "query": self.design.queries.ids[once],
+            "cost": np.cumsum(self.design.costs[once]),
+            "value": np.array([estimate.value for estimate in found]),
+            "low": np.array([estimate.interval[0] for estimate in found]),
+            "high": np.array([estimate.interval[1] for estimate in found]),
+        }
+
+
 def open_rows(pool: Pool, given: np.ndarray) -> np.ndarray:
     """Number of documents of each query that have no label yet."""
     return np.add.reduceat(np.isnan(given), pool.queries.indptr[:-1], dtype=np.int64)
@@ -161,11 +236,10 @@ def as_seed(random_state: int | None) -> int:
     """A seed that can be saved."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+    is_integer = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if not is_integer or not 0 <= random_state < 2**32:
         raise ValueError(
-            f"random_state={random_state!r} must be an integer or None: it is saved with the "
-            "campaign."
+            f"random_state={random_state!r} must be an integer or None, the integer from 0 to "
+            "2**32 - 1: it is saved with the campaign."
         )
-    if not 0 <= random_state < 2**32:
-        raise ValueError(f"random_state={random_state} must be from 0 to 2**32 - 1.")
     return int(random_state)

@@ -1,4 +1,17 @@
-"""Estimates of a mean over the pool; and the estimate from labels that were collected elsewhere."""
+"""An estimated mean over a pool of queries, of which only drawn queries are labelled.
+
+A *draw* chooses one query at random. The value of a query is that of a metric, or the difference of
+its values for two rankers. The mean weights each query by its frequency p, the share of the query
+among those that users ask (by default the same for all). Queries are not drawn with the
+probabilities p, but with probabilities q, so that the estimate is as accurate as possible; the
+weight p / q of a draw corrects for that.
+
+A query *counts* if its value is a number. With ``empty="skip"``, the value of a query without a
+relevant document is NaN, and the mean is over the queries that count.
+
+Campaigns (`ActiveEvaluator`, `ActiveComparator`) return `Estimate` objects. So does the function
+`estimate`, which needs no campaign: the caller passes values or labels, and the weights.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +26,7 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank.active._graded_metric import with_empty_policy
 from skrank.active._intervals import bootstrap_interval
-from skrank.active._means import IndependentGuesses, Known, Mean, weighted_mean
-from skrank.active._sampling import typical_number
+from skrank.active._means import Mean, importance_mean
 from skrank.metrics import Metric
 from skrank.metrics import metric as metric_of
 
@@ -24,7 +36,7 @@ if TYPE_CHECKING:
 # With fewer queries, intervals of values with a long tail may cover too little.
 _FEWEST_TYPICAL = 30  # queries of average cost
 _FEWEST_DISTINCT = 20  # queries of any cost
-_WIDEST = 1e100  # largest value, and largest ratio of weights: their squares are finite
+_LARGEST = 1e100  # of values, and of ratios of two weights: their squares are finite
 
 
 @dataclass(frozen=True)
@@ -38,8 +50,8 @@ class Estimate:
     standard_error : float
         Of `value`; NaN unless two draws count, 0 when the whole pool is labelled.
     interval : (float, float)
-        Confidence interval. Infinite if the error is unknown: a single draw counts, or all values
-        are equal. `caution` says when the coverage is uncertain.
+        Confidence interval, by the bootstrap of Student's t. Infinite if the error is unknown: a
+        single draw counts, or all values are equal. `caution` says when the coverage is uncertain.
     confidence : float
         Nominal coverage of the interval.
     n_draws : int
@@ -52,18 +64,20 @@ class Estimate:
     n_distinct : int
         Distinct queries that count.
     n_typical : float
-        Number of queries of average cost that cost as much as the `n_distinct` that count;
-        `n_distinct` if costs are unknown.
+        Number of draws of average cost (the sum of q times the cost of labelling) that cost as much
+        as the `n_distinct` queries that count; `n_distinct` if costs are unknown.
     effective_sample_size : float
         (sum of weights)² / sum of squared weights: equally weighted draws with the same variance.
     anytime : bool
         The interval belongs to a confidence sequence: it holds at all times of looking.
     n_waiting : int
-        Labelled queries that are not used yet, because an earlier draw waits for its labels.
+        Labelled queries that are not used yet, because an earlier draw waits for its labels; 0
+        outside campaigns.
     cost : float or None
-        Cost of all labels so far.
+        Cost of all labels so far; None if costs are unknown.
     passive_cost : float or None
-        Expected cost of uniform draws without replacement with the same standard error.
+        Expected cost of uniform draws without replacement with the same standard error; None
+        outside campaigns.
     complete : bool
         The whole pool is labelled: the value is exact.
     """
@@ -127,32 +141,58 @@ class Estimate:
         return text if self.caution is None else f"{text} ({self.caution})"
 
 
+def typical_number(
+    n_distinct: ArrayLike, n_queries: ArrayLike, cost: ArrayLike, draw_cost: float
+) -> np.ndarray:
+    """`Estimate.n_typical`, of one estimate or of many.
+
+    ``cost / n_queries`` is the average cost of the drawn queries, `draw_cost` its expectation. A
+    budget pays for many queries if they happen to be cheap, and cheap queries may have other values
+    than dear ones. So the number of queries does not say how much was observed; their cost does.
+    """
+    number = np.asarray(n_distinct) * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
+    return np.asarray(number).round(9)  # so that it is exact if all queries cost the same
+
+
+def are_few(n_distinct: ArrayLike, n_typical: ArrayLike) -> np.ndarray:
+    """Whether so few queries count that the coverage of an interval is uncertain.
+
+    Of one estimate or of many; the arguments are `Estimate.n_distinct` and `Estimate.n_typical`.
+    """
+    return np.less(n_distinct, _FEWEST_DISTINCT) | np.less(n_typical, _FEWEST_TYPICAL)
+
+
 def to_estimate(
     mean: Mean,
+    interval: tuple[float, float],
+    confidence: float,
     queries: np.ndarray,
     counts: np.ndarray,
-    confidence: float,
-    interval: tuple[float, float],
-    paid: tuple[float, float] | None,
+    costs: tuple[float, float] | None,
 ) -> Estimate:
-    """An estimate from a mean, the query of each draw, and whether that query counts.
+    """The `Estimate` of a computed mean and its interval.
 
-    `paid` is the cost of their labels and the average cost of a draw; None if costs are unknown.
+    Parameters
+    ----------
+    mean : Mean
+    interval : (float, float)
+    confidence : float
+    queries : ndarray of shape (n_draws,)
+        Number of the query of each draw.
+    counts : bool ndarray of shape (n_draws,)
+        Whether the query of each draw counts.
+    costs : (float, float) or None
+        Cost of all labels, and average cost of a draw; None if unknown.
     """
     n_queries, n_distinct = len(np.unique(queries)), len(np.unique(queries[counts]))
     cost, n_typical = None, float(n_distinct)
-    if paid is not None:
-        cost, draw_cost = paid
+    if costs is not None:
+        cost, draw_cost = costs
         n_typical = float(typical_number(n_distinct, n_queries, cost, draw_cost))
     return Estimate(
         mean.value, mean.standard_error, interval, confidence, len(queries), mean.n_counted,
         n_queries, n_distinct, n_typical, mean.effective_sample_size, cost=cost,
     )  # fmt: skip
-
-
-def are_few(n_distinct: ArrayLike, n_typical: ArrayLike) -> np.ndarray:
-    """Whether so few queries count that the coverage of an interval is uncertain."""
-    return np.less(n_distinct, _FEWEST_DISTINCT) | np.less(n_typical, _FEWEST_TYPICAL)
 
 
 def estimate(
@@ -170,9 +210,11 @@ def estimate(
     .. math:: \hat R = \frac{\sum_j w_j L_j}{\sum_j w_j}, \quad
               \widehat{se}^2 = \frac k{k-1} \frac{\sum_j w_j^2 (L_j - \hat R)^2}{(\sum_j w_j)^2}
 
-    Both sums run over the k draws whose query counts. The interval is computed by the bootstrap of
-    Student's t, with the draws resampled; each end is the mean at which the observed estimate would
-    be the 2.5 % or 97.5 % quantile (test inversion).
+    The sums run over the k draws whose query counts, with the value :math:`L_j` and the weight
+    :math:`w_j` of each. The interval is computed by the bootstrap of Student's t, with the draws
+    resampled; each end is the mean at which the observed estimate would be the 2.5 % or 97.5 %
+    quantile (test inversion). Fewer than five draws hardly differ when they are resampled: their
+    interval is that of Student's t distribution.
 
     Parameters
     ----------
@@ -227,89 +269,99 @@ def estimate(
     """
     confidence = check.check_share("confidence", confidence)
     if metric is not None:
-        losses = _losses(losses, metric, scores, groups)
-    values, queries = _values_of_draws(losses, weights)
-    w = _checked_weights(weights, values)
-    paid = None if sampling is None else _paid(weights, sampling)
-    mean = weighted_mean(values, IndependentGuesses(w), Known()) if len(w) else Mean(math.nan)
+        losses = _values_of_labels(losses, metric, scores, groups)
+    values, queries = _drawn(losses, weights)
+    scaled = _checked_weights(weights, len(values))
+    costs = None if sampling is None else _costs(weights, sampling)
+    mean = importance_mean(values, scaled)
     interval = bootstrap_interval(mean, confidence)
-    return to_estimate(mean, queries, ~np.isnan(values), confidence, interval, paid)
+    return to_estimate(mean, interval, confidence, queries, ~np.isnan(values), costs)
 
 
-def _losses(
+def _values_of_labels(
     labels: ArrayLike,
-    name: str | Metric,
+    metric: str | Metric,
     scores: ArrayLike | list[ArrayLike] | None,
     groups: ArrayLike | None,
 ) -> pd.Series:
-    """Value of each query, or difference of the values of two rankers."""
+    """Value of each query, or difference of the values of two rankers, from labels of rows."""
     if scores is None:
         raise ValueError("a metric of labels needs scores, those of the labelled rows.")
-    measure = with_empty_policy(metric_of(name))
-    many = isinstance(scores, (list, tuple)) and np.ndim(scores[0]) == 1
-    rankers: list[ArrayLike] = list(scores) if many else [scores]  # type: ignore[arg-type,list-item]
-    values = [measure.per_query(labels, one, groups=groups) for one in rankers]
-    if len(values) > 2:
-        raise ValueError(f"scores holds {len(values)} rankers: give one, or two to compare.")
-    return values[0] if len(values) == 1 else values[0] - values[1]
+    several = isinstance(scores, (list, tuple)) and len(scores) > 0 and np.ndim(scores[0]) == 1
+    rankers: list[ArrayLike] = list(scores) if several else [scores]  # type: ignore[arg-type,list-item]
+    if len(rankers) > 2:
+        raise ValueError(f"scores holds {len(rankers)} rankers: give one, or two to compare.")
+    measure = with_empty_policy(metric_of(metric))  # the metric as campaigns use it
+    first, *second = (measure.per_query(labels, one, groups=groups) for one in rankers)
+    return first - second[0] if second else first
 
 
-def _values_of_draws(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Value and query of each draw; unless weights name the queries, all of them are different."""
+def _drawn(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Value of each draw, and number of its query, both of shape (n_draws,).
+
+    Weights that are a Series name the queries. Without names, each draw is of another query.
+    """
     import pandas as pd
 
     if not isinstance(weights, pd.Series):
         values = check.as_vector("losses", losses)
-        return bounded(values, "value of draw {} is "), np.arange(len(values))
-    if not isinstance(losses, pd.Series):
+        queries = np.arange(len(values))
+    elif not isinstance(losses, pd.Series):
         raise ValueError(
             "weights is a Series by query and losses is not: make losses a Series with one "
             "value per query, or pass weights.to_numpy() with one loss per draw."
         )
-    if not losses.index.is_unique:
-        query = losses.index[losses.index.duplicated()][0]
-        raise ValueError(
-            f"losses has several values for query {show(query)}: give one value per query."
-        )
-    missing = ~weights.index.isin(losses.index)
-    if missing.any():
-        raise ValueError(
-            f"query {show(weights.index[missing][0])} was drawn and has no value: label it, or "
-            "use the draws before it only."
-        )
-    values = losses.loc[weights.index].to_numpy(dtype=np.float64)
-    return bounded(values, "value of draw {} is "), weights.index.factorize()[0]
+    else:
+        _check_rows("losses has several values", losses)
+        _check_drawn(weights, losses, "value: label it, or use the draws before it only")
+        values = losses.loc[weights.index].to_numpy(dtype=np.float64)
+        queries = weights.index.factorize()[0]
+    return check_squares(values, "value of draw {} is "), queries
 
 
-def bounded(values: np.ndarray, place: str) -> np.ndarray:
-    """The values, if their squares are finite; `place` is for the message."""
-    wide = np.flatnonzero(np.abs(values) > _WIDEST)
-    if len(wide):
+def _check_rows(what: str, table: pd.Series | pd.DataFrame) -> None:
+    """Refuse a table with several rows for a query."""
+    again = table.index[table.index.duplicated()]
+    if len(again):
+        raise ValueError(f"{what} for query {show(again[0])}: give one per query.")
+
+
+def _check_drawn(weights: pd.Series, table: pd.Series | pd.DataFrame, lacks: str) -> None:
+    """Refuse a drawn query without a row; `lacks` says what the query has not."""
+    missing = weights.index[~weights.index.isin(table.index)]
+    if len(missing):
+        raise ValueError(f"query {show(missing[0])} was drawn and has no {lacks}.")
+
+
+def check_squares(values: np.ndarray, place: str) -> np.ndarray:
+    """The values, if their squares are finite; `place` begins the message, {} is the position."""
+    large = np.flatnonzero(np.abs(values) > _LARGEST)
+    if len(large):
         raise ValueError(
-            f"{place.format(wide[0])}{values[wide[0]]}: values beyond {_WIDEST:g} overflow when "
+            f"{place.format(large[0])}{values[large[0]]}: values beyond {_LARGEST:g} overflow when "
             "they are squared. Scale the values down."
         )
     return values
 
 
-def _checked_weights(weights: ArrayLike | None, values: np.ndarray) -> np.ndarray:
-    """Weights of the draws, scaled to at most 1."""
-    w = np.ones(len(values)) if weights is None else check.as_vector("weights", weights)
-    if len(w) != len(values):
-        raise ValueError(f"{len(w)} weights for {len(values)} losses: give one per draw.")
+def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
+    """Weights of the draws, shape (n_draws,), scaled to at most 1; all 1 for None."""
+    w = np.ones(n_draws) if weights is None else check.as_vector("weights", weights)
+    if len(w) != n_draws:
+        raise ValueError(f"{len(w)} weights for {n_draws} losses: give one per draw.")
     bad = np.flatnonzero(~((w > 0) & np.isfinite(w)))
     if len(bad):
         raise ValueError(f"weight of draw {bad[0]} is {w[bad[0]]}: it must be positive and finite.")
-    if len(w) and w.min() < w.max() / _WIDEST:
+    if len(w) and w.min() < w.max() / _LARGEST:
         raise ValueError(
             f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of "
-            f"{_WIDEST:g}. A draw of so small a weight adds nothing: leave it out."
+            f"{_LARGEST:g}. A draw of so small a weight adds nothing: leave it out."
         )
-    largest = w.max(initial=np.finfo(np.float64).tiny)
-    return np.ldexp(w, -int(np.frexp(largest)[1]))  # exact, because the factor is a power of two
+    exponent = np.frexp(w.max(initial=np.finfo(np.float64).tiny))[1]
+    return np.ldexp(w, -int(exponent))  # divided by a power of two, so that nothing is rounded
 
 
-def _paid(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:
+def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:
     """Cost of the labels of the drawn queries, and average cost of a draw."""
     import pandas as pd
 
@@ -319,15 +371,9 @@ def _paid(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, flo
             "sampling has the cost of each query, but weights does not name the drawn queries: "
             "make weights a Series by query, as ActiveEvaluator.draws returns it."
         )
-    if not sampling.index.is_unique:
-        query = sampling.index[sampling.index.duplicated()][0]
-        raise ValueError(f"sampling has several rows for query {show(query)}: give one per query.")
+    _check_rows("sampling has several rows", sampling)
     q = check.check_frequencies("sampling.probability", sampling["probability"], len(sampling))
     drawable = sampling[q > 0]
-    missing = ~weights.index.isin(drawable.index)
-    if missing.any():
-        raise ValueError(
-            f"query {show(weights.index[missing][0])} was drawn and has no probability in sampling."
-        )
+    _check_drawn(weights, drawable, "probability in sampling")
     costs = check.check_costs("sampling.cost", drawable["cost"], len(drawable))
     return float(costs[drawable.index.isin(weights.index)].sum()), float(q[q > 0] @ costs)

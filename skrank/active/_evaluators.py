@@ -63,6 +63,7 @@ class ActiveEvaluator(Campaign):
     mixing : float
         Part, in [0, 1], of the draws and of the expected squared error that ignores the label
         model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
+        Choose 0.6 for a pool of fewer than 100 queries whose label model you doubt.
     center : float, optional
         Value around which the squared error is expected. Default: the mean that the label model
         expects.
@@ -243,21 +244,20 @@ class ActiveComparator(Campaign):
             If the first query that was drawn has no labels yet, or the budget does not pay for it.
         """
         first, second = (0, 1) if between is None else self._pair(between)
-        if first == second:
+        return self._estimate(first, second, confidence, estimator, anytime)[0]
+
+    def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
+        """Numbers of two rankers from their names."""
+        if not isinstance(between, (tuple, list)) or len(between) != 2:
+            raise ValueError(f"between={between!r} must be two names of {self.names}.")
+        for name in between:
+            if not isinstance(name, str) or name not in self.names:
+                raise check.unknown_name("ranker", name, self.names)
+        if between[0] == between[1]:
             raise ValueError(
                 f"between={between!r} names one ranker twice: name two of {self.names}."
             )
-        return self._estimate(first, second, confidence, estimator, anytime)[0]
-
-    def _pair(self, names: tuple[str, str]) -> tuple[int, int]:
-        if not isinstance(names, (tuple, list)) or len(names) != 2:
-            raise ValueError(f"between={names!r} must be two names of {self.names}.")
-        return self._ranker(names[0]), self._ranker(names[1])
-
-    def _ranker(self, name: str) -> int:
-        if not isinstance(name, str) or name not in self.names:
-            raise check.unknown_name("ranker", name, self.names)
-        return self.names.index(name)
+        return self.names.index(between[0]), self.names.index(between[1])
 
     def values(
         self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False

@@ -1,4 +1,4 @@
-"""A metric on the grades of a campaign, and which formula gives its moments."""
+"""A metric on the grades of a campaign: which formula gives its moments, and bounds of values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import bounds_of
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
@@ -83,14 +84,12 @@ class GradedMetric:
         if not self.is_local:
             return np.ones(pool.queries.n_rows, np.bool_)
         needed = np.zeros(pool.queries.n_rows, np.bool_)
-        start = np.repeat(pool.queries.indptr[:-1], pool.queries.sizes)
-        place = np.arange(pool.queries.n_rows)
+        row = np.arange(pool.queries.n_rows)
         for r in range(len(pool.scores)):
             # Tied documents: any of them may have the rank of the first one.
-            first = np.maximum.accumulate(np.where(pool.tied[r] == 0, place, 0))
-            retrieved = place - start < np.repeat(pool.retrieved[r], pool.queries.sizes)
-            inside = (first - start < len(self.weight)) & retrieved
-            needed[(start + pool.order[r])[inside]] = True
+            first = np.maximum.accumulate(np.where(pool.tied[r] == 0, row, 0))
+            inside = (first - pool.start < len(self.weight)) & pool.is_retrieved(r)
+            needed[pool.by_rank(r)[inside]] = True
         return needed
 
 
@@ -164,3 +163,92 @@ def with_empty_policy(metric: Metric) -> Metric:
             "this metric. Choose one of them."
         )
     return replace(metric, empty=0) if plain else metric
+
+
+def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each ranker on each query: two arrays (n_rankers, n_queries)."""
+    low = high = np.zeros((len(pool.scores), len(pool.queries)))
+    for weight, term in metric.metric.terms:
+        part = graded_metric(term, metric.grades, pool.queries.longest)
+        if part.is_local:  # sums over ranks and cascades grow with the gains of the labels
+            least, most = (
+                _if_all_labels_are(part.grades[code], part, pool)
+                for code in (np.argmin(part.gain), np.argmax(part.gain))
+            )
+        elif np.isfinite(bounds_of(term)).all():
+            least, most = (np.full_like(low, bound) for bound in bounds_of(term))
+        else:
+            raise ValueError(
+                f"values of {term} have no bounds before the labels are there, so no interval "
+                "holds at every time of looking: use anytime=False."
+            )
+        low, high = low + weight * least, high + weight * most
+    return low, high
+
+
+def _if_all_labels_are(grade: float, metric: GradedMetric, pool: Pool) -> np.ndarray:
+    """Values if all documents have one grade."""
+    judgments = Judgments(np.full(pool.queries.n_rows, grade), pool.queries)
+    return np.nan_to_num(metric.values(judgments, pool.scores))
+
+
+def difference_bounds(
+    metric: GradedMetric, pool: Pool, first: int, second: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest difference of two rankers on each query; 0 if their lists are equal.
+
+    Of the values of the first ranker if there is no second.
+    """
+    low, high = value_bounds(metric, pool)
+    if second is None:
+        return low[first], high[first]
+    least, most = low[first] - high[second], high[first] - low[second]
+    alike = _equal_ranks(pool, first, second)
+    if metric.family == "linear":
+        least, most = _linear_difference(metric, pool, first, second)
+    elif metric.family == "cascade":
+        # Lists with equal first ranks differ by at most the largest weight of the ranks below.
+        weight = np.append(np.maximum.accumulate(metric.weight[::-1])[::-1], 0.0)
+        reach = weight[np.minimum(alike, len(metric.weight))]
+        least, most = np.maximum(least, -reach), np.minimum(most, reach)
+    same = alike >= pool.queries.sizes
+    return np.where(same, 0.0, least), np.where(same, 0.0, most)
+
+
+def _linear_difference(
+    metric: GradedMetric, pool: Pool, first: int, second: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds for sums over ranks: a label counts with the difference of its two weights."""
+    net = _weight_of_rows(metric, pool, first) - _weight_of_rows(metric, pool, second)
+    up, down = np.maximum(net, 0.0), np.minimum(net, 0.0)
+    worst, best = metric.gain.min(), metric.gain.max()
+    starts = pool.queries.indptr[:-1]
+    least = np.add.reduceat(up * worst + down * best, starts)
+    return least, np.add.reduceat(up * best + down * worst, starts)
+
+
+def _weight_of_rows(metric: GradedMetric, pool: Pool, ranker: int) -> np.ndarray:
+    """Weight of the rank of each row; tied rows share the mean of their weights."""
+    padded = np.append(metric.weight, 0.0)
+    weight = padded[np.minimum(pool.rank, len(metric.weight))]
+    weight[~pool.is_retrieved(ranker)] = 0.0
+    group = np.flatnonzero((pool.tied[ranker] == 0) | (pool.rank == 0))
+    sizes = np.diff(np.append(group, len(weight)))
+    out = np.empty(len(weight))
+    out[pool.by_rank(ranker)] = np.repeat(np.add.reduceat(weight, group) / sizes, sizes)
+    return out
+
+
+def _equal_ranks(pool: Pool, first: int, second: int) -> np.ndarray:
+    """Number of first ranks per query at which two lists have the same document, without ties."""
+    queries, rank = pool.queries, pool.rank
+    differs = pool.order[first] != pool.order[second]
+    for r in (first, second):
+        tied = pool.tied[r].astype(np.bool_)
+        differs |= tied
+        differs[:-1] |= tied[1:] & (rank[1:] > 0)
+    short = np.minimum(pool.retrieved[first], pool.retrieved[second])
+    unlike = pool.retrieved[first] != pool.retrieved[second]
+    differs |= (rank == np.repeat(short, queries.sizes)) & np.repeat(unlike, queries.sizes)
+    found = np.where(differs, rank, np.repeat(queries.sizes, queries.sizes))
+    return np.minimum.reduceat(found, queries.indptr[:-1])

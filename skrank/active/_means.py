@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -50,6 +49,9 @@ class Known:
     mass: float = 0.0
     total: float = 0.0
     deviation: float = 0.0
+
+
+NOTHING_KNOWN = Known()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +96,7 @@ class Mean:
         return 0 < self.spread < math.inf
 
 
-class Guesses(Protocol):
-    """Guesses of sums over the pool, one per draw."""
-
-    part: np.ndarray  # weight of each guess; the weights sum to 1
-    weight: np.ndarray  # weight of each draw in the estimate of a sum
-
-    def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """Weighted guesses of a sum over the pool, from its known part and its drawn summands."""
-
-
-class IndependentGuesses:
+class WithReplacement:
     """Guesses of draws with replacement.
 
     Parameters
@@ -113,6 +105,13 @@ class IndependentGuesses:
         p / q of each draw, up to a factor.
     known_share : float
         Frequency of all queries that are known without a draw.
+
+    Attributes
+    ----------
+    part : ndarray of shape (n_draws,)
+        Weight of each guess; the weights sum to 1.
+    weight : ndarray of shape (n_draws,)
+        Weight of the value of each draw in the estimate of a sum.
     """
 
     def __init__(self, weights: np.ndarray, known_share: float = 0.0) -> None:
@@ -120,11 +119,12 @@ class IndependentGuesses:
         self.weight = (1 - known_share) * self.part
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
+        """Weighted guesses of a sum over the pool, from its known part and its drawn summands."""
         return self.part * known + self.weight * summands
 
 
-class SuccessiveGuesses:
-    """Guesses of draws without replacement.
+class WithoutReplacement:
+    """Guesses of draws without replacement, with the attributes and method of `WithReplacement`.
 
     Parameters
     ----------
@@ -135,21 +135,19 @@ class SuccessiveGuesses:
     """
 
     def __init__(self, p: np.ndarray, q: np.ndarray, n_pool: int) -> None:
-        self.part = lure_parts(len(p), n_pool)
-        self.weight = p * lure_weights(chances(q), n_pool)
-        self._p, self._chance = p, chances(q)
+        # Probability of each draw among the queries that were left.
+        self._p, self._chance = p, q / np.maximum(1 - (np.cumsum(q) - q), q)
+        self.part = _lure_parts(len(p), n_pool)
+        later = np.cumsum(self.part[::-1])[::-1] - self.part
+        self.weight = p * (self.part / self._chance + later)  # N / n times equation 8 of the paper
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
+        """Weighted guesses of a sum over the pool; queries drawn before are known."""
         terms = self._p * summands
         return self.part * (known + np.cumsum(terms) - terms + terms / self._chance)
 
 
-def chances(q: np.ndarray) -> np.ndarray:
-    """Chance of each draw among the queries left, from the probabilities at the first draw."""
-    return q / np.maximum(1 - (np.cumsum(q) - q), q)
-
-
-def lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
+def _lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
     """Weights of the guesses of n draws without replacement: N (N - n) / (N - m) (N - m + 1) n."""
     left = n_pool - np.arange(1, n_draws + 1)
     if n_draws == n_pool:  # all queries are drawn: the last guess is exact
@@ -157,10 +155,21 @@ def lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
     return n_pool * (n_pool - n_draws) / (left * (left + 1)) / n_draws
 
 
-def lure_weights(chance: np.ndarray, n_pool: int) -> np.ndarray:
-    """Weights of values in the estimate of their sum: N / n times equation 8 of the paper."""
-    part = lure_parts(len(chance), n_pool)
-    return part / chance + (np.cumsum(part[::-1])[::-1] - part)
+def importance_mean(values: np.ndarray, weights: np.ndarray, known: Known = NOTHING_KNOWN) -> Mean:
+    """The mean from draws with replacement.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_draws,)
+        NaN for queries that do not count.
+    weights : ndarray of shape (n_draws,)
+        p / q of each draw, up to a factor.
+    known : Known
+        Queries that are known without a draw.
+    """
+    if len(values) == 0:
+        return Mean(math.nan)
+    return _mean(values, WithReplacement(weights, known.share), known)
 
 
 def mean_of(
@@ -171,10 +180,10 @@ def mean_of(
     *,
     estimator: str,
     deviation: np.ndarray | None = None,
-    known: Known | None = None,
+    known: Known = NOTHING_KNOWN,
     all_count: bool = False,
 ) -> Mean:
-    """Estimate the mean of some values by one of `ESTIMATORS`.
+    """The mean of some values by one of `ESTIMATORS`.
 
     Parameters
     ----------
@@ -186,27 +195,26 @@ def mean_of(
         Frequencies, and probabilities of a first draw.
     deviation : ndarray of shape (n_queries,), optional
         By how much the label model expects each value to differ from the mean; for "assisted".
-    known : Known, optional
+    known : Known
         Queries that are known without a draw.
     all_count : bool
         All queries of the pool are known to count.
     """
-    if len(draws) == 0:
-        return Mean(math.nan)
-    known = known or Known()
     drawn = values[draws]
     if estimator == "importance":
-        return weighted_mean(drawn, IndependentGuesses(p[draws] / q[draws], known.share), known)
-    guesses = SuccessiveGuesses(p[draws], q[draws], int(np.count_nonzero(q > 0)))
+        return importance_mean(drawn, p[draws] / q[draws], known)
+    if len(draws) == 0:
+        return Mean(math.nan)
+    guesses = WithoutReplacement(p[draws], q[draws], int(np.count_nonzero(q > 0)))
     if estimator == "lure":
-        return weighted_mean(drawn, guesses, known, all_count=all_count)
+        return _mean(drawn, guesses, known, all_count=all_count)
     expected = None if deviation is None else deviation[draws]
-    return weighted_mean(drawn, guesses, known, deviation=expected)
+    return _mean(drawn, guesses, known, deviation=expected)
 
 
-def weighted_mean(
+def _mean(
     values: np.ndarray,
-    guesses: Guesses,
+    guesses: WithReplacement | WithoutReplacement,
     known: Known,
     *,
     deviation: np.ndarray | None = None,
@@ -217,7 +225,7 @@ def weighted_mean(
     Parameters
     ----------
     values : ndarray of shape (n_draws,)
-    guesses : Guesses
+    guesses : WithReplacement or WithoutReplacement
     known : Known
     deviation : ndarray of shape (n_draws,), optional
         By how much the label model expects each value to differ from the mean. Its sum over the

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -131,13 +132,73 @@ def label_moments(
     """
     both = [scores] if other is None else [scores, other]
     seed = check.check_random_state(random_state)
-    graded, pool, probabilities = prepare(
-        metric, both, groups, label_model, X, grades, seed, who="label_moments"
-    )
-    return moments_of(graded, pool, probabilities, method, n_draws, seed)
+    labels = random_labels(metric, both, groups, label_model, X, grades, seed, who="label_moments")
+    return labels.moments(method, n_draws, seed)
 
 
-def prepare(
+@dataclass(frozen=True, eq=False)
+class RandomLabels:
+    """The documents of a pool, whose labels are random and independent.
+
+    Attributes
+    ----------
+    graded : GradedMetric
+    pool : Pool
+    proba : ndarray of shape (n_rows, n_grades)
+        Probability of each grade per document.
+    """
+
+    graded: GradedMetric
+    pool: Pool
+    proba: np.ndarray
+
+    def lists(self, ranker: int | slice) -> arguments.RandomLists:
+        """The ranked lists of one ranker, or of all, as kernels take them."""
+        return arguments.RandomLists(
+            self.pool.order[ranker], self.pool.retrieved[ranker], self.proba
+        )
+
+    def moments(self, method: str, n_draws: int, seed: int) -> Moments:
+        """The moments for one ranker, or for the difference of two."""
+        graded, ids = self.graded, self.pool.queries.ids
+        check.check_choice("moments", method, METHODS)
+        method = graded.method(method, len(self.pool.scores))
+        if method == MONTE_CARLO:
+            n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
+            mass, first, second = _monte_carlo(self, n_draws, seed)
+            return Moments(ids, mass, first, second, method)
+        mass = relevant = np.ones(len(ids))
+        if graded.metric.empty != 0 or method == DELTA:
+            relevant = _some_relevant(self)
+        first, second = _delta(self, relevant) if method == DELTA else _exact(self)
+        if not graded.all_count:
+            mass = relevant
+        elif graded.metric.empty == 1:
+            first, second = first + (1 - relevant), second + (1 - relevant)
+        return Moments(ids, mass, first, second, method)
+
+    def mean_moments(
+        self, method: str, n_draws: int, seed: int, p: np.ndarray, center: float | None
+    ) -> Moments:
+        """The moments for any number of rankers.
+
+        For more than two rankers, the squared errors of all differences are averaged over the
+        pairs; the result is returned as the second moment of a value of mean 0. Squared errors are
+        expected around `center`, or around the mean under the frequencies p.
+        """
+        n_rankers = len(self.pool.scores)
+        if n_rankers <= 2:
+            return self.moments(method, n_draws, seed)
+        errors = []
+        for pair in combinations(range(n_rankers), 2):
+            two = replace(self, pool=self.pool.of_rankers(list(pair)))
+            found = two.moments(method, n_draws, seed)
+            errors.append(found.squared_error(found.center(p) if center is None else center))
+        zero, one = np.zeros(len(p)), np.ones(len(p))
+        return Moments(self.pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
+
+
+def random_labels(
     name: str | Metric,
     scores: list[ArrayLike],
     groups: ArrayLike | None,
@@ -147,8 +208,8 @@ def prepare(
     seed: int,
     *,
     who: str,
-) -> tuple[GradedMetric, Pool, np.ndarray]:
-    """The metric on its grades, the pool of documents that need labels, label probabilities."""
+) -> RandomLabels:
+    """The documents that need labels, and what the label model expects; `who` is for messages."""
     pool = make_pool(scores, groups, seed, who)
     known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
     graded = graded_metric(metric(name), known, pool.queries.longest)
@@ -156,135 +217,62 @@ def prepare(
     if not needed.all():
         pool = pool.of_rows(needed, seed)
     in_place = len(probabilities) == len(pool.rows) and (np.diff(pool.rows) == 1).all()
-    return graded, pool, probabilities if in_place else probabilities[pool.rows]
+    return RandomLabels(graded, pool, probabilities if in_place else probabilities[pool.rows])
 
 
-def moments_of(
-    graded: GradedMetric, pool: Pool, proba: np.ndarray, method: str, n_draws: int, seed: int
-) -> Moments:
-    """The moments for one ranker, or for the difference of two."""
-    check.check_choice("moments", method, METHODS)
-    method = graded.method(method, len(pool.scores))
-    if method == MONTE_CARLO:
-        n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
-        mass, first, second = _monte_carlo(graded, pool, proba, n_draws, seed)
-        return Moments(pool.queries.ids, mass, first, second, method)
-    mass = np.ones(len(pool.queries))
-    relevant = mass
-    if graded.metric.empty != 0 or method == DELTA:
-        relevant = _some_relevant(graded, pool, proba)
-    if method == DELTA:
-        first, second = _delta(joint_gap_moments(graded, pool, proba), relevant)
-    else:
-        first, second = _EXACT[str(graded.family)](graded, pool, proba)
-    if not graded.all_count:
-        mass = relevant
-    elif graded.metric.empty == 1:
-        first, second = first + (1 - relevant), second + (1 - relevant)
-    return Moments(pool.queries.ids, mass, first, second, method)
-
-
-def campaign_moments(
-    graded: GradedMetric,
-    pool: Pool,
-    proba: np.ndarray,
-    method: str,
-    n_draws: int,
-    seed: int,
-    *,
-    p: np.ndarray,
-    center: float | None,
-) -> Moments:
-    """The moments for any number of rankers.
-
-    For more than two rankers, the squared errors of all differences are averaged over the pairs;
-    the result is returned as the second moment of a value of mean 0.
-    """
-    n_rankers = len(pool.scores)
-    if n_rankers <= 2:
-        return moments_of(graded, pool, proba, method, n_draws, seed)
-    errors = []
-    for pair in combinations(range(n_rankers), 2):
-        found = moments_of(graded, pool.of_rankers(list(pair)), proba, method, n_draws, seed)
-        errors.append(found.squared_error(found.center(p) if center is None else center))
-    zero, one = np.zeros(len(p)), np.ones(len(p))
-    return Moments(pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
-
-
-def _some_relevant(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> np.ndarray:
+def _some_relevant(labels: RandomLabels) -> np.ndarray:
     """Probability that a query has a relevant document."""
     from skrank._kernels import moments
 
-    mass = np.empty(len(pool.queries))
-    run_chunks(moments.some_relevant, pool.queries.indptr, proba, 1.0 - graded.relevant, mass)
+    indptr, irrelevant = labels.pool.queries.indptr, 1.0 - labels.graded.relevant
+    mass = np.empty(len(indptr) - 1)
+    run_chunks(moments.some_relevant, indptr, labels.proba, irrelevant, mass)
     return mass
 
 
-def _random_gain(graded: GradedMetric) -> arguments.RandomGain:
-    return arguments.RandomGain(graded.gain, graded.gain**2, graded.weight)
-
-
-def _linear(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _exact(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and mean square per query, for the families that have formulas."""
     from skrank._kernels import moments
 
-    found = arguments.Moments(*np.empty((2, len(pool.queries))))
-    lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.linear, pool.queries.indptr, lists, _random_gain(graded), found)
-    return found
+    graded, indptr = labels.graded, labels.pool.queries.indptr
+    gain = arguments.RandomGain(graded.gain, graded.gain**2, graded.weight)
+
+    def run(kernel: Callable[..., None], ranker: int | slice, *how: object) -> arguments.Moments:
+        found = arguments.Moments(*np.empty((2, len(indptr) - 1)))
+        run_chunks(kernel, indptr, labels.lists(ranker), *how, found)
+        return found
+
+    if graded.family == "linear":
+        return run(moments.linear, slice(None), gain)
+    if graded.family == "ap":
+        ideal = getattr(graded.metric, "normalize", "all") == "ideal"
+        return run(moments.average_precision, 0, graded.relevant, len(graded.weight), ideal)
+    first, *other = (run(moments.cascade, r, gain) for r in range(len(labels.pool.scores)))
+    if not other:
+        return first
+    product = np.empty(len(indptr) - 1)
+    run_chunks(moments.cascade_product, indptr, labels.lists(slice(None)), gain, product)
+    difference = first.mean - other[0].mean
+    second = first.second + other[0].second - 2 * product
+    return difference, np.maximum(second, difference**2)
 
 
-def _cascade(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Moments of GAP by the delta method of second order.
+
+    GAP is the ratio of a sum N and a divisor D, whose joint moments are exact: E N, E D, E N**2,
+    E N D, E D**2. Given a relevant document, D is not 0; `relevant` is the probability of one.
+    """
     from skrank._kernels import moments
 
-    means, squares = np.empty((2, len(pool.scores), len(pool.queries)))
-    for r in range(len(pool.scores)):
-        lists = arguments.RandomLists(pool.order[r], pool.retrieved[r], proba)
-        out = arguments.Moments(means[r], squares[r])
-        run_chunks(moments.cascade, pool.queries.indptr, lists, _random_gain(graded), out)
-    if len(pool.scores) == 1:
-        return means[0], squares[0]
-    product = np.empty(len(pool.queries))
-    lists = arguments.RandomLists(pool.order, pool.retrieved, proba)
-    run_chunks(moments.cascade_product, pool.queries.indptr, lists, _random_gain(graded), product)
-    difference = means[0] - means[1]
-    return difference, np.maximum(squares[0] + squares[1] - 2 * product, difference**2)
-
-
-def _average_precision(
-    graded: GradedMetric, pool: Pool, proba: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    from skrank._kernels import moments
-
-    found = arguments.Moments(*np.empty((2, len(pool.queries))))
-    lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
-    ideal = getattr(graded.metric, "normalize", "all") == "ideal"
-    run_chunks(
-        moments.average_precision, pool.queries.indptr, lists, graded.relevant, len(graded.weight),
-        ideal, found,
-    )  # fmt: skip
-    return found
-
-
-_EXACT = {"linear": _linear, "cascade": _cascade, "ap": _average_precision}
-
-
-def joint_gap_moments(graded: GradedMetric, pool: Pool, proba: np.ndarray) -> np.ndarray:
-    """Joint moments of GAP's sum N and divisor D per query: E N, E D, E N**2, E N D, E D**2."""
-    from skrank._kernels import moments
-
+    graded, indptr = labels.graded, labels.pool.queries.indptr
     levels = np.unique(np.append(0.0, graded.gain))
     at_least = np.ascontiguousarray(graded.gain >= levels[1:, None], dtype=np.float64)
-    out = np.empty((len(pool.queries), 5))
-    lists = arguments.RandomLists(pool.order[0], pool.retrieved[0], proba)
+    joint = np.empty((len(indptr) - 1, 5))
     run_chunks(
-        moments.graded_precision, pool.queries.indptr, lists, at_least, np.diff(levels),
-        len(graded.weight), out,
+        moments.graded_precision, indptr, labels.lists(0), at_least, np.diff(levels),
+        len(graded.weight), joint,
     )  # fmt: skip
-    return out
-
-
-def _delta(joint: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of N / D by the delta method of second order, given that D is not 0."""
     some = np.where(relevant > 0, relevant, 1.0)
     n, d, nn, nd, dd = (joint / some[:, None]).T
     d = np.where(d > 0, d, 1.0)
@@ -297,40 +285,27 @@ def _delta(joint: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndar
     return relevant * mean, relevant * square
 
 
-def _monte_carlo(
-    graded: GradedMetric, pool: Pool, proba: np.ndarray, n_draws: int, seed: int
-) -> tuple[np.ndarray, ...]:
-    """Means over random label vectors, the same vectors for both rankers."""
-    random = np.random.default_rng(seed)
-    indptr = pool.queries.indptr
+def _monte_carlo(labels: RandomLabels, n_draws: int, seed: int) -> np.ndarray:
+    """Mass, mean and mean square per query over random label vectors, the same for both rankers.
+
+    Each draw of labels is a copy of all rows of some queries; memory bounds their number.
+    """
+    random, indptr = np.random.default_rng(seed), labels.pool.queries.indptr
     targets = np.arange(0, indptr[-1], max(1, _MOST_ROWS // n_draws))
-    bounds = np.unique(np.append(np.searchsorted(indptr, targets), len(pool.queries)))
-    chunks = [
-        _monte_carlo_chunk(graded, pool, proba, (int(first), int(last)), n_draws, random)
-        for first, last in pairwise(bounds)
-    ]
-    return tuple(np.concatenate(columns) for columns in zip(*chunks, strict=True))
-
-
-def _monte_carlo_chunk(
-    graded: GradedMetric,
-    pool: Pool,
-    proba: np.ndarray,
-    chunk: tuple[int, int],
-    n_draws: int,
-    random: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass and moments of a range of queries; each draw of labels is a copy of all their rows."""
-    first, last = chunk
-    sizes = pool.queries.sizes[first:last]
-    rows = slice(int(pool.queries.indptr[first]), int(pool.queries.indptr[last]))
-    uniform = random.random((n_draws, rows.stop - rows.start))
-    cumulative = np.cumsum(proba[rows, :-1], axis=1)
-    codes = (uniform[:, :, None] >= cumulative).sum(axis=2)
-    judgments = Judgments(graded.grades[codes].ravel(), Queries.from_sizes(np.tile(sizes, n_draws)))
-    values = graded.values(judgments, np.tile(pool.scores[:, rows], (1, n_draws)))
-    values = values.reshape(len(values), n_draws, len(sizes))
-    difference = values[0] if len(values) == 1 else values[0] - values[1]
-    counts = ~np.isnan(difference)
-    filled = np.where(counts, difference, 0.0)
-    return counts.mean(axis=0), filled.mean(axis=0), (filled**2).mean(axis=0)
+    bounds = np.unique(np.append(np.searchsorted(indptr, targets), len(indptr) - 1))
+    chunks = []
+    for first, last in pairwise(bounds.tolist()):
+        rows = slice(int(indptr[first]), int(indptr[last]))
+        sizes = labels.pool.queries.sizes[first:last]
+        uniform = random.random((n_draws, rows.stop - rows.start))
+        cumulative = np.cumsum(labels.proba[rows, :-1], axis=1)
+        codes = (uniform[:, :, None] >= cumulative).sum(axis=2)
+        grades, copies = labels.graded.grades[codes], Queries.from_sizes(np.tile(sizes, n_draws))
+        scores = np.tile(labels.pool.scores[:, rows], (1, n_draws))
+        values = labels.graded.values(Judgments(grades.ravel(), copies), scores)
+        values = values.reshape(len(values), n_draws, len(sizes))
+        value = values[0] if len(values) == 1 else values[0] - values[1]
+        counts = ~np.isnan(value)
+        filled = np.where(counts, value, 0.0)
+        chunks.append([part.mean(axis=0) for part in (counts, filled, filled**2)])
+    return np.concatenate(chunks, axis=1)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
 from skrank._engine.queries import Queries, check_scores, rank_scores
-from skrank._engine.threads import run_chunks
+from skrank._engine.threads import cached_property, run_chunks
 
 Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
@@ -41,6 +41,24 @@ class Pool:
     order: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """First row of the query of each row."""
+        return np.repeat(self.queries.indptr[:-1], self.queries.sizes)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """Position of each row in its query: the rank, from 0, of entries of `order`."""
+        return np.arange(self.queries.n_rows) - self.start
+
+    def is_retrieved(self, ranker: int) -> np.ndarray:
+        """Whether each entry of `order` is of a document with a score above -inf."""
+        return self.rank < np.repeat(self.retrieved[ranker], self.queries.sizes)
+
+    def by_rank(self, ranker: int) -> np.ndarray:
+        """Row of the document of each entry of `order`."""
+        return self.start + self.order[ranker]
 
     def rows_of(self, query: int) -> slice:
         """The documents of a query."""

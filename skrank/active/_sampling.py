@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -121,6 +119,7 @@ class Draws:
     def __init__(self, q: np.ndarray, seed: int) -> None:
         cumulative = np.cumsum(q)
         self._cumulative = cumulative / cumulative[-1]
+        self._can_be_drawn = np.diff(self._cumulative, prepend=0.0) > 0
         self._random = np.random.RandomState(seed)
         self._drawn = np.empty(0, np.int64)
 
@@ -145,40 +144,33 @@ class Draws:
             "close to 0. Raise mixing, or stop here."
         )
 
-    def last_of(self, queries: Collection[int]) -> int:
-        """Number of the draw by which all of these queries have been drawn."""
-        seen = np.ones(len(self._cumulative), np.bool_)
-        seen[list(queries)] = False
+    def of_new_queries(self, n: int) -> np.ndarray:
+        """Numbers of the draws in which the first `n` different queries are drawn."""
+        seen = ~self._can_be_drawn
+        numbers = np.empty(min(n, int(np.count_nonzero(self._can_be_drawn))), np.int64)
         number = 0
-        while not seen.all():
-            number = self.next_outside(seen, number)
+        for i in range(len(numbers)):
+            number = numbers[i] = self.next_outside(seen, number)
             seen[self._drawn[number]] = True
-        return number
+        return numbers
 
-    def distinct(self, n: int) -> np.ndarray:
-        """The first `n` different queries, in the order of their first draws."""
-        seen = np.diff(self._cumulative, prepend=0.0) <= 0
-        queries = np.empty(min(n, int(np.count_nonzero(~seen))), np.int64)
-        number = 0
-        for i in range(len(queries)):
-            number = self.next_outside(seen, number)
-            queries[i] = self._drawn[number]
-            seen[queries[i]] = True
-        return queries
+    def until(self, budget: float, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draws until one exceeds the budget or all queries are drawn, and the cost so far."""
+        n, total = _BLOCK, costs[self._can_be_drawn].sum()
+        while True:
+            spent = running_cost(self.first(n), costs)
+            if not fits(spent[-1], budget) or np.isclose(spent[-1], total, rtol=1e-12):
+                return self.first(n), spent
+            n *= 2
 
     def affordable(self, costs: np.ndarray, budget: float) -> int:
         """Number of draws before the first draw that exceeds the budget."""
-        possible = np.diff(self._cumulative, prepend=0.0) > 0
-        if fits(costs[possible].sum(), budget):
+        if fits(costs[self._can_be_drawn].sum(), budget):
             raise ValueError(
                 f"budget={budget:g} pays for the whole pool: label it all, nothing is drawn."
             )
-        n = _BLOCK
-        while True:
-            within = fits(running_cost(self.first(n), costs), budget)
-            if not np.all(within):
-                return int(np.argmin(within))
-            n *= 2
+        _, spent = self.until(budget, costs)
+        return int(np.argmin(fits(spent, budget)))
 
 
 def first_draws(draws: np.ndarray) -> np.ndarray:
@@ -197,15 +189,3 @@ def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:
 def fits(cost: float | np.ndarray, budget: float | np.ndarray) -> bool | np.ndarray:
     """Whether a sum of costs is within the budget, up to rounding errors."""
     return cost <= budget * (1 + 1e-12)
-
-
-def typical_number(
-    n_distinct: ArrayLike, n_queries: ArrayLike, cost: ArrayLike, draw_cost: float
-) -> np.ndarray:
-    """Number of queries of average cost that cost as much as the `n_distinct` that count.
-
-    A budget pays for many queries if they happen to be cheap. To select campaigns by their number
-    of queries would select these; what was paid is nearly the same in all campaigns of a budget.
-    """
-    number = np.asarray(n_distinct) * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
-    return np.asarray(number).round(9)  # so that it is exact if all queries cost the same

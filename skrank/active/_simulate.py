@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.threads import cached_property
 from skrank._progress import tracked
 from skrank.active._design import as_seed
-from skrank.active._estimate import are_few, bounded
+from skrank.active._estimate import are_few, check_squares, typical_number
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
-from skrank.active._sampling import Draws, first_draws, fits, running_cost, typical_number
+from skrank.active._sampling import Draws, first_draws, fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,46 +172,55 @@ def simulate(
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_result("moments", moments, Moments, "active.label_moments")
-    study = _Study(bounded(loss, "values[{}]="), p, q, cost, estimator, moments)
+    study = _Study(check_squares(loss, "values[{}]="), p, q, estimator, moments)
     complete = np.asarray(fits(cost[q > 0].sum(), limits))
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_campaigns)
     rows, means = [], []
     for seed in tracked(seeds.tolist(), progress, "campaigns"):
-        drawn, spent = study.draw(seed, limits.max())
+        drawn, spent = Draws(q, seed).until(limits.max(), cost)
         sizes = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
         means.append([study.mean(drawn[:size]) for size in sizes])
         rows.append([study.counts(drawn[:size], spent) for size in sizes])
-    return _simulation(study, limits, complete, np.array(rows, dtype=np.float64), means)
+    n_draws, n_queries, n_distinct, paid = np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
+    found = [[(m.value, m.standard_error, m.n_counted) for m in row] for row in means]
+    value, error, n_counted = np.moveaxis(np.array(found, dtype=np.float64), 2, 0)
+    return Simulation(
+        budgets=limits,
+        truth=study.truth,
+        values=np.where(complete, study.truth, value),
+        standard_errors=np.where(complete, 0.0, error),
+        n_draws=n_draws,
+        n_counted=n_counted,
+        n_distinct=n_distinct,
+        n_typical=typical_number(n_distinct, n_queries, paid, float(q @ cost)),
+        costs=paid,
+        complete=complete,
+        means=means,
+    )
 
 
+@dataclass(frozen=True, eq=False)
 class _Study:
-    """The pool of a simulation, and how its campaigns draw and estimate."""
+    """A pool whose values are known, and the estimates and counts from draws of its queries."""
 
-    def __init__(
-        self,
-        values: np.ndarray,
-        p: np.ndarray,
-        q: np.ndarray,
-        costs: np.ndarray,
-        estimator: str,
-        moments: Moments | None,
-    ) -> None:
-        self.values, self.p, self.q, self.costs = values, p, q, costs
-        self.estimator = estimator
-        self.deviation = None if moments is None else moments.deviation(p)
-        self.is_counted = ~np.isnan(values)
-        self.truth = float(p @ np.where(self.is_counted, values, 0.0) / (p @ self.is_counted))
+    values: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    estimator: str
+    moments: Moments | None
 
-    def draw(self, seed: int, budget: float) -> tuple[np.ndarray, np.ndarray]:
-        """More draws than the budget pays for, or draws of the whole pool; and the cost so far."""
-        sequence, n = Draws(self.q, seed), 1024
-        total = self.costs[self.q > 0].sum()
-        while True:
-            draws = sequence.first(n)
-            spent = running_cost(draws, self.costs)
-            if not fits(spent[-1], budget) or np.isclose(spent[-1], total, rtol=1e-12):
-                return draws, spent
-            n *= 2
+    @cached_property
+    def is_counted(self) -> np.ndarray:
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def truth(self) -> float:
+        total = self.p @ np.where(self.is_counted, self.values, 0.0)
+        return float(total / (self.p @ self.is_counted))
+
+    @cached_property
+    def deviation(self) -> np.ndarray | None:
+        return None if self.moments is None else self.moments.deviation(self.p)
 
     def mean(self, draws: np.ndarray) -> Mean:
         """The estimate from some draws."""
@@ -227,31 +237,3 @@ class _Study:
         paid = spent[len(draws) - 1] if len(draws) else 0.0
         n_distinct = int(np.count_nonzero(self.is_counted[queries]))
         return used, len(queries), n_distinct, float(paid)
-
-
-def _simulation(
-    study: _Study,
-    budgets: np.ndarray,
-    complete: np.ndarray,
-    rows: np.ndarray,
-    means: list[list[Mean]],
-) -> Simulation:
-    """The result, from the counts of each campaign and budget and their estimates."""
-    n_draws, n_queries, n_distinct, paid = np.moveaxis(rows, 2, 0)
-
-    def each(attribute: str) -> np.ndarray:
-        return np.array([[float(getattr(mean, attribute)) for mean in row] for row in means])
-
-    return Simulation(
-        budgets=budgets,
-        truth=study.truth,
-        values=np.where(complete, study.truth, each("value")),
-        standard_errors=np.where(complete, 0.0, each("standard_error")),
-        n_draws=n_draws,
-        n_counted=each("n_counted"),
-        n_distinct=n_distinct,
-        n_typical=typical_number(n_distinct, n_queries, paid, float(study.q @ study.costs)),
-        costs=paid,
-        complete=complete,
-        means=means,
-    )

@@ -1,6 +1,6 @@
-"""Campaigns as files: what is written, and what a file must hold to be believed.
+"""A campaign as arrays, which `_files` writes and reads, and the checks of arrays that were read.
 
-Nothing in a file is taken on trust: damage and tampering end in a ValueError that names the file,
+Nothing in a file is taken on trust: arrays that are not those of one campaign end in a ValueError,
 and never in an estimate.
 """
 
@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries
-from skrank.active import _files
 from skrank.active._design import Design, as_seed, open_rows
 from skrank.active._files import Entry
 from skrank.active._graded_metric import METHODS, graded_metric
@@ -49,7 +47,6 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "labels": ("f", ("some rows",)),
 }
 _DISTINCT = ("ids", "rows", "grades")  # of which no entry occurs twice
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +72,8 @@ class State:
     labels: dict[int, np.ndarray]
 
 
-def save(path: str | PathLike[str], state: State) -> None:
-    """Write a campaign to a file."""
-    _files.write(path, _pack(state))
-
-
-def load(path: str | PathLike[str], resume: Callable[[State], _T]) -> _T:
-    """What `resume` makes of the campaign in a file, all of which is checked."""
-    return _files.read(path, "campaign", _fits, lambda arrays: resume(_unpack(arrays)))
-
-
-def _pack(state: State) -> dict[str, np.ndarray]:
+def to_arrays(state: State) -> dict[str, np.ndarray]:
+    """The arrays of a campaign."""
     design, moments = state.design, state.design.moments
     facts = {
         "format": _FORMAT,
@@ -120,7 +108,7 @@ def _pack(state: State) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _fits(entries: Mapping[str, Entry]) -> None:
+def check_entries(entries: Mapping[str, Entry]) -> None:
     """Refuse arrays that are not those of one campaign, by their types and shapes alone.
 
     The arrays that say how large a campaign is hold distinct values, of which a small file cannot
@@ -162,7 +150,7 @@ def _facts(array: np.ndarray) -> dict[str, Any]:
     return facts
 
 
-def _unpack(arrays: dict[str, np.ndarray]) -> State:
+def from_arrays(arrays: dict[str, np.ndarray]) -> State:
     """The campaign of arrays whose types and shapes fit each other."""
     facts = _facts(arrays["facts"])
     names = tuple(map(str, facts["names"]))
@@ -181,13 +169,13 @@ def _unpack(arrays: dict[str, np.ndarray]) -> State:
     p, q, costs, moments = _drawing(arrays, queries, open_rows(pool, given) > 0, method)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
     _require(pool.rows.max() < n_rows, "rows are beyond the last one")
-    design = Design(
-        names, graded, pool, items, given, n_rows, p, q, costs, moments, _number(facts["center"]),
-        seed,
-    )  # fmt: skip
+    center = facts["center"]
+    if center is not None:
+        center = check.check_number("center", center, -1e300, 1e300)
+    design = Design(names, graded, pool, items, given, n_rows, p, q, costs, moments, center, seed)
     asked = _asked(arrays["asked"], design)
     labels = _told(arrays, design, asked)
-    return State(str(facts["class"]), design, _number(facts["budget"]), asked, labels)
+    return State(str(facts["class"]), design, design.check_budget(facts["budget"]), asked, labels)
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
@@ -201,14 +189,6 @@ def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
 def _require(holds: bool | np.bool_, fault: str) -> None:
     if not holds:
         raise ValueError(f"its {fault}.")
-
-
-def _number(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        raise ValueError(f"{value!r} stands where a number belongs.")
-    return float(value)
 
 
 def _queries(arrays: dict[str, np.ndarray]) -> Queries:
@@ -252,7 +232,9 @@ def _drawing(
 
 def _asked(asked: np.ndarray, design: Design) -> list[int]:
     """The queries that were asked: those that the seed draws, in that order."""
-    drawn = Draws(design.q, design.seed).distinct(len(asked))
+    draws = Draws(design.q, design.seed)
+    numbers = draws.of_new_queries(len(asked))
+    drawn = draws.first(int(numbers.max(initial=0)) + 1)[numbers]
     _require(len(drawn) == len(asked) and (asked == drawn).all(), "asked queries were not drawn")
     return [int(query) for query in asked]
 

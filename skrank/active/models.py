@@ -67,7 +67,9 @@ class _OrderedClassifier(ClassifierMixin, BaseEstimator, ABC):
         ndarray of shape (n_rows, n_classes)
         """
         check_is_fitted(self)
-        return _differences(self._reach(X))
+        reach = -np.sort(-self._reach(X), axis=1)  # descending
+        one, zero = np.ones((len(reach), 1)), np.zeros((len(reach), 1))
+        return -np.diff(np.hstack([one, reach, zero]), axis=1)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable grade.
@@ -144,21 +146,18 @@ class GradeClassifier(_OrderedClassifier):
         self
         """
         with restored_on_failure(self):
-            return self._fit(X, y)
-
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> GradeClassifier:
-        features, grades = validate_data(self, X, y, ensure_all_finite=False)
-        check_classification_targets(grades)
-        self.classes_, codes = np.unique(grades, return_inverse=True)
-        base = self.estimator
-        if base is None:
-            base = RandomForestClassifier(
-                n_estimators=200, min_samples_leaf=5, random_state=self.random_state
-            )
-        self.estimators_ = [
-            clone(base).fit(features, (codes >= code).astype(int))
-            for code in range(1, len(self.classes_))
-        ]
+            features, grades = validate_data(self, X, y, ensure_all_finite=False)
+            check_classification_targets(grades)
+            self.classes_, codes = np.unique(grades, return_inverse=True)
+            base = self.estimator
+            if base is None:
+                base = RandomForestClassifier(
+                    n_estimators=200, min_samples_leaf=5, random_state=self.random_state
+                )
+            self.estimators_ = [
+                clone(base).fit(features, (codes >= code).astype(int))
+                for code in range(1, len(self.classes_))
+            ]
         return self
 
     def _reach(self, X: ArrayLike) -> np.ndarray:
@@ -255,13 +254,6 @@ class OrderedLogit(_OrderedClassifier):
     def _reach(self, X: ArrayLike) -> np.ndarray:
         scores = validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_
         return expit(scores[:, None] - self.thresholds_)
-
-
-def _differences(above: np.ndarray) -> np.ndarray:
-    """Probabilities of grades from those of reaching each grade but the lowest."""
-    above = -np.sort(-above, axis=1)
-    one, zero = np.ones((len(above), 1)), np.zeros((len(above), 1))
-    return -np.diff(np.hstack([one, above, zero]), axis=1)
 
 
 def _thresholds(free: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rankings made from a seed, as those of web search look."""
+"""Generated rankings, with grades as frequent as in web search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from skrank import _validation as check
 
 # Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
 _AT_LEAST = (0.48, 0.16, 0.03, 0.01)
-_MOST = 2**31
 
 
 def make_ranking(
@@ -89,18 +88,17 @@ def make_ranking(
     (20, [0, 1, 2, 3, 4])
     """
     low, high = _bounds(n_docs)
-    _check_at_least("n_queries", n_queries, 1)
-    _check_at_least("n_docs", low, 1)
-    _check_at_least("n_docs' upper bound", high, low)
-    _check_at_least("n_informative", n_informative, 3)
-    _check_at_least("n_features", n_features, n_informative)
-    _check_at_least("max_grade", max_grade, 1)
-    if not (isinstance(noise, numbers.Real) and 0 <= noise <= 1e100):
-        raise ValueError(
-            f"noise={noise!r}: give a finite number that is not negative, at most 1e100"
-        )
-    if not (isinstance(empty_fraction, numbers.Real) and 0 <= empty_fraction <= 1):
-        raise ValueError(f"empty_fraction={empty_fraction!r}: give a share from 0 to 1")
+    for name, value, least in (
+        ("n_queries", n_queries, 1),
+        ("n_docs", low, 1),
+        ("n_docs' upper bound", high, low),
+        ("n_informative", n_informative, 3),
+        ("n_features", n_features, n_informative),
+        ("max_grade", max_grade, 1),
+    ):
+        _check_at_least(name, value, least)
+    check.check_number("noise", noise, 0, 1e100)
+    check.check_number("empty_fraction", empty_fraction, 0, 1)
 
     rng = check.as_random_state("random_state", random_state)
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, low, high))
@@ -121,11 +119,12 @@ def make_ranking(
 
 def _check_at_least(name: str, value: Any, least: int) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= value < _MOST:
+    if not whole or not least <= value < 2**31:
         raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
 
 
 def _bounds(n_docs: object) -> tuple[Any, Any]:
+    """Fewest and most documents of a query."""
     if isinstance(n_docs, numbers.Real):
         return n_docs, n_docs
     if isinstance(n_docs, Sequence) and len(n_docs) == 2:

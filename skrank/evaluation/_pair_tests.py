@@ -177,8 +177,7 @@ def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> Pair
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
     of `skrank.active` for draws with replacement, in the order of the rows.
     """
-    from skrank.active._anytime import certainty_so_far, sequence, with_repeats
-    from skrank.active._means import Known
+    from skrank.active._anytime import certainty_so_far, game_of, sequence
 
     for name, one in metric_of.items():
         if one.value_range not in ("[0, 1]", "[0, 1)"):
@@ -193,7 +192,7 @@ def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> Pair
             z = matrix[:, first] - matrix[:, second]
             z = z[~np.isnan(z)]
             one, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-            game = with_repeats(z, np.arange(len(z)), even, even, (-one, one), False, Known())
+            game = game_of(z, np.arange(len(z)), even, even, (-one, one), with_replacement=True)
             out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
         return out[0], (out[1], out[2])
 

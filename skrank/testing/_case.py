@@ -1,4 +1,4 @@
-"""A metric under test, and what its properties are measured with."""
+"""A metric under test, and the functions that its properties are tested with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEEDS = (0, 1, 2)
 
 
 class Inapplicable(Exception):
-    """A property that says nothing about a metric or an objective."""
+    """A property does not apply to a metric or an objective, and is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Case:
     definition : function of (ranked, unretrieved), optional
         Its literal definition, which may take `max_grade`.
     monotone : bool
-        Whether it is never worth less to have a better document further up.
+        Whether moving a better document up never lowers the value.
     """
 
     metric: Metric
@@ -42,12 +42,12 @@ class Case:
 
     @cached_property
     def settled(self) -> Metric:
-        """The metric for scores with ties: in row order where no closed form averages them."""
+        """The metric, with ties in row order if no closed form averages over their orders."""
         return replace(self.metric, ties="stable") if self.metric.strict else self.metric
 
     @property
     def registered(self) -> bool:
-        """Whether its name stands for it."""
+        """Whether the metric is registered under its name."""
         return known().get(self.metric.first_name) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
@@ -68,7 +68,7 @@ def per_query(metric: Metric, data: ScoredLists) -> np.ndarray:
 
 
 def worth_of_lists(metric: Metric) -> Callable[[Labels], float]:
-    """The value of one list of labels, best document first; each list is measured once."""
+    """A function of one list of labels, best document first; values are cached."""
 
     @cache
     def worth(ranked: tuple[float | None, ...]) -> float:
@@ -79,18 +79,18 @@ def worth_of_lists(metric: Metric) -> Callable[[Labels], float]:
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    """Equal to a tolerance, both relative and absolute; NaN is NaN."""
+    """Raise unless equal to a relative and absolute tolerance; NaN equals NaN."""
     assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
 def assume(condition: object, message: str) -> None:
-    """Leave a property out where a condition fails."""
+    """Leave the property out if a condition fails; `message` says why."""
     if not condition:
         raise Inapplicable(message)
 
 
 def hold(condition: object, message: str) -> None:
-    """Raise an AssertionError if a condition fails: also where Python drops assertions."""
+    """Raise an AssertionError if a condition fails, also under ``python -O``."""
     if not condition:
         raise AssertionError(message)
 

@@ -1,4 +1,4 @@
-"""Lists to rank: random ragged queries, and queries that are easily forgotten."""
+"""Lists to rank: random queries of different lengths, and edge cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank.testing._orders import Labels, tie_orders
 
 NAN, INF = math.nan, math.inf
-# labels and scores of queries that are easily forgotten
+# edge cases: labels and scores of one query each
 SPECIAL: dict[str, tuple[list[float], list[float]]] = {
     "one": ([3], [0.5]),
     "one zero": ([0], [0.5]),
@@ -74,7 +74,10 @@ class ScoredLists:
         return self.with_scores(np.where(low, rng.normal(size=len(low)) - 3, self.scores))
 
     def every_order(self) -> tuple[ScoredLists, np.ndarray]:
-        """Lists without ties, one query for each order of the ties of each query; whose it is."""
+        """Lists without ties: one query for each order of the tied documents of each query.
+
+        Also returns the number of the original query of each of them.
+        """
         rows, places, owners = [], [], []
         for number, query in enumerate(self.ids):
             mine = np.flatnonzero(self.groups == query)
@@ -124,7 +127,7 @@ def make_lists(
     levels : int, optional
         Scores take so many values, so that many are tied. Default: none are.
     special : bool
-        Add queries of one document, without a relevant one, with nothing retrieved, all tied, ...
+        Add edge cases: one document, none relevant, none retrieved, all tied, ...
     scattered : bool
         Shuffle the rows, so that queries are not contiguous.
 

@@ -33,12 +33,12 @@ class ObjectiveCase:
         return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
 
     def gradient(self, data: ScoredLists, **more: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature of a call."""
+        """Gradient and hessian of a call."""
         objective = self.objective.on_scale(self.data.max_grade)
         return objective(data.relevance, data.scores, groups=data.groups, **more)
 
     def bound(self, data: ScoredLists, dtype: type = np.float64, rounds: int = 1) -> np.ndarray:
-        """Gradient and curvature as boosters ask for them."""
+        """Gradient and hessian as boosters request them, after some rounds."""
         judgments = judge(data.relevance, data.groups)
         bound = self.objective.on_scale(data.max_grade).bind(judgments)
         scores = judgments.queries.gather(data.scores)
@@ -49,17 +49,17 @@ class ObjectiveCase:
 
 
 def gradients_are_numbers(case: ObjectiveCase) -> None:
-    """Gradients are finite, curvatures at least 0, and there are some."""
+    """Gradients are finite and hessians at least 0; neither are all 0."""
     for data in (case.data, make_lists(32, levels=2).retrieved()):
         grad, hess = case.gradient(data)
         hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is not a number")
-        hold((hess >= 0).all(), "a curvature is below 0")
-        hold(grad.any() and hess.any(), "there is nothing to learn")
+        hold((hess >= 0).all(), "a hessian is below 0")
+        hold(grad.any() and hess.any(), "all gradients or all hessians are 0")
 
 
 def gradients_balance(case: ObjectiveCase) -> None:
     """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
-    assume(case.shift_invariant, "scores have a place, too")
+    assume(case.shift_invariant, "gradients depend on the scores, not on their differences alone")
     data = case.data
     grad, hess = case.gradient(data)
     for query in data.ids:
@@ -69,8 +69,11 @@ def gradients_balance(case: ObjectiveCase) -> None:
 
 
 def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
-    """A query does not see the others, but for the scale of grades; its rows come in any order."""
-    assume(not (case.random or case.objective.takes_positions), "draws and positions go by rows")
+    """Gradients of a query do not depend on other queries, nor on the order of rows."""
+    assume(
+        not (case.random or case.objective.takes_positions),
+        "random draws and positions depend on the order of rows",
+    )
     together = np.stack(case.gradient(case.data))
     for query in case.data.ids:
         rows = case.data.groups == query
@@ -90,7 +93,7 @@ def weights_scale_gradients(case: ObjectiveCase) -> None:
 
 def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
     """Gradients are the slopes of `losses`, by finite differences."""
-    assume(case.objective.is_function, "its gradient is that of no function")
+    assume(case.objective.is_function, "there is no function of which it is the gradient")
     data = judged_lists(33, n_queries=4, longest=6)
     judgments = judge(data.relevance, data.groups)
     objective = case.objective.on_scale(data.max_grade)
@@ -109,7 +112,7 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
 
 
 def single_precision_is_close(case: ObjectiveCase) -> None:
-    """Boosters take float32; what they get is close to a call, which is in float64."""
+    """Boosters take float32, which must be close to the float64 of a call."""
     single, double = case.bound(case.data, np.float32), case.bound(case.data)
     assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
     assert_array_equal(double, np.stack(case.gradient(case.data)))
@@ -120,8 +123,8 @@ def rounds_repeat(case: ObjectiveCase) -> None:
     assert_array_equal(case.bound(case.data, rounds=3), case.bound(case.data, rounds=3))
 
 
-def scores_that_are_none_are_refused(case: ObjectiveCase) -> None:
-    """NaN and infinite scores are errors, not gradients."""
+def scores_that_are_not_finite_are_refused(case: ObjectiveCase) -> None:
+    """NaN and infinite scores raise an error."""
     for odd in (np.nan, np.inf, -np.inf):
         scores = case.data.scores.copy()
         scores[3] = odd
@@ -139,7 +142,7 @@ def copies_are_equal(case: ObjectiveCase) -> None:
 
 def boosters_take_it(case: ObjectiveCase) -> None:
     """The callables of both boosters give its gradients."""
-    assume(not case.objective.takes_positions, "it learns from round to round")
+    assume(not case.objective.takes_positions, "its state changes from round to round")
     boosters_train_on_it(case.objective.on_scale(3))
 
 
@@ -151,7 +154,7 @@ OBJECTIVE = [
     ("gradients are those of the loss", gradients_are_those_of_the_loss),
     ("single precision is close", single_precision_is_close),
     ("rounds repeat", rounds_repeat),
-    ("scores that are none are refused", scores_that_are_none_are_refused),
+    ("scores that are none are refused", scores_that_are_not_finite_are_refused),
     ("copies are equal", copies_are_equal),
     ("boosters train on it", boosters_take_it),
 ]
@@ -162,19 +165,19 @@ def check_objective(
 ) -> list[str]:
     """Test the properties of every objective of skrank.
 
-    Gradients are finite and curvatures at least 0; those of a query depend on it alone, sum to 0,
-    scale with its weight, and are those of its loss, if it has one, by finite differences; single
-    precision is close to double; bad scores are refused; rounds repeat; copies are equal; both
-    boosters get the same gradients, as far as they are installed.
+    Gradients are finite and hessians at least 0. Gradients of a query depend on the query alone,
+    sum to 0, scale with its weight, and equal the slope of the loss, if there is one, by finite
+    differences. Single precision is close to double, scores that are not finite are refused, rounds
+    are reproducible, copies are equal, and boosters get the same gradients, if they are installed.
 
     Parameters
     ----------
     objective : str, Metric or Objective
     shift_invariant : bool
-        Whether only differences of scores matter, so that gradients of a query sum to 0. So it is
-        with ranking; not with regression.
+        Whether only differences of scores matter, so that gradients of a query sum to 0. True for
+        ranking, False for regression.
     random : bool
-        Whether it draws, so that gradients depend on the order of rows.
+        Whether gradients depend on random draws, and so on the order of rows.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 Here a metric is a function ``metric(ranked, unretrieved=())`` of labels in rank order, None for a
 document that was not judged, and of the labels of judged documents that the list does not contain.
-It returns None where it is not defined. Nothing here is fast and nothing is clever.
+It returns None where it is not defined. The functions are slow, and close to the definitions.
 """
 
 from __future__ import annotations

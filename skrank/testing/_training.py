@@ -1,4 +1,4 @@
-"""Properties of a metric that training rests on: swaps, and the gradients of LambdaRank."""
+"""Properties of a metric that is trained on: swap deltas, and gradients of LambdaRank."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ def _objective(case: Case) -> LambdaRank:
     try:
         return LambdaRank(case.metric, tie_order="stable")
     except ValueError:
-        raise Inapplicable("it is not trained on") from None
+        raise Inapplicable("LambdaRank does not train on it") from None
 
 
 def _refuse_mixture(metric: Metric) -> None:
-    assume(not isinstance(metric, Mixture), "its parts change, each by its own")
+    assume(
+        not isinstance(metric, Mixture),
+        "each part of a mixture has its own swap deltas",
+    )
 
 
 def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
@@ -34,7 +37,7 @@ def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
 
 
 def deltas_are_those_of_swaps(case: Case) -> None:
-    """The change that a swap brings is that of the value."""
+    """The delta of a swap is the change of the value."""
     _refuse_mixture(case.metric)
     rng = np.random.default_rng(0)
     metric = case.metric.on_scale(3)
@@ -53,7 +56,7 @@ def deltas_are_those_of_swaps(case: Case) -> None:
 def better_documents_gain_upwards(case: Case) -> None:
     """No swap that moves a better document up makes the list worse."""
     _refuse_mixture(case.metric)
-    assume(case.monotone, "a better document further up may be worth less")
+    assume(case.monotone, "moving a better document up may lower the value")
     sign = 1 if case.metric.greater_is_better else -1
     rng = np.random.default_rng(2)
     for _ in range(20):
@@ -64,7 +67,7 @@ def better_documents_gain_upwards(case: Case) -> None:
 
 
 def gradients_are_the_double_loop(case: Case) -> None:
-    """LambdaRank pulls every pair as hard as its swap changes the metric."""
+    """Gradients equal the literal double loop over pairs."""
     plain = _objective(case)
     _refuse_mixture(case.metric)
     for objective in (plain, replace(plain, norm=False, truncation_level=3)):
@@ -86,22 +89,22 @@ def gradients_are_the_double_loop(case: Case) -> None:
 
 
 def gradients_balance(case: Case) -> None:
-    """Gradients of a query sum to 0, curvatures are positive, and there are some."""
+    """Gradients of a query sum to 0 and raise the best documents; hessians are at least 0."""
     objective = _objective(case)
     found = 0.0
     for seed in SEEDS:
         data = make_lists(seed, levels=6, n_queries=30, longest=20).retrieved()
         grad, hess = objective(data.relevance, data.scores, groups=data.groups)
-        hold((hess >= 0).all(), "a curvature is below 0")
+        hold((hess >= 0).all(), "a hessian is below 0")
         for query in data.ids:
             rows = data.groups == query
             assert_allclose(grad[rows].sum(), 0, atol=1e-12 * max(1, np.abs(grad[rows]).sum()))
             labels = np.nan_to_num(data.relevance[rows])
             best, worst = grad[rows][labels == labels.max()], grad[rows][labels == labels.min()]
-            hold((best <= 1e-15).all(), "the best documents are pulled down")
-            hold((worst >= -1e-15).all(), "the worst documents are pulled up")
+            hold((best <= 1e-15).all(), "a gradient lowers the best documents")
+            hold((worst >= -1e-15).all(), "a gradient raises the worst documents")
         found += np.abs(grad).sum()
-    hold(found, "no document is pulled")
+    hold(found, "all gradients are 0")
 
 
 def it_serves_boosters(case: Case) -> None:

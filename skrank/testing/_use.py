@@ -23,13 +23,13 @@ from skrank.testing._lists import ScoredLists, make_lists
 
 
 class Given(BaseEstimator):
-    """A model whose scores are its first feature."""
+    """A model that scores rows by their first feature."""
 
     def __init__(self, metric: Metric | Objective | None = None) -> None:
         self.metric = metric
 
     def fit(self, X: object, y: object) -> Given:
-        """Learn nothing."""
+        """Do nothing, as the model has no parameters."""
         self.fitted_ = True
         return self
 
@@ -65,7 +65,7 @@ def copies_of(thing: Metric | Objective) -> None:
     try:
         copies.append(pickle.loads(pickle.dumps(thing)))
     except (AttributeError, pickle.PicklingError) as error:
-        # a class or function that no module has travels by cloudpickle, as joblib's workers get it
+        # pickle cannot copy a local class or function; joblib uses cloudpickle for them
         if "local object" not in str(error) and "attribute lookup" not in str(error):
             raise
     for one in copies:
@@ -73,7 +73,7 @@ def copies_of(thing: Metric | Objective) -> None:
 
 
 def scorers_measure_it(case: Case) -> None:
-    """Scorers of scikit-learn give its value on each fold, on the scale of all labels."""
+    """Scorers of scikit-learn return its value on each fold, with the grades of all labels."""
     data = judged_lists(22)
     labels, scores, groups = data
     chosen = scorer(case.settled)
@@ -120,7 +120,7 @@ def boosters_train_on_it(objective: Objective) -> None:
 
 
 def _in_booster(name: str) -> tuple[Any, ScoredLists, Any]:
-    """What skrank has for a booster, lists, and these as the booster takes them."""
+    """skrank's module for a booster, lists, and the lists as the booster's data set."""
     assume(find_spec(name) is not None, f"{name} is not installed")
     booster, data = import_module(name), judged_lists(23)
     features, starts = np.zeros((len(data.scores), 1)), data.groups[1:] != data.groups[:-1]

@@ -5,16 +5,9 @@ import pytest
 
 import skrank
 from skrank.active import ActiveComparator
-from skrank.active._anytime import (
-    certainty_so_far,
-    log_capital,
-    sequence,
-    with_repeats,
-    without_repeats,
-)
-from skrank.active._bounds import difference_bounds, value_bounds
-from skrank.active._means import Known
-from skrank.active._moments import prepare
+from skrank.active._anytime import certainty_so_far, game_of, log_capital, sequence
+from skrank.active._graded_metric import difference_bounds, value_bounds
+from skrank.active._moments import random_labels
 from skrank.extending import Judgments
 from skrank.metrics import registered
 from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator
@@ -43,8 +36,8 @@ def order_without_replacement(q, random, n):
 
 
 @pytest.mark.parametrize("name", POOLS)
-@pytest.mark.parametrize("make", [with_repeats, without_repeats])
-def test_sequences_hold_under_optional_stopping(name, make):
+@pytest.mark.parametrize("with_replacement", [True, False])
+def test_sequences_hold_under_optional_stopping(name, with_replacement):
     """Stopped at the worst moment, at most 5 % of 2,000 campaigns exclude the truth."""
     q, values, bounds, may_not_count = pool_named(name)
     p, truth = np.full(N, 1 / N), np.nanmean(values)
@@ -53,10 +46,13 @@ def test_sequences_hold_under_optional_stopping(name, make):
     for _ in range(2000):
         draws = (
             random.choice(N, size=80, p=q)
-            if make is with_repeats
+            if with_replacement
             else order_without_replacement(q, random, 50)
         )
-        game = make(values, draws, p, q, bounds, may_not_count, Known())
+        game = game_of(
+            values, draws, p, q, bounds, with_replacement=with_replacement,
+            may_not_count=may_not_count,
+        )  # fmt: skip
         limit = np.log(2 / 0.05)
         misled += (
             log_capital(game, np.array([truth]))[0] >= limit
@@ -65,20 +61,20 @@ def test_sequences_hold_under_optional_stopping(name, make):
     assert misled / 2000 <= 0.05
 
 
-@pytest.mark.parametrize("make", [with_repeats, without_repeats])
-def test_the_mean_payment_is_zero_at_the_truth(make):
+@pytest.mark.parametrize("with_replacement", [True, False])
+def test_the_mean_payment_is_zero_at_the_truth(with_replacement):
     """Checked as a sum over all first and second draws."""
     q, values, bounds, _ = pool_named("a third counts")
-    p, known = np.full(N, 1 / N), Known()
+    p = np.full(N, 1 / N)
     truth = np.nanmean(values)
     mean = np.zeros(2)
     for first in range(0, N, 7):
         for second in range(N):
             draws = np.array([first, second])
-            game = make(values, draws, p, q, bounds, True, known)
+            game = game_of(values, draws, p, q, bounds, with_replacement=with_replacement)
             pays = game.weight * np.nan_to_num(game.value - truth) + game.total - truth * game.mass
             chance = q[second]
-            if make is without_repeats:
+            if not with_replacement:
                 chance = 0.0 if second == first else q[second] / (1 - q[first])
             mean += chance * np.array([pays[1], game.weight[1] - game.left[1]])
     np.testing.assert_allclose(mean, 0, atol=1e-12)
@@ -90,7 +86,8 @@ def test_sequences_shrink_and_never_grow():
     draws = np.random.default_rng(3).choice(N, size=3000, p=q)
     before = (-np.inf, np.inf)
     for n in (1, 10, 100, 1000, 3000):
-        found = sequence(with_repeats(values, draws[:n], p, q, bounds, False, Known()), 0.95)
+        game = game_of(values, draws[:n], p, q, bounds, with_replacement=True)
+        found = sequence(game, 0.95)
         assert before[0] <= found[0] + 1e-4
         assert found[1] <= before[1] + 1e-4
         assert found[0] <= np.nanmean(values) <= found[1]
@@ -102,7 +99,8 @@ def test_certainty_so_far_is_that_of_the_interval():
     q, values, bounds, _ = pool_named("equal chances")
     bounds = bounds[0] - 0.8, bounds[1] - 0.8
     draws = np.random.default_rng(4).choice(N, size=60, p=q)
-    game = with_repeats(values - 0.8, draws, np.full(N, 1 / N), q, bounds, False, Known())
+    p = np.full(N, 1 / N)
+    game = game_of(values - 0.8, draws, p, q, bounds, with_replacement=True)
     sure = certainty_so_far(game)
     assert 0.5 < sure < 1
     for confidence, decided in ((sure - 1e-3, True), (sure + (1 - sure) / 2, False)):
@@ -111,6 +109,12 @@ def test_certainty_so_far_is_that_of_the_interval():
 
 
 # bounds
+
+
+def documents(metric, scores, groups, grades):
+    """Metric on its grades, and the pool of documents that need labels."""
+    found = random_labels(metric, scores, groups, "uniform", None, grades, 0, who="it")
+    return found.graded, found.pool
 
 
 def lists(name):
@@ -123,7 +127,7 @@ def lists(name):
     if ties:
         scores[2][::6] = 0.5
     groups = np.repeat(np.arange(10), 6)
-    return prepare(skrank.metric(name), scores, groups, "uniform", None, range(4), 0, who="it")[:2]
+    return documents(skrank.metric(name), scores, groups, range(4))
 
 
 def is_inside(value, bounds):
@@ -152,9 +156,7 @@ def test_values_and_differences_lie_within_their_bounds(name):
 
 
 def test_equal_lists_have_bounds_of_0():
-    graded, pool, _ = prepare(
-        "ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, "uniform", None, range(5), 0, who="it"
-    )
+    graded, pool = documents("ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, range(5))
     low, high = difference_bounds(graded, pool, 0, 1)
     assert not low.any()
     assert not high.any()

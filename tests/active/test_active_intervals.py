@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from skrank.active import estimate, simulate
-from skrank.active._intervals import _counts, certainty
-from skrank.active._means import IndependentGuesses, Known, weighted_mean
+from tests.helpers.campaigns import contest
 
 
 def draws(random, n):
@@ -31,7 +30,7 @@ def test_ends_are_quantiles_under_their_own_candidate(n, side, random):
     assert np.average(moved, weights=w) == pytest.approx(end)
     least = min(0.5, n**0.5 / 16) * of_resample(moved, w)[1]
     ratios = []
-    for times in _counts(n).astype(int):
+    for times in np.random.RandomState(n).multinomial(n, np.full(n, 1 / n), size=999):
         again, its_error = of_resample(np.repeat(moved, times), np.repeat(w, times))
         ratios.append((again - end) / max(its_error, least))
     level = 0.025 if side else 0.975
@@ -60,20 +59,27 @@ def test_draws_in_proportion_to_their_values(scale, random):
     assert 0 < low < value < high < 3 * value
 
 
-@pytest.mark.parametrize("n", [3, 6, 30, 150, 700])
-@pytest.mark.parametrize("shift", [-0.4, 0.0, 0.3])
-def test_certainty_is_where_the_interval_reaches_zero(n, shift, random):
-    losses, w = draws(random, n)
-    losses += shift / n**0.5 - np.average(losses, weights=w)
-    sure = certainty(weighted_mean(losses, IndependentGuesses(w), Known()))
+@pytest.mark.parametrize("n", [3, 6, 30, 150])
+@pytest.mark.parametrize("shift", [-2.5, 0.0, 2.5])
+def test_the_confidence_of_a_decision_is_where_the_interval_reaches_zero(n, shift, random):
+    """Its complement is 1.4 times the two-sided p-value."""
+    losses = random.exponential(size=n)
+    losses += shift * losses.std() / n**0.5 - losses.mean()
+    campaign = contest(losses)
+    reserved = 1 - campaign.decision(estimator="importance").confidence
     if shift == 0:
-        assert sure < 0.2
+        assert reserved == 1
         return
-    low, high = estimate(losses, w, confidence=sure).interval
-    assert min(abs(low), abs(high)) < 1e-6
-    narrower = estimate(losses, w, confidence=sure * 0.99)
-    assert narrower.interval[narrower.value < 0] * narrower.value > 0
-    low, high = estimate(losses, w, confidence=sure + 0.5 * (1 - sure)).interval
+
+    def interval(p_value):
+        return campaign.estimate(1 - p_value, estimator="importance").interval
+
+    p_value = reserved / 1.4
+    assert min(map(abs, interval(p_value))) < 1e-6
+    low, high = interval(p_value * 1.05)
+    assert (low > 0) == (shift > 0)
+    assert (high < 0) == (shift < 0)
+    low, high = interval(0.7 * p_value)
     assert low < 0 < high
 
 

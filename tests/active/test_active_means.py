@@ -8,7 +8,9 @@ import pytest
 
 import skrank
 from skrank.active import Moments, estimate, label_moments, sampling_distribution, simulate
-from skrank.active._means import IndependentGuesses, Known, mean_of, weighted_mean
+from skrank.active._evaluators import decide
+from skrank.active._intervals import certainty
+from skrank.active._means import Known, importance_mean, mean_of
 from skrank.datasets import make_ranking
 
 ONCE = ("assisted", "lure")
@@ -18,14 +20,6 @@ ESTIMATORS = (*ONCE, "importance")
 def chances(q):
     """Chance of each draw among the queries left, from its definition."""
     return np.array([q[m] / (1 - q[:m].sum()) for m in range(len(q))])
-
-
-def repeated_mean(values, weights, known=None, deviation=None):
-    """The mean of draws with replacement."""
-    return weighted_mean(
-        np.asarray(values, float), IndependentGuesses(weights), known or Known(),
-        deviation=deviation,
-    )  # fmt: skip
 
 
 def drawn_once(values, draws, p, q, **options):
@@ -99,7 +93,7 @@ def test_pulls_and_shares_give_the_mean_of_any_draws(known, random):
     """The mean of draws that occur any number of times follows without computing it anew."""
     loss, w = random.random(9), random.random(9) + 0.05
     loss[[2, 5]] = np.nan
-    found = weighted_mean(loss, IndependentGuesses(w, known.share), known)
+    found = importance_mean(loss, w, known)
     matter = np.arange(9) if known.share else np.flatnonzero(~np.isnan(loss))
     assert (found.n_counted, len(found.pull)) == (7, len(matter))
     assert found.pull.sum() == pytest.approx(0, abs=1e-15)
@@ -107,7 +101,7 @@ def test_pulls_and_shares_give_the_mean_of_any_draws(known, random):
     for _ in range(20):
         times = random.multinomial(len(matter), np.full(len(matter), 1 / len(matter)))
         losses, weights = (np.repeat(x[matter], times) for x in (loss, w))
-        again = weighted_mean(losses, IndependentGuesses(weights, known.share), known)
+        again = importance_mean(losses, weights, known)
         shift = (times @ found.pull) / (times @ found.share)
         assert again.value == pytest.approx(found.value + shift)
 
@@ -141,7 +135,11 @@ def test_two_equal_values_say_nothing():
         assert found.interval == (-np.inf, np.inf)
         assert "says nothing" in found.caution
         assert found.caution in str(found)
-    assert "no query that was drawn counts" in estimate([np.nan, np.nan]).caution
+        assert np.isnan(found.standard_error) == (found.n_counted < 2)
+    nothing = estimate([np.nan, np.nan])
+    assert np.isnan(nothing.value)
+    assert nothing.interval == (-np.inf, np.inf)
+    assert "no query that was drawn counts" in nothing.caution
 
 
 def test_few_draws_have_a_caution(random):
@@ -269,16 +267,6 @@ def test_intervals_with_a_quarter_counted_cover(n_draws, random):
     assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
 
 
-def test_equal_rankers_are_told_apart_at_the_level_that_was_asked_for(random):
-    """With the degrees of freedom of all draws, 18 % of them were."""
-    excluded = 0
-    for _ in range(3000):
-        loss = np.where(random.random(10) < 0.4, random.standard_normal(10), np.nan)
-        low, high = estimate(loss).interval
-        excluded += low > 0 or high < 0
-    assert excluded / 3000 < 0.06
-
-
 @pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])
 def test_a_factor_of_all_weights_changes_nothing(factor, random):
     losses, weights = random.random(30), 0.5 + random.random(30)
@@ -290,3 +278,29 @@ def test_values_and_weights_whose_squares_overflow_are_refused():
         estimate([0.1, -1e200, 0.3])
     with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*leave it out"):
         estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
+
+
+# decisions
+
+
+@pytest.mark.parametrize("n_rankers", [2, 3, 5])
+def test_a_winner_among_equals_is_named_at_most_as_often_as_allowed(n_rankers):
+    random = np.random.default_rng(n_rankers)
+    named = 0
+    for _ in range(800):
+        loss = random.standard_normal((n_rankers, 30))
+        pairs = {}
+        for a, b in itertools.combinations(range(n_rankers), 2):
+            difference = loss[a] - loss[b]
+            pairs[a, b] = estimate(difference), certainty(importance_mean(difference, np.ones(30)))
+        found = decide(
+            tuple("abcde"[:n_rankers]),
+            loss.mean(axis=1).tolist(),
+            lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)],
+            0.95,
+        )
+        named += found.better is not None
+        if found.better is not None:
+            assert found.confidence >= 0.95 - 1e-12
+            assert found.candidates == (found.better,)
+    assert named / 800 < 0.073  # three standard errors above 0.05

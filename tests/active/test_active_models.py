@@ -3,19 +3,15 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank.active import ActiveEvaluator
-from skrank.active.models import (
-    GradeClassifier,
-    OrderedLogit,
-    _differences,
-    _penalised_loss,
-    expected_grade,
-)
+from skrank.active.models import GradeClassifier, OrderedLogit, expected_grade
 from skrank.datasets import make_ranking
 
 data = make_ranking(80, n_docs=(5, 20), random_state=0)
@@ -60,18 +56,39 @@ def test_two_grades_are_logistic_regression():
     np.testing.assert_allclose(-ours.thresholds_, theirs.intercept_, atol=1e-3)
 
 
-def test_gradient_is_that_of_the_loss():
+def test_ordered_logit_maximises_likelihood_times_prior():
+    """The slope of the logarithm of the literal posterior is 0."""
     random = np.random.default_rng(2)
     X, codes = random.standard_normal((40, 3)), random.integers(0, 4, 40)
-    at = 0.5 * random.standard_normal(6)
-    _, gradient = _penalised_loss(at, X, codes, 0.3)
-    numeric = approx_fprime(at, lambda x: _penalised_loss(x, X, codes, 0.3)[0], 1e-7)
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
+    model = OrderedLogit(C=0.3).fit(X, codes)
+
+    def log_posterior(parameters):
+        w, theta = parameters[:3], parameters[3:]
+        reach = expit((X @ w)[:, None] - np.r_[-np.inf, theta, np.inf])
+        rows = np.arange(40)
+        return np.log(reach[rows, codes] - reach[rows, codes + 1]).sum() - w @ w / 0.6
+
+    found = np.r_[model.coef_, model.thresholds_]
+    np.testing.assert_allclose(approx_fprime(found, log_posterior, 1e-6), 0, atol=0.01)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """A binary classifier that predicts the share of positive labels it was fitted on."""
+
+    def fit(self, X, y):
+        self.share_ = np.mean(y * X[:, 0])
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), 2), [1 - self.share_, self.share_])
 
 
 def test_contradicting_thresholds_are_put_in_order():
-    found = _differences(np.array([[0.6, 0.7, 0.1]]))
-    np.testing.assert_allclose(found, [[0.3, 0.1, 0.5, 0.1]])
+    """The classifiers predict .4, .8 and .1: P(label >= 2) > P(label >= 1)."""
+    X = np.array([[0.0], [-1.6], [2.8], [0.4]])
+    model = GradeClassifier(Told()).fit(X, [0, 1, 2, 3])
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.2, 0.4, 0.3, 0.1]])
 
 
 def test_a_classifier_that_misses_a_grade_serves_a_campaign():

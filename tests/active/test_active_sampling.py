@@ -13,11 +13,8 @@ from skrank.active import (
     sampling_distribution,
     simulate,
 )
-from skrank.active._evaluators import decide
-from skrank.active._intervals import certainty
-from skrank.active._means import IndependentGuesses, Known, weighted_mean
-from skrank.active._sampling import Draws, budget_ratio, running_cost
 from skrank.datasets import make_ranking
+from tests.helpers.campaigns import COSTS, comparator, contest, evaluator
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +62,11 @@ def test_no_perturbation_of_q_lowers_the_predicted_variance(world, which):
         assert predicted_variance(other, moments, costs, p) > best
 
 
-def test_budget_ratio_is_the_ratio_of_predicted_variances(world):
-    moments, costs = world["two"], world["costs"]
-    p = np.full(len(costs), 1 / len(costs))
-    q = sampling_distribution(moments, costs=costs)
-    expected = predicted_variance(q, moments, costs, p) / predicted_variance(p, moments, costs, p)
-    assert budget_ratio(moments, q, costs, p) == pytest.approx(expected)
-    assert budget_ratio(moments, p, costs, p) == pytest.approx(1)
+def test_the_predicted_cost_ratio_is_that_of_predicted_variances():
+    campaign = comparator()
+    q, p, costs = (campaign.sampling[name] for name in ("probability", "frequency", "cost"))
+    active, uniform = (predicted_variance(x, campaign.moments, costs, p) for x in (q, p))
+    assert campaign.predicted_cost_ratio == pytest.approx(active / uniform)
 
 
 @pytest.mark.parametrize("mixing", [0.02, 0.05, 0.5, 1.0])
@@ -93,23 +88,24 @@ def test_no_mixing_is_refused_where_the_model_is_certain():
 
 
 def test_draws_follow_q_and_are_the_same_whatever_the_steps():
-    random = np.random.default_rng(2)
-    q = random.dirichlet([0.3] * 20)
-    q[4] = 0
-    q /= q.sum()
-    one, other = Draws(q, 7), Draws(q, 7)
+    asked = {query: float(query != 4) for query in range(60)}
+    one, other = evaluator(frequencies=asked), evaluator(frequencies=asked)
     for n in (1, 5, 3000):
-        other.first(n)
-    np.testing.assert_array_equal(one.first(40_000), other.first(40_000))
-    counts = np.bincount(one.first(40_000), minlength=20)
-    assert counts[4] == 0
-    kept = q > 1e-3
-    assert stats.chisquare(counts[kept], q[kept] / q[kept].sum() * counts[kept].sum()).pvalue > 1e-3
+        other.draws(n)
+    drawn = one.draws(40_000)
+    assert drawn.equals(other.draws(40_000))
+    q, counts = one.sampling.probability, drawn.groupby(level="qid").size()
+    assert 4 not in counts
+    assert stats.chisquare(counts, 40_000 * q[q > 0]).pvalue > 1e-3
+    np.testing.assert_allclose(drawn, (one.sampling.frequency / q)[drawn.index])
 
 
 def test_repeated_queries_are_free():
-    spent = running_cost(np.array([2, 0, 2, 1, 0]), np.array([5.0, 7.0, 1.0]))
-    np.testing.assert_array_equal(spent, [1, 6, 6, 13, 13])
+    campaign = evaluator(budget=200)
+    weights = campaign.draws()
+    assert weights.index.has_duplicates
+    assert COSTS[weights.index.unique()].sum() <= 200
+    assert COSTS[campaign.draws(len(weights) + 1).index.unique()].sum() > 200
 
 
 # the estimator
@@ -125,27 +121,6 @@ def test_estimate_is_the_formula():
     assert found.standard_error == pytest.approx(error)
     assert found.effective_sample_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
     assert (found.n_draws, found.n_counted, found.n_queries) == (20, 20, 20)
-
-
-def test_equal_weights_give_the_classical_standard_error():
-    loss = np.array([0.1, 0.5, 0.9, 0.2])
-    found = estimate(loss)
-    assert found.standard_error == pytest.approx(loss.std(ddof=1) / 2)
-    assert found.effective_sample_size == pytest.approx(4)
-
-
-def test_queries_that_do_not_count_have_no_weight_in_the_mean():
-    found = estimate([0.2, np.nan, 0.6], [1.0, 5.0, 3.0])
-    assert found.value == pytest.approx(0.5)
-    nothing = estimate([np.nan, np.nan])
-    assert np.isnan(nothing.value)
-    assert nothing.interval == (-np.inf, np.inf)
-
-
-def test_one_draw_has_no_standard_error():
-    found = estimate([0.5])
-    assert np.isnan(found.standard_error)
-    assert found.interval == (-np.inf, np.inf)
 
 
 def test_series_are_matched_by_query_and_repeats_count_again():
@@ -198,32 +173,31 @@ def test_bad_weights_are_refused(weights, message):
 def test_labels_need_scores_to_be_estimated_from():
     with pytest.raises(ValueError, match="needs scores"):
         estimate([1, 0], metric="err")
+    with pytest.raises(ValueError, match="scores is empty"):
+        estimate([1, 0], metric="err", scores=[])
 
 
 def concluded(losses, confidence):
-    """The decision from values of draws of equal weight, the first ranker's less the second's."""
-    draws = IndependentGuesses(np.ones(len(losses)))
-    mean = weighted_mean(np.asarray(losses, float), draws, Known())
-    values = [mean.value, 0.0]
-    pair = estimate(losses, confidence=confidence), certainty(mean)
-    return decide(("old", "new"), values, lambda *_: pair, confidence)
+    return contest(losses).decision(confidence, estimator="importance")
 
 
 def test_decision_is_a_two_sided_test():
-    """So that 0.95 decides at most 5 % of ties."""
+    """At a level of .05, of which a reserve of 1.4 is held back."""
     loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
     loss = np.concatenate([loss, 0.8 * loss, 0.9 * loss])
     loss = np.concatenate([loss, 2 * loss.mean() - loss])
-    found = concluded(loss, 0.95)
+    campaign = contest(loss)
+    found = campaign.decision(0.95, estimator="importance")
     pvalue = 1 - found.confidence
-    assert stats.ttest_1samp(loss, 0).pvalue < pvalue < 0.01
+    assert 1.4 * stats.ttest_1samp(loss, 0).pvalue < pvalue < 0.01
     assert (found.leader, found.better, found.candidates) == ("old", "old", ("old",))
     assert concluded(-loss, 0.95).better == "new"
-    unsure = concluded(loss, 1 - pvalue / 2)
+    unsure = campaign.decision(1 - pvalue / 2, estimator="importance")
     assert (unsure.better, unsure.candidates) == (None, ("old", "new"))
-    for confidence in (1 - pvalue * 0.99, 1 - pvalue * 1.01):
-        found = concluded(loss, confidence)
-        assert (found.better is not None) == (found.difference.interval[0] > 0)
+    for level, decided in ((pvalue * 1.01, True), (pvalue * 0.99, False)):
+        found = campaign.decision(1 - level, estimator="importance")
+        interval = campaign.estimate(1 - level / 1.4, estimator="importance").interval
+        assert (found.better is not None) == (interval[0] > 0) == decided
 
 
 def test_no_decision_under_a_caution():
@@ -234,11 +208,19 @@ def test_no_decision_under_a_caution():
     assert concluded(np.r_[0.9, np.full(28, 1.0), 1.1], 0.95).better == "old"
 
 
-def test_no_decision_from_an_unknown_error():
-    for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0], [np.nan, np.nan]):
-        found = concluded(losses, 0.95)
-        assert (found.better, found.confidence) == (None, 0.0)
-        assert found.candidates == ("old", "new")
+@pytest.mark.parametrize("losses", [[0.2], [0.2, 0.2, 0.2], [0.0, 0.0]])
+def test_no_decision_from_an_unknown_error(losses):
+    found = concluded(losses, 0.95)
+    assert (found.better, found.confidence) == (None, 0.0)
+    assert found.candidates == ("old", "new")
+
+
+def test_no_decision_where_no_query_counts():
+    campaign = comparator(metric="ap")
+    for request in campaign.ask(2):
+        campaign.tell(request, np.zeros(len(request)))
+    found = campaign.decision()
+    assert (found.better, found.leader, found.confidence) == (None, None, 0.0)
 
 
 # simulated campaigns
@@ -267,7 +249,7 @@ def test_variance_of_the_estimate_is_the_predicted_one(world, which):
     loss, q = design(world, which)
     p = np.full(len(loss), 1 / len(loss))
     n, n_campaigns = 400, 12_000
-    draws = Draws(q, 0).first(n * n_campaigns).reshape(n_campaigns, n)
+    draws = np.random.default_rng(0).choice(len(q), size=(n_campaigns, n), p=q)
     w, x = (p / q)[draws], loss[draws]
     estimates = (w * x).sum(axis=1) / w.sum(axis=1)
     predicted = (p**2 / q * (loss - loss.mean()) ** 2).sum()
@@ -278,20 +260,10 @@ def test_variance_of_the_estimate_is_the_predicted_one(world, which):
 def test_intervals_cover_the_truth(world, which):
     loss, q = design(world, which)
     n, n_campaigns = 300, 10_000
-    draws = Draws(q, 1).first(n * n_campaigns).reshape(n_campaigns, n)
+    draws = np.random.default_rng(1).choice(len(q), size=(n_campaigns, n), p=q)
     weights = 1 / len(loss) / q
     low, high = np.transpose([estimate(loss[d], weights[d]).interval for d in draws])
     assert 0.94 < np.mean((low <= loss.mean()) & (loss.mean() <= high)) < 0.96
-
-
-@pytest.mark.parametrize("which", ["values", "differences"])
-def test_intervals_of_campaigns_with_a_budget_cover_the_truth(world, which):
-    loss, q = design(world, which)
-    runs = simulate(
-        loss, q, world["costs"].mean() * 150, costs=world["costs"], estimator="importance",
-        n_campaigns=6000,
-    )  # fmt: skip
-    assert 0.94 < runs.covered()[0] < 0.96
 
 
 def test_active_campaigns_beat_passive_ones_as_predicted(world):
@@ -302,7 +274,7 @@ def test_active_campaigns_beat_passive_ones_as_predicted(world):
     active, passive = (
         simulate(loss, way, budget, costs=costs, n_campaigns=1500).error()[0][0] for way in (q, p)
     )
-    ratio = budget_ratio(world["two"], q, costs, p)
+    ratio = np.divide(*(predicted_variance(way, world["two"], costs, p) for way in (q, p)))
     assert ratio < 0.7
     assert (active / passive) ** 2 == pytest.approx(ratio, rel=0.35)
 

@@ -64,3 +64,9 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         campaign.save(path)
     assert path.read_bytes() == before
     assert [f.name for f in tmp_path.iterdir()] == ["c.npz"]
+
+
+def test_a_campaign_without_a_limit_is_loaded(tmp_path):
+    for budget in (None, np.inf):
+        evaluator(budget=budget).save(tmp_path / "c.npz")
+        assert ActiveEvaluator.load(tmp_path / "c.npz").budget == budget

@@ -170,9 +170,9 @@ class TestMakeRanking:
             ({"n_informative": 2}, "n_informative=2: give an integer of at least 3"),
             ({"n_features": 7}, "n_features=7: give an integer of at least 8"),
             ({"max_grade": 0}, "max_grade=0"),
-            ({"noise": -1}, "noise=-1: give a finite number"),
-            ({"noise": np.nan}, "noise=nan"),
-            ({"empty_fraction": 1.5}, "empty_fraction=1.5: give a share from 0 to 1"),
+            ({"noise": -1}, "noise=-1 must be a number in [0, 1e+100]"),
+            ({"noise": np.nan}, "noise=nan must be a number"),
+            ({"empty_fraction": 1.5}, "empty_fraction=1.5 must be a number in [0, 1]"),
         ],
     )
     def test_bad_parameters(self, parameters, message):

@@ -34,4 +34,22 @@ def run(campaign):
     return campaign.estimate()
 
 
+def contest(differences, **options):
+    """A comparison of "old" and "new", whose draws have these differences of values in turn.
+
+    Each query has two documents. The rankers prefer different ones, so that the difference is that
+    of the two labels. Draws are uniform, from so many queries that none is drawn twice.
+    """
+    differences = np.asarray(differences, float)
+    labels = np.maximum(np.column_stack([differences, -differences]), 0)
+    scores, queries = np.tile([1.0, 0.0], 20_000), np.repeat(np.arange(20_000), 2)
+    campaign = ActiveComparator(
+        {"old": scores, "new": -scores}, queries, metric="cg(gain=linear)@1",
+        grades=np.unique(np.append(labels, [0, 1])), random_state=0, **{"mixing": 1} | options,
+    )  # fmt: skip
+    for request, told in zip(campaign.ask(len(labels)), labels, strict=True):
+        campaign.tell(request, told)
+    return campaign
+
+
 both = pytest.mark.parametrize("make", [evaluator, comparator])
