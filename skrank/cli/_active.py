@@ -24,8 +24,8 @@ from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
 from skrank.cli._parser import add_file, grade, real, whole
 from skrank.cli._streams import print_error, standard_input
-from skrank.trec._lines import decimal
-from skrank.trec._readers import BOM, csv_rows, json_lines
+from skrank.trec._files import csv_rows, json_lines
+from skrank.trec._lines import BOM, decimal
 
 Row: TypeAlias = dict[str, object]
 

@@ -278,7 +278,7 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
         values = found.values.reshape(-1, len(shown)).T.tolist()
         cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
         return cells | dict(zip(shown, values, strict=True))
-    facts = {name: [one[name] for one in found.facts] for name in found.facts[0]}
+    facts = {name: [one[name] for one in report.facts] for name in report.facts[0]}
     return {"run": names, **dict(zip(shown, found.mean.T.tolist(), strict=True)), **facts}
 
 

@@ -16,10 +16,16 @@ from skrank._typing import Axes, Options
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
-from skrank.trec._columns import text_index
-from skrank.trec._data import as_qrels
-from skrank.trec._join import CodedQrels
-from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._data import as_qrels, text_index
+from skrank.trec._measure import (
+    MISSING_CHOICES,
+    AnyRuns,
+    CodedQrels,
+    JoinedRuns,
+    Measured,
+    Runs,
+    measure,
+)
 from skrank.trec._table import announce
 
 if TYPE_CHECKING:
@@ -42,7 +48,9 @@ class TrecReport(Tabular):
     metric_of : dict of str to Metric
         The metric of each column.
     found : Measured
-        Values in arrays. The tables below are made from these when they are first accessed.
+        Values in arrays.
+    facts : list of dict
+        The rows of `runs`. All tables below are made when they are first accessed.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
         Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
         run lacks under ``missing="skip"``.
@@ -59,9 +67,14 @@ class TrecReport(Tabular):
     """
 
     def __init__(
-        self, names: list[str], queries: np.ndarray, metric_of: dict[str, Metric], found: Measured
+        self,
+        names: list[str],
+        queries: np.ndarray,
+        metric_of: dict[str, Metric],
+        found: Measured,
+        facts: list[dict[str, float]],
     ) -> None:
-        self.names, self.queries, self.found = names, queries, found
+        self.names, self.queries, self.found, self.facts = names, queries, found, facts
         self.metrics, self.metric_of = list(metric_of), metric_of
 
     @cached_property
@@ -92,7 +105,7 @@ class TrecReport(Tabular):
         """Numbers of queries and documents of each run."""
         import pandas as pd
 
-        return pd.DataFrame(self.found.facts, index=self._runs())
+        return pd.DataFrame(self.facts, index=self._runs())
 
     def _runs(self) -> pd.Index:
         return text_index(self.names, "run")
@@ -118,7 +131,7 @@ class TrecReport(Tabular):
         """
         places = [self.metrics.index(name) for name in metrics]
         metric_of = {name: self.metric_of[name] for name in metrics}
-        return TrecReport(self.names, self.queries, metric_of, self.found.only(places))
+        return TrecReport(self.names, self.queries, metric_of, self.found.only(places), self.facts)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the columns of `mean` and of `runs`.
@@ -215,7 +228,7 @@ class TrecReport(Tabular):
 
 
 def evaluate(
-    qrels: Any,
+    qrels: object,
     runs: AnyRuns,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
@@ -314,18 +327,18 @@ def evaluate(
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     if chunksize is not None:
         chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
-    announce(qrels, runs)
-    judgments = as_qrels(qrels)
-    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     sources = Runs.of(runs)
     n_runs = len(sources.sources)
+    announce([qrels, *sources.sources])
+    judgments = as_qrels(qrels)
+    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
     with _progress.progress(progress, n_steps, step) as bar:
         joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
         found = measure(pool, joined, n_runs, chosen.values(), missing, top)
     joined.warn()
-    found = dataclasses.replace(found, facts=joined.facts)
-    return TrecReport(sources.names(joined.tags), pool.qrels.queries.ids, dict(chosen), found)
+    names = sources.names(joined.tags)
+    return TrecReport(names, pool.qrels.queries.ids, chosen, found, joined.facts)
 
 
 def _changed(one: Metric, given: Options) -> Metric:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import itemgetter
-from typing import Any, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.judgments import Judgments
 from skrank._engine.plan import average
-from skrank._engine.threads import limit_threads, thread_count
+from skrank._engine.queries import Queries, RankedCodes, slices
+from skrank._engine.ranking import Ranking
+from skrank._engine.threads import cached_property, limit_threads, thread_count
+from skrank._kernels.arguments import HashedRun
+from skrank._kernels.arguments import Judged as JudgedArrays
 from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Piece, pieces_of
-from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._files import Rows, is_file, pieces_of
+from skrank.trec._lines import Lines
 from skrank.trec._open import name_of
+from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together
 
-AnyRun: TypeAlias = Any  # a Run, or what `evaluate` accepts as one
-AnyRuns: TypeAlias = Any
-# number of the run, where it comes from, the run or a piece of it, and its judged queries
-_Reading: TypeAlias = tuple[int, AnyRun | Piece, Run, Joined]
+AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -43,32 +45,33 @@ class Runs:
     Attributes
     ----------
     sources : list
-        What `evaluate` accepts as runs.
+        What `evaluate` accepts as one run each.
     given : list of str or None
         Their names, if the caller names them.
     """
 
-    sources: list[AnyRun]
+    sources: list[object]
     given: list[str] | None
 
     @classmethod
     def of(cls, runs: AnyRuns) -> Runs:
         """The runs that a caller passes."""
         given: list[str] | None = None
+        sources: list[object]
         if isinstance(runs, Mapping) and not is_nested(runs):
             given, sources = list(runs), list(runs.values())
-        elif _is_one(runs):
+        elif is_file(runs) or _is_one_in_memory(runs):
             sources = [runs]
         else:
             sources = check.several("runs", runs, ())
             if sources and is_record(sources[0], RUNS):
                 sources = [sources]
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
-            columns = columns_of(sources[0], RUNS)
+            columns = None if is_file(sources[0]) else columns_of(sources[0], RUNS)
             if columns is not None:
-                tags = columns.tags()
-                given = tags or None
-                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
+                given = columns.tags() or None
+                several = given is not None and len(given) > 1
+                sources = [columns.of_run(tag) for tag in given or ()] if several else [columns]
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
         if any(isinstance(source, Qrels) for source in sources):
@@ -81,7 +84,7 @@ class Runs:
             return self.given
         count = Counter(tags)
         names = [
-            tag if count[tag] == 1 or not _is_file(source) else name_of(source)
+            name_of(source) if count[tag] > 1 and is_file(source) else tag
             for tag, source in zip(tags, self.sources, strict=True)
         ]
         name, times = Counter(names).most_common(1)[0]
@@ -90,18 +93,184 @@ class Runs:
         return names
 
 
-def _is_file(source: object) -> bool:
-    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
-
-
-def _is_one(runs: object) -> bool:
+def _is_one_in_memory(runs: object) -> bool:
     """Whether this is one run, and not a collection of runs or of records."""
-    return (
-        isinstance(runs, (Run, Qrels, Mapping))
-        or _is_file(runs)
-        or hasattr(runs, "to_dict")
-        or frame_of(runs) is not None
-    )
+    known = isinstance(runs, (Run, Qrels, Mapping)) or hasattr(runs, "to_dict")
+    return known or frame_of(runs) is not None
+
+
+# joining ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CodedQrels:
+    """Judgments with a small integer code for each label, made once for all runs.
+
+    Attributes
+    ----------
+    qrels : Qrels
+    codes : int ndarray of shape (n_rows,)
+    labels : float64 ndarray
+        The label of each code.
+    unjudged : int
+        The code of pooled documents without a label; the next code is for documents outside of the
+        pool.
+    """
+
+    qrels: Qrels
+    codes: np.ndarray
+    labels: np.ndarray
+    unjudged: int
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> CodedQrels:
+        """The codes of judgments."""
+        judged = Judgments(qrels.labels, qrels.queries)
+        labels = np.append(judged.labels[: judged.n_labels], [0.0, 0.0])
+        return cls(qrels, judged.codes, labels, judged.n_labels)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Number of each query by its id."""
+        ids = self.qrels.queries.ids
+        return dict(zip(ids, range(len(ids)), strict=True))
+
+    def only(self, places: np.ndarray) -> CodedQrels:
+        """The judgments of some queries, in ascending order, with the codes of all."""
+        all_queries = self.qrels.queries
+        if len(places) == len(all_queries):
+            return self
+        indptr, rows = slices(all_queries.indptr[places], all_queries.sizes[places])
+        queries = Queries(all_queries.ids[places], indptr)
+        qrels = Qrels(queries, self.qrels.documents.take(rows), self.qrels.labels[rows])
+        return replace(self, qrels=qrels, codes=self.codes[rows])
+
+    def numbered(self) -> CodedQrels:
+        """The number of its row as the code of each document.
+
+        Runs that are joined with numbers can be given the codes of any reduction afterwards.
+        """
+        n_rows = len(self.codes)
+        return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
+
+    def reduced(self, kept: np.ndarray) -> CodedQrels:
+        """The judgments of some rows (a mask); the other documents are in the pool, not judged."""
+        unjudged = self.codes.dtype.type(self.unjudged)
+        return replace(self, codes=np.where(kept, self.codes, unjudged))
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Some judged queries, as a run answers them.
+
+    Attributes
+    ----------
+    run : int
+        Number of the run.
+    places : int64 ndarray of shape (n_queries,)
+        Numbers of the queries in the judgments, ascending.
+    codes : int ndarray of shape (n_rows,)
+        Query by query, of retrieved documents, best first, and then of pooled documents that were
+        not retrieved.
+    sizes, retrieved : int64 ndarrays of shape (n_queries,)
+        Number of rows of each query, and of retrieved documents among them; 0 retrieved documents
+        if the run lacks the query.
+    n_judged : int
+        Number of judged documents among the retrieved ones.
+    """
+
+    run: int
+    places: np.ndarray
+    codes: np.ndarray
+    sizes: np.ndarray
+    retrieved: np.ndarray
+    n_judged: int
+
+    @classmethod
+    def of(cls, pool: CodedQrels, run: Run, number: int) -> Joined:
+        """The judged queries that a run has."""
+        from skrank._kernels import trec
+
+        place_of = np.array([pool.places.get(query, -1) for query in run.queries.ids])
+        query_of = np.flatnonzero(place_of >= 0)
+        query_of = query_of[np.argsort(place_of[query_of])]
+        places = place_of[query_of]
+        judged = pool.only(places)
+        qrels, names = judged.qrels, run.documents.arrays
+        retrieved = run.queries.sizes[query_of]
+        codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
+        indptr = np.empty(len(places) + 1, np.int64)
+        n_judged = trec.join.for_rows(len(codes))(
+            HashedRun(run.queries.indptr, names, run.slots.first, run.slots.rows),
+            JudgedArrays(query_of, qrels.queries.indptr, qrels.documents.arrays, judged.codes),
+            judged.unjudged,
+            codes,
+            indptr,
+        )
+        return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
+
+    @classmethod
+    def of_nothing(cls, pool: CodedQrels, places: np.ndarray, number: int) -> Joined:
+        """Judged queries for which a run retrieved nothing."""
+        judged = pool.only(places)
+        sizes = judged.qrels.queries.sizes
+        return cls(number, places, judged.codes, sizes, np.zeros_like(sizes), 0)
+
+    def coded(self, pool: CodedQrels) -> Joined:
+        """With the codes of `pool`, if the run was joined with the numbers of its rows."""
+        outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
+        return replace(self, codes=np.append(pool.codes, outside)[self.codes])
+
+
+class JoinedJudgments(Judgments):
+    """Judgments of some runs, in which each query of each run is a query of its own."""
+
+    def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
+        sizes, places, self.codes = (
+            np.concatenate(list(map(attrgetter(name), joined)))
+            for name in ("sizes", "places", "codes")
+        )
+        self.indptr = np.concatenate(([0], np.cumsum(sizes)))
+        self.queries = Queries(pool.qrels.queries.ids[places], self.indptr)
+        self.labels, self.unjudged = pool.labels, pool.unjudged
+        self._pool = pool
+
+    def place(self, code: int) -> str:
+        """The first document with a code, for messages."""
+        row = int(np.flatnonzero(self._pool.codes == code)[0])
+        qrels = self._pool.qrels
+        query = int(np.searchsorted(qrels.queries.indptr, row, side="right")) - 1
+        (name,) = qrels.documents.take(slice(row, row + 1)).names()
+        return f"document {name!r} of query {qrels.queries.name(query)}"
+
+
+class JoinedRanking(Ranking):
+    """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
+
+    def __init__(self, judgments: JoinedJudgments, joined: Sequence[Joined]) -> None:
+        self.judgments = judgments
+        self.tied = np.zeros(len(judgments.codes), np.uint8)
+        self.retrieved = np.concatenate([one.retrieved for one in joined])
+        self._seen: dict[tuple[str, bool], RankedCodes] = {}
+
+    def head(self, ties: str, depth: int) -> None:
+        """Do nothing: documents are sorted already."""
+
+    def _settled(self, ties: str) -> RankedCodes:
+        judgments = self.judgments
+        return RankedCodes.untied(judgments.indptr, judgments.codes, self.retrieved)
+
+
+# reading ------------------------------------------------------------------------------------------
+
+
+class _Reading(NamedTuple):
+    """A run, or a piece of a run, and its judged queries; the table of a piece, for messages."""
+
+    number: int
+    run: Run
+    joined: Joined
+    piece: Table | None
 
 
 @dataclass(eq=False)
@@ -147,8 +316,10 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        for number, readings in groupby(_ahead(self._read, self._items()), key=itemgetter(0)):
-            for joined in self._joined(number, readings):
+        in_threads = self.chunksize is not None or len(self.runs.sources) > 1
+        readings = _ahead(self._read, self._items(), thread_count() if in_threads else 1)
+        for number, of_run in groupby(readings, key=attrgetter("number")):
+            for joined in self._joined(number, of_run):
                 part.append(joined)
                 n_rows += len(joined.codes)
                 if n_rows >= most:
@@ -157,62 +328,59 @@ class JoinedRuns:
         if part:
             yield part
 
-    def _items(self) -> Iterable[tuple[int, AnyRun | Piece]]:
+    def _items(self) -> Iterator[tuple[int, object]]:
         """Number and source of what can be read independently: runs, or pieces of runs."""
-        if self.chunksize is None:
-            return list(enumerate(self.runs.sources))
-        return (
-            (number, piece)
-            for number, source in enumerate(self.runs.sources)
-            for piece in (pieces_of(source, RUNS, self.chunksize) if _is_file(source) else [source])
-        )
+        for number, source in enumerate(self.runs.sources):
+            if self.chunksize is not None and is_file(source):
+                for piece in pieces_of(source, RUNS, self.chunksize):
+                    yield number, piece
+            else:
+                yield number, source
 
-    def _read(self, item: tuple[int, AnyRun | Piece]) -> _Reading:
+    def _read(self, item: tuple[int, object]) -> _Reading:
         number, source = item
-        if isinstance(source, Piece):
-            table, tag = source.table()
-            source.check_order(table)
-            run = Run.of_table(table, tag, self.precision)
+        piece = None
+        if isinstance(source, (Lines, Rows)):
+            piece = source.table()
+            piece.check_contiguous()
+            run = Run.of_table(piece, self.precision)
         else:
             run = as_run(source, self.precision)
         if self.depth is not None:
             run = run.top(self.depth)
-        return number, source, run, Joined.of(self.pool, run, number)
+        return _Reading(number, run, Joined.of(self.pool, run, number), piece)
 
     def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
         """The judged queries of one run; those that the run lacks come last."""
         seen: set[str] = set()
         present = np.zeros(len(self.pool.places), bool)
         n_documents = n_judged = 0
-        for _, source, run, joined in readings:
+        for _, run, joined, piece in readings:
             if not seen:
                 first = run
                 _warn_swapped(self.pool.qrels, run)
-            if not seen.isdisjoint(run.queries.ids):
-                table, _ = source.table()  # once more, for the place of the row in the file
-                again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
-                raise source.comes_again(table, int(table.queries.indptr[again]))
+            if piece is not None and not seen.isdisjoint(run.queries.ids):
+                again = next(i for i, query in enumerate(run.queries.ids) if query in seen)
+                raise piece.comes_again(int(piece.queries.indptr[again]))
             seen.update(run.queries.ids)
             present[joined.places] = True
             n_documents += int(joined.retrieved.sum())
             n_judged += joined.n_judged
             if len(joined.places):
                 yield joined
-            if self.bar is not None and self.chunksize is not None:
-                self.bar.update(len(run.scores))
+            if self.bar is not None:
+                self.bar.update(1 if self.chunksize is None else len(run.scores))
         absent = np.flatnonzero(~present)
         n_present = len(present) - len(absent)
-        ids = self.pool.qrels.queries.ids
+        queries = self.pool.qrels.queries
         if not n_present:
             raise ValueError(
                 f"run {first.name!r} has no query of the qrels: its first is "
-                f"{first.queries.name(0)}, and that of the qrels {self.pool.qrels.queries.name(0)}."
+                f"{first.queries.name(0)}, and that of the qrels {queries.name(0)}."
             )
         if len(absent):
-            self._note_missing(first.name, ids[absent])
+            self._note_missing(first.name, queries.ids[absent])
             yield Joined.of_nothing(self.pool, absent, number)
-        if self.bar is not None and self.chunksize is None:
-            self.bar.update(1)
         self.tags.append(first.name)
         self.facts.append(
             {
@@ -244,10 +412,8 @@ class JoinedRuns:
             )
 
 
-def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+def _ahead(work: Callable[[_T], _R], items: Iterator[_T], n_threads: int) -> Iterator[_R]:
     """``work(item)`` of each item in order; threads work on the next items."""
-    single = isinstance(items, Sequence) and len(items) == 1
-    n_threads = 1 if single else thread_count()
     if n_threads == 1:
         yield from map(work, items)
         return
@@ -266,6 +432,20 @@ def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
             yield waiting.popleft().result()
 
 
+def _warn_swapped(qrels: Qrels, run: Run) -> None:
+    """Warn where judgments and a run seem to have been passed in the wrong order."""
+    if check.look_swapped(qrels.labels, run.scores):
+        warnings.warn(
+            f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
+            "small whole scores, as if they were swapped: qrels come first, then runs.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+# measuring ----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Measured:
     """The values of metrics.
@@ -277,24 +457,20 @@ class Measured:
     mean : float64 ndarray of shape (n_runs, n_metrics)
     empty : int64 ndarray of shape (n_metrics,)
         Number of queries without a relevant document.
-    facts : list of dict
-        A row of ``TrecReport.runs`` for each run.
     """
 
     values: np.ndarray
     weights: np.ndarray
     mean: np.ndarray
     empty: np.ndarray
-    facts: list[dict[str, float]] = field(default_factory=list)
 
     def only(self, metrics: list[int]) -> Measured:
         """Some of the metrics, by their numbers."""
-        return replace(
-            self,
-            values=self.values[..., metrics],
-            weights=self.weights[..., metrics],
-            mean=self.mean[:, metrics],
-            empty=self.empty[metrics],
+        return Measured(
+            self.values[..., metrics],
+            self.weights[..., metrics],
+            self.mean[:, metrics],
+            self.empty[metrics],
         )
 
 
@@ -314,8 +490,8 @@ def measure(
     for part in parts:
         judgments = JoinedJudgments(pool, part)
         ranking = JoinedRanking(judgments, part)
-        run = np.repeat([one.run for one in part], [len(one.places) for one in part])
         query = np.concatenate([one.places for one in part])
+        run = np.repeat([one.run for one in part], [len(one.places) for one in part])
         counted = (ranking.retrieved > 0) | (missing != "skip")
         for i, one in enumerate(chosen):
             plan = one.bind(judgments, max_grade=max_grade)
@@ -323,19 +499,7 @@ def measure(
             weights[run, query, i] = plan.mass(ranking) * counted
             empty[i] += plan.empty[run == 0].sum()
     mean = np.empty((n_runs, len(chosen)))
-    for i, one in enumerate(chosen):
-        for number in range(n_runs):
-            of_run = values[number, :, i], weights[number, :, i]
-            mean[number, i] = average(one, *of_run, stacklevel=4)
+    for i, number in np.ndindex(len(chosen), n_runs):
+        of_run = values[number, :, i], weights[number, :, i]
+        mean[number, i] = average(chosen[i], *of_run, stacklevel=4)
     return Measured(values, weights, mean, empty)
-
-
-def _warn_swapped(qrels: Qrels, run: Run) -> None:
-    """Warn where judgments and a run seem to have been passed in the wrong order."""
-    if check.look_swapped(qrels.labels, run.scores):
-        warnings.warn(
-            f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
-            "small whole scores, as if they were swapped: qrels come first, then runs.",
-            UserWarning,
-            stacklevel=2,
-        )
