@@ -13,9 +13,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from skrank.cli._parser import Parser, Version
-from skrank.cli._streams import check_open, print_error, print_text
-from skrank.cli._words import with_options
+from skrank.cli._output import check_open, print_error, print_text
+from skrank.cli._parser import Parser, Version, with_options
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
@@ -27,7 +26,7 @@ COMMANDS = {
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "fuse": ("skrank.cli._fuse", "fuse runs into one, with trained weights or by a formula"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
-    "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
+    "completion": ("skrank.cli._parser", "print a script that completes commands in a shell"),
     "active": ("skrank.cli._active", "label the queries that are most informative about rankers"),
 }
 

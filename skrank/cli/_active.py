@@ -22,8 +22,8 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
+from skrank.cli._output import print_error, standard_input
 from skrank.cli._parser import add_file, grade, real, whole
-from skrank.cli._streams import print_error, standard_input
 from skrank.trec._files import csv_rows, json_lines
 from skrank.trec._lines import BOM, decimal
 
@@ -85,12 +85,8 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
-    add(
-        "--max-grade",
-        metavar="N",
-        type=grade,
-        help="grades are 0 to N (default: from columns p_)",
-    )
+    text = "grades are 0 to N (default: from columns p_)"
+    add("--max-grade", metavar="N", type=grade, help=text)
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
     add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
@@ -232,18 +228,16 @@ def _estimate(arguments: argparse.Namespace) -> str:
     campaign = Campaign.load(arguments.campaign)
     options: Options = {"estimator": arguments.estimator, "anytime": arguments.anytime}
     if arguments.progress:
-        frame = campaign.progress(arguments.confidence, **options)
-        rows = frame.to_dict("records")
+        rows = campaign.progress(arguments.confidence, **options).to_dict("records")
     elif arguments.decision:
         if not isinstance(campaign, ActiveComparator):
             raise ValueError("the campaign has one ranker: there is nothing to decide.")
-        found = campaign.decision(arguments.confidence, **options)
-        shown = {name: getattr(found, name) for name in ("better", "leader", "confidence")}
-        rows = [shown | {"candidates": " ".join(found.candidates)}]
+        choice = campaign.decision(arguments.confidence, **options)
+        shown = {name: getattr(choice, name) for name in ("better", "leader", "confidence")}
+        rows = [shown | {"candidates": " ".join(choice.candidates)}]
     else:
-        rows = [
-            _row(name, one) for name, one in _estimates(campaign, arguments.confidence, options)
-        ]
+        found = _estimates(campaign, arguments.confidence, options)
+        rows = [_row(name, one) for name, one in found]
     return _written(rows, arguments.format, tuple(rows[0]))
 
 
@@ -262,18 +256,9 @@ def _estimates(
 
 def _row(name: str, found: Estimate) -> Row:
     low, high = found.interval
-    return {
-        "of": name,
-        "value": found.value,
-        "standard_error": found.standard_error,
-        "low": low,
-        "high": high,
-        "n_draws": found.n_draws,
-        "n_counted": found.n_counted,
-        "n_queries": found.n_queries,
-        "cost": found.cost,
-        "caution": found.caution,
-    }
+    first = {"of": name, "value": found.value, "standard_error": found.standard_error}
+    rest = ("n_draws", "n_counted", "n_queries", "cost", "caution")
+    return first | {"low": low, "high": high} | {one: getattr(found, one) for one in rest}
 
 
 # tables
