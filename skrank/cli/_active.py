@@ -31,7 +31,7 @@ Row: TypeAlias = dict[str, object]
 
 _RESERVED = ("query", "item", "label", "cost")
 _IDS = ("query", "item")  # required in each row
-_PROBABILITY = "p_"  # columns with the probability of a grade: p_0, p_1, ...
+_PROBABILITY = re.compile(r"p_([0-9]+(\.[0-9]*)?)")  # column of the probability of a grade
 _FORMATS = ("csv", "jsonl")
 
 _EXAMPLES = {
@@ -85,8 +85,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
-    text = "grades are 0 to N (default: from columns p_)"
-    add("--max-grade", metavar="N", type=grade, help=text)
+    add("--max-grade", metavar="N", type=grade, help="of 0 to N (default: from columns p_)")
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
     add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
@@ -98,11 +97,11 @@ def _start(arguments: argparse.Namespace) -> str:
         raise ValueError(f"{arguments.campaign} exists already: --replace starts a new campaign.")
     rows = _read(arguments.pool, ("query", "item"))
     columns = list(rows[0])
-    believed = sorted((name for name in columns if _is_probability(name)), key=_grade_of)
+    believed = {one[0]: float(one[1]) for one in map(_PROBABILITY.fullmatch, columns) if one}
     rankers = [name for name in columns if name not in (*_RESERVED, *believed)]
     if not rankers:
         raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
-    grades = [_grade_of(name) for name in believed] or None
+    grades = sorted(believed.values()) or None
     if arguments.max_grade is not None:
         grades = list(map(float, range(arguments.max_grade + 1)))
     scores = {name: _numbers(rows, name) for name in rankers}
@@ -110,7 +109,7 @@ def _start(arguments: argparse.Namespace) -> str:
         "groups": [str(row["query"]) for row in rows],
         "items": [str(row["item"]) for row in rows],
         "metric": arguments.metric,
-        "label_model": _probabilities(rows, believed, grades) if believed else "uniform",
+        "label_model": _probabilities(rows, believed, grades or []) if believed else "uniform",
         "grades": grades,
         "labels": _numbers(rows, "label", missing=True) if "label" in columns else None,
         "costs": _numbers(rows, "cost") if "cost" in columns else "items",
@@ -128,22 +127,13 @@ def _start(arguments: argparse.Namespace) -> str:
     return f"{n} queries, {len(rankers)} rankers: {', '.join(rankers)}"
 
 
-def _is_probability(name: str) -> bool:
-    return re.fullmatch(rf"{_PROBABILITY}[0-9]+(\.[0-9]*)?", name) is not None
-
-
-def _grade_of(name: str) -> float:
-    return float(name.removeprefix(_PROBABILITY))
-
-
-def _probabilities(rows: list[Row], believed: list[str], grades: list[float] | None) -> np.ndarray:
+def _probabilities(rows: list[Row], believed: dict[str, float], grades: list[float]) -> np.ndarray:
     """Probability of each grade in each row; 0 for grades without a column."""
-    known = grades or []
-    out = np.zeros((len(rows), len(known)))
-    for name in believed:
-        if _grade_of(name) not in known:
+    out = np.zeros((len(rows), len(grades)))
+    for name, of_column in believed.items():
+        if of_column not in grades:
             raise ValueError(f"column {name} is of a grade beyond --max-grade.")
-        out[:, known.index(_grade_of(name))] = _numbers(rows, name)
+        out[:, grades.index(of_column)] = _numbers(rows, name)
     return out
 
 

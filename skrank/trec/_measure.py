@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -31,7 +31,7 @@ from skrank.trec._open import name_of
 from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
-_ROWS_AT_ONCE = 1_000_000  # documents that are measured together
+_ROWS_AT_ONCE = 250_000  # documents that one thread measures together, to bound memory
 
 AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
 _T = TypeVar("_T")
@@ -316,8 +316,7 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        in_threads = self.chunksize is not None or len(self.runs.sources) > 1
-        readings = _ahead(self._read, self._items(), thread_count() if in_threads else 1)
+        readings = _ahead(self._read, self._items())
         for number, of_run in groupby(readings, key=attrgetter("number")):
             for joined in self._joined(number, of_run):
                 part.append(joined)
@@ -412,10 +411,13 @@ class JoinedRuns:
             )
 
 
-def _ahead(work: Callable[[_T], _R], items: Iterator[_T], n_threads: int) -> Iterator[_R]:
+def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
     """``work(item)`` of each item in order; threads work on the next items."""
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    n_threads = thread_count() if len(first) > 1 else 1
     if n_threads == 1:
-        yield from map(work, items)
+        yield from map(work, chain(first, rest))
         return
 
     def alone(item: _T) -> _R:
@@ -424,7 +426,7 @@ def _ahead(work: Callable[[_T], _R], items: Iterator[_T], n_threads: int) -> Ite
 
     with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
         waiting: deque[Future[_R]] = deque()
-        for item in items:
+        for item in chain(first, rest):
             waiting.append(pool.submit(alone, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
@@ -486,18 +488,23 @@ def measure(
     chosen = list(metrics)
     shape = n_runs, len(pool.qrels.queries), len(chosen)
     values, weights = np.full(shape, np.nan), np.zeros(shape)
-    empty = np.zeros(len(chosen), np.int64)
-    for part in parts:
+
+    def of_part(part: list[Joined]) -> list[int]:
+        """Fill in values and weights; returns the number of empty queries for each metric."""
         judgments = JoinedJudgments(pool, part)
         ranking = JoinedRanking(judgments, part)
         query = np.concatenate([one.places for one in part])
         run = np.repeat([one.run for one in part], [len(one.places) for one in part])
         counted = (ranking.retrieved > 0) | (missing != "skip")
+        empty = []
         for i, one in enumerate(chosen):
             plan = one.bind(judgments, max_grade=max_grade)
             values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
             weights[run, query, i] = plan.mass(ranking) * counted
-            empty[i] += plan.empty[run == 0].sum()
+            empty.append(int(plan.empty[run == 0].sum()))
+        return empty
+
+    empty = np.sum(list(_ahead(of_part, parts)), axis=0)
     mean = np.empty((n_runs, len(chosen)))
     for i, number in np.ndindex(len(chosen), n_runs):
         of_run = values[number, :, i], weights[number, :, i]
