@@ -157,12 +157,7 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
         (START, {"pool": ""}, "pool has no rows"),
         (START, {"pool": "query,item\n1,2\n"}, "no column of scores"),
         (START, {"pool": "query,score\n1,2\n"}, "row 1 lacks item"),
-        (START, {"pool": "query,item,a\n1,2,3,4\n"}, "pool: line 2: 4 columns instead of 3"),
         (START, {"pool": "query,item,a\n1,2,x\n"}, "row 1: a='x' is not a number"),
-        (START, {"pool": "query,item,a\n1,2,3\n"}, "need the grades"),
-        (START, {"pool": '{"query": 1\n'}, "pool: line 1: no JSON"),
-        (START, {"pool": "query,item\nq\udc82,d\n"}, "pool: it is not text in UTF-8"),
-        (START, {"pool": 'query,item\n"q,d\n'}, "pool: line 2: unexpected end"),
     ],
 )
 def test_what_cannot_be_read_is_said(call, arguments, files, message):

@@ -250,15 +250,6 @@ def test_a_full_disk_is_an_error(capsys, files):
     assert Path("/dev/full").is_char_device()
 
 
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
-def test_a_full_disk_behind_standard_output(files):
-    command = [sys.executable, "-m", "skrank", "evaluate", *files, "-m", "ap"]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    message = "skrank: error: standard output: No space left on device\n"
-    assert (done.returncode, done.stderr) == (1, message)
-
-
 def umask():
     mask = os.umask(0)
     os.umask(mask)

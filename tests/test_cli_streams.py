@@ -1,6 +1,5 @@
 """Output of commands: formats by suffix, and streams that are closed, full or not UTF-8."""
 
-import json
 import os
 import subprocess
 import sys
@@ -46,13 +45,6 @@ def test_the_suffix_of_a_file_says_the_format(files, capsys, command, suffix):
     assert main([command, *files, *options, "-o", f"report{suffix}"]) == 0
     assert capsys.readouterr().out == ""
     assert Path(f"report{suffix}").read_text() == expected
-
-
-def test_a_report_for_a_browser_is_one(files):
-    assert main(["evaluate", *files, "-o", "report.html"]) == 0
-    assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
-    assert main(["evaluate", *files, "-o", "report.json", "-m", "ap"]) == 0
-    assert [row["run"] for row in json.loads(Path("report.json").read_text())] == files[1:]
 
 
 @pytest.mark.parametrize("given", ["table", "csv", "json", "jsonl", "trec_eval", "html"])

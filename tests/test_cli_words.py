@@ -133,26 +133,6 @@ def test_tables_of_campaigns(call, table):
         assert (status, out) == (0, "1 queries, 2 rankers: a, p_\u0661\n")
 
 
-WRONG_USAGE = [
-    (),
-    ("bogus",),
-    ("evaluate", "--bogus"),
-    (*EVALUATE, "--format", "xml"),
-    ("active", "next", "c", "-n", "x"),
-    ("compare", "qrels", "bm25"),
-]
-
-
-@pytest.mark.parametrize("arguments", WRONG_USAGE)
-def test_wrong_usage_is_one_line_and_where_the_help_is(call, arguments):
-    status, out, err = call(*arguments)
-    assert (status, out) == (2, "")
-    mistake, pointer = err.splitlines()
-    assert re.match(r"skrank[a-z ]*: error: ", mistake)
-    command = " ".join(arguments[: 2 if arguments[:1] == ("active",) else 1])
-    assert pointer == f"usage: skrank {command} --help".replace("bogus ", "").replace("  ", " ")
-
-
 @pytest.mark.parametrize(
     "command", [*COMMANDS, "active start", "active next", "active tell", "active estimate"]
 )

@@ -1,10 +1,16 @@
 """Files of judgments (qrels) and of runs: their format, and their rows, whole or in pieces.
 
 `pieces_of` opens a file, recognises its format and yields pieces. A piece holds rows that are not
-parsed yet, and all rows of each of its queries, so that pieces can be measured one by one. Its
-method `table` parses the rows, and raises ValueError with the file and the place of a wrong row.
-There are two classes of pieces: `Lines` of TREC, which stay bytes until they are parsed, and `Rows`
-of the other formats, whose fields the readers at the end of this file decode as UTF-8.
+checked yet, and all rows of each of its queries, so that pieces can be measured one by one. Its
+method `table` checks the rows, makes float64 of labels or scores, and raises ValueError with the
+file and the place of a wrong row. There are two classes of pieces:
+
+- `Lines` of TREC, which are parsed as bytes;
+- `Rows` of other formats, which the readers at the end of this file have decoded (text is UTF-8):
+  into lists of texts (CSV, TSV) or of what JSON holds, or into columns of Arrow (Parquet).
+
+A file whose queries are not contiguous yields a query in several pieces. `Table.check_contiguous`
+finds that inside a piece, and whoever takes the pieces compares the queries of different pieces.
 """
 
 from __future__ import annotations
@@ -37,13 +43,13 @@ from skrank.trec._table import Table
 _BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
 _SHORTEST_LINE = 16  # bytes of a line of TREC, if the first lines of a file are shorter
 
-# Yields the rows of a file in blocks, which may cut queries. With a chunksize, no block is larger.
+# Yields the rows of a file in blocks of at most chunksize rows, if given. Blocks may cut queries.
 Reader: TypeAlias = Callable[[File, Kind, int | None], Iterator[Columns]]
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A piece of a file that is not in TREC's format: fields that are decoded, but not checked.
+    """A piece of a file that is not in TREC's format.
 
     Attributes
     ----------
@@ -52,7 +58,7 @@ class Rows:
     kind : Kind
         Whether the rows are judgments or a run.
     blocks : list of Columns
-        The rows, in the order of the file.
+        Queries, documents, numbers and, if the file names them, runs of consecutive rows.
     before : int
         Number of rows of the file above these. Messages count rows from the first of the file.
     """
@@ -113,12 +119,12 @@ def pieces_of(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    with opened(source) as file:
+    with opened(source) as file:  # its `head` are the first bytes, which its `stream` has, too
         form = _format_of(file, kind)
         if isinstance(form, LineForm):
             yield from _pieces_of_lines(file, form, chunksize)
         else:
-            with check.about(file.name):
+            with check.about(file.name):  # puts the name before messages
                 yield from _pieces_of_rows(file.name, kind, form(file, kind, chunksize), chunksize)
 
 
@@ -213,7 +219,7 @@ def _format_of(file: File, kind: Kind) -> LineForm | Reader:
         return _csv
     if kind is QRELS and all(len(line.split()) == 3 for line in lines):
         return SHORT_QRELS_LINE
-    return FORMS[kind.name][0]
+    return FORMS[kind.name][0]  # the usual columns
 
 
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
@@ -227,7 +233,7 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
     return found or [b""]
 
 
-# readers: they raise ValueError without the name of the file, which `pieces_of` adds -------------
+# readers, whose errors do not name the file ------------------------------------------------------
 
 
 def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
@@ -254,7 +260,7 @@ def _csv(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
         places = [header.index(name) for name in _names_to_read(header, kind, chunksize)]
         yield from _in_blocks(([row[place] for place in places] for row in rows), chunksize)
     finally:
-        text.detach()  # or it would close the stream
+        text.detach()  # the wrapper would close the stream, which `opened` closes
 
 
 def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
@@ -296,7 +302,10 @@ def _json_lines(file: File, kind: Kind, chunksize: int | None) -> Iterator[Colum
 def _fields(
     records: Iterable[tuple[int, Any]], kind: Kind, chunksize: int | None
 ) -> Iterator[list[object]]:
-    """The fields of records that are objects or lists, all of them like the first."""
+    """Query, document, number and run, if any, of numbered records: objects or lists of JSON.
+
+    The names of the first object, or the length of the first list, say where they are in all.
+    """
     chosen: Sequence[str] | Sequence[int] = ()
     for number, record in records:
         try:
@@ -311,7 +320,7 @@ def _fields(
 
 
 def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    """Number and content of each line that is not blank."""
+    """Number (from 1) and content of each line that is not blank."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
