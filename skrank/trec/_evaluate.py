@@ -321,7 +321,9 @@ def evaluate(
         given["rel"] = check.check_rel(rel)
     if check.check_flag("judged_only", judged_only):
         given["condensed"] = True
-    chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
+    chosen = unique_metrics(metrics)
+    if given:
+        chosen = {name: _changed(one, given) for name, one in chosen.items()}
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
@@ -343,8 +345,6 @@ def evaluate(
 
 def _changed(one: Metric, given: Options) -> Metric:
     """The metric with those of the given parameters that it has."""
-    if not given:
-        return one
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
         known.discard("rel")

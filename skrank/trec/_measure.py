@@ -74,7 +74,7 @@ class Runs:
                 sources = [columns.of_run(tag) for tag in given or ()] if several else [columns]
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
-        if any(isinstance(source, Qrels) for source in sources):
+        if Qrels in map(type, sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
         return cls(sources, given)
 
@@ -83,6 +83,8 @@ class Runs:
         if self.given is not None:
             return self.given
         count = Counter(tags)
+        if len(count) == len(tags):
+            return tags
         names = [
             name_of(source) if count[tag] > 1 and is_file(source) else tag
             for tag, source in zip(tags, self.sources, strict=True)
@@ -223,15 +225,24 @@ class Joined:
 
 
 class JoinedJudgments(Judgments):
-    """Judgments of some runs, in which each query of each run is a query of its own."""
+    """Judgments of some runs, in which each query of each run is a query of its own.
+
+    Attributes
+    ----------
+    run, places : int ndarrays of shape (n_queries,)
+        Number of the run of each query, and number of the query in the qrels.
+    retrieved : int ndarray of shape (n_queries,)
+        Number of documents that the run retrieved.
+    """
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
-        sizes, places, self.codes = (
+        self.run = np.repeat([one.run for one in joined], [len(one.places) for one in joined])
+        sizes, self.places, self.retrieved, self.codes = (
             np.concatenate(list(map(attrgetter(name), joined)))
-            for name in ("sizes", "places", "codes")
+            for name in ("sizes", "places", "retrieved", "codes")
         )
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
-        self.queries = Queries(pool.qrels.queries.ids[places], self.indptr)
+        self.queries = Queries(pool.qrels.queries.ids[self.places], self.indptr)
         self.labels, self.unjudged = pool.labels, pool.unjudged
         self._pool = pool
 
@@ -247,10 +258,10 @@ class JoinedJudgments(Judgments):
 class JoinedRanking(Ranking):
     """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
 
-    def __init__(self, judgments: JoinedJudgments, joined: Sequence[Joined]) -> None:
+    def __init__(self, judgments: JoinedJudgments) -> None:
         self.judgments = judgments
         self.tied = np.zeros(len(judgments.codes), np.uint8)
-        self.retrieved = np.concatenate([one.retrieved for one in joined])
+        self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
     def head(self, ties: str, depth: int) -> None:
@@ -492,9 +503,8 @@ def measure(
     def of_part(part: list[Joined]) -> list[int]:
         """Fill in values and weights; returns the number of empty queries for each metric."""
         judgments = JoinedJudgments(pool, part)
-        ranking = JoinedRanking(judgments, part)
-        query = np.concatenate([one.places for one in part])
-        run = np.repeat([one.run for one in part], [len(one.places) for one in part])
+        ranking = JoinedRanking(judgments)
+        run, query = judgments.run, judgments.places
         counted = (ranking.retrieved > 0) | (missing != "skip")
         empty = []
         for i, one in enumerate(chosen):
