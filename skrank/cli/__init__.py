@@ -26,7 +26,7 @@ COMMANDS = {
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "fuse": ("skrank.cli._fuse", "fuse runs into one, with trained weights or by a formula"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
-    "completion": ("skrank.cli._parser", "print a script that completes commands in a shell"),
+    "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
     "active": ("skrank.cli._active", "label the queries that are most informative about rankers"),
 }
 

@@ -12,7 +12,16 @@ from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
 from skrank.cli._output import source
-from skrank.cli._parser import add_common, add_file, add_metric, check_files, grade, real, whole
+from skrank.cli._parser import (
+    FILES,
+    add_common,
+    add_file,
+    add_metric,
+    check_files,
+    grade,
+    real,
+    whole,
+)
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.trec._measure import MISSING_CHOICES
@@ -45,17 +54,12 @@ or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
 Names of trec_eval, ir_measures and ranx are read with their meaning: ndcg_cut_10, trec_eval:map,
 ir_measures:nDCG@10, or all names of a call with --names. `skrank metrics` lists skrank's own.
 """
-_FILES = """
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
-Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
-usage.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    about = ("" if name == "curve" else _METRICS) + _FILES
+    about = ("" if name == "curve" else _METRICS) + f"\n{FILES}"
     parser.epilog = f"examples:\n{_EXAMPLES[name]}{about}"
     parser.set_defaults(run=_run, view=None if name == "evaluate" else name, parser=parser)
     several = name == "compare"

@@ -7,10 +7,10 @@ import argparse
 from skrank import trec
 from skrank.cli import _output
 from skrank.cli._output import source
-from skrank.cli._parser import add_common, add_file, add_metric, check_files, real, whole
+from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files, real, whole
 from skrank.trec._fuse import METHODS, NORMS, load
 
-_EPILOG = """examples:
+_EPILOG = f"""examples:
   skrank fuse qrels.txt lexical.txt dense.txt -m ndcg@10 -o fused.run
   skrank fuse --method rrf lexical.txt dense.txt > fused.run
   skrank fuse --method weighted_sum --weights 0.3,0.7 lexical.txt dense.txt --depth 1000
@@ -18,9 +18,7 @@ _EPILOG = """examples:
 With --method linear, the first file has judgments, the weights are trained on the metric, and each
 query is scored with weights that are trained on other queries. With --output, the metric of each
 run and its weight are printed. The other methods need no judgments: all files are runs.
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
-Zstandard; - is standard input.
-"""
+{FILES}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:

@@ -1,4 +1,4 @@
-"""The parser of arguments: types, completion in shells, and messages in words of the command."""
+"""The parser of arguments: types of arguments, and messages in the words of the command."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from skrank.cli._output import print_error, print_text
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
+
+FILES = """\
+Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
+Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
+usage.
+"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -161,29 +167,3 @@ def with_options(message: str) -> str:
 def _option(found: re.Match[str]) -> str:
     name = "--" + found[1].replace("_", "-")
     return name if found[2] else f"{name}="
-
-
-# completion ---------------------------------------------------------------------------------------
-
-SHELLS = ("bash", "zsh", "fish")
-_HOW = """\
-Put into the file that your shell reads when it starts:
-  bash   eval "$(skrank completion bash)"
-  zsh    eval "$(skrank completion zsh)"   (after compinit)
-  fish   skrank completion fish | source
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
-    """Add the arguments of ``skrank completion``."""
-    parser.epilog = _HOW
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
-    parser.set_defaults(run=_complete)
-
-
-def _complete(arguments: argparse.Namespace) -> str:
-    import shtab  # before the parser is built, see `add_file`
-
-    from skrank.cli import whole_parser
-
-    return str(shtab.complete(whole_parser(), arguments.shell))

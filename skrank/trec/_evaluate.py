@@ -160,16 +160,12 @@ class TrecReport(Tabular):
         """
         import pandas as pd
 
-        bounds = {
-            run: mean_intervals(
+        frames = {}
+        for run in self.mean.index:
+            low, high = mean_intervals(
                 self.per_query.loc[run], self.weights.loc[run], self.metric_of, confidence, interval
             )
-            for run in self.mean.index
-        }
-        frames = {
-            run: pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
-            for run, (low, high) in bounds.items()
-        }
+            frames[run] = pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
         return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
@@ -193,19 +189,10 @@ class TrecReport(Tabular):
 
         from skrank.evaluation._compare import compare_values
 
-        shape = len(self.mean), -1, len(self.mean.columns)
-        values = self.per_query.to_numpy().reshape(shape).transpose(1, 2, 0)
-        names = [self.mean.columns, self.mean.index]
-        return compare_values(
-            pd.DataFrame(
-                values.reshape(len(values), -1),
-                self.per_query.loc[self.mean.index[0]].index,
-                pd.MultiIndex.from_product(names, names=["metric", "system"]),
-            ),
-            self.mean.rename_axis("system"),
-            self.metric_of,
-            **options,
-        )
+        values = self.found.values.transpose(1, 2, 0).reshape(len(self.queries), -1)
+        of = pd.MultiIndex.from_product([self.metrics, self.names], names=["metric", "system"])
+        frame = pd.DataFrame(values, text_index(self.queries, "qid"), of)
+        return compare_values(frame, self.mean.rename_axis("system"), self.metric_of, **options)
 
     def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
         return display.from_report(self, metric or self.metrics[0], ax=ax, **kwargs)
@@ -215,9 +202,9 @@ class TrecReport(Tabular):
         return MarkedTable(self.mean, f"{self._caption()}. Best values are bold.", rises)
 
     def _caption(self) -> str:
-        queries = len(self.per_query) // len(self.runs)
         empty = f", up to {self.empty.max()} of them without a relevant document"
-        return f"{len(self.runs)} runs, {queries} queries" + empty * bool(self.empty.max())
+        size = f"{len(self.names)} runs, {len(self.queries)} queries"
+        return size + empty * bool(self.empty.max())
 
     def __repr__(self) -> str:
         return f"{self._caption()}\n{self.to_frame().to_string(float_format='{:.4f}'.format)}"
