@@ -13,7 +13,6 @@ import pytest
 
 import skrank
 from skrank.active import ActiveComparator, Campaign
-from skrank.cli import main
 from skrank.datasets import make_ranking
 
 DATA = make_ranking(25, n_docs=(2, 6), max_grade=2, random_state=0)
@@ -50,18 +49,16 @@ def parsed(text, form):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def call(call, tmp_path, monkeypatch):
     """Run a command in an empty folder: its status, output and errors."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments, files=None):
+    def on_files(*arguments, files=None):
         for name, text in (files or {}).items():
             (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
-        status = main(["active", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return status, out, err
+        return call("active", *arguments)
 
-    return call
+    return on_files
 
 
 START = ("start", "c.npz", "pool", "-m", "dcg@3", "--random-state", 1)
