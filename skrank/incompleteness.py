@@ -16,15 +16,8 @@ from skrank._typing import Options, RandomState
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._measure import (
-    MISSING_CHOICES,
-    AnyRuns,
-    CodedQrels,
-    JoinedRuns,
-    Measured,
-    Runs,
-    measure,
-)
+from skrank.trec._join import CodedQrels
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
 from skrank.trec._open import Source
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ def _run(arguments: argparse.Namespace) -> str:
 
         shown = [column for name in names for column in columns(name)]
         report = _report(arguments, runs, [*names, *(one for one in CURVE if one not in shown)])
-        text = page(report, shown, _short(shown, arguments.names))
+        text = page(report, shown, CURVE, _short(shown, arguments.names))
     else:
         report = _report(arguments, runs, names)
         if arguments.format == "trec_eval":

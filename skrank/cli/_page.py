@@ -16,7 +16,6 @@ import numpy as np
 
 from skrank._engine.metric import Metric
 from skrank._engine.names import columns
-from skrank.cli._evaluate import CURVE
 from skrank.metrics.iprec import ELEVEN_LEVELS
 
 if TYPE_CHECKING:
@@ -34,15 +33,19 @@ _DIFFERENCES = """<h2>Differences by query</h2>
 <figcaption id="tally"></figcaption></figure>"""
 
 
-def page(report: TrecReport, shown: Sequence[str], short: dict[str, str]) -> str:
+def page(
+    report: TrecReport, shown: Sequence[str], curve: Sequence[str], short: dict[str, str]
+) -> str:
     """The page of a report.
 
     Parameters
     ----------
     report : TrecReport
-        With the columns of `CURVE` beside those that are shown.
+        With the columns of `shown` and `curve`.
     shown : sequence of str
         Columns to show.
+    curve : sequence of str
+        Columns with the interpolated precision at each of the eleven levels of recall.
     short : dict of str to str
         What to call them, where that differs.
 
@@ -69,7 +72,7 @@ def page(report: TrecReport, shown: Sequence[str], short: dict[str, str]) -> str
         parts.append(_comparisons(comparison, names))
     if several:
         parts.append(_DIFFERENCES)
-    parts.append(_curves(report))
+    parts.append(_curves(report, curve))
     data = json.dumps(_data(report, names) if several else {}).replace("<", "\\u003c")
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     before, after = template.split("@BODY@")
@@ -165,12 +168,12 @@ def _data(report: TrecReport, names: dict[str, str]) -> dict[str, object]:
     return {"queries": queries, "metrics": list(values), "runs": runs, "values": values}
 
 
-def _curves(report: TrecReport) -> str:
+def _curves(report: TrecReport, curve: Sequence[str]) -> str:
     """Interpolated precision over recall, as SVG."""
     lines, legend = [], []
     for i, run in enumerate(report.mean.index):
         colour = _COLOURS[i % len(_COLOURS)]
-        values = report.mean.loc[run, list(CURVE)].to_numpy()
+        values = report.mean.loc[run, list(curve)].to_numpy()
         points = " ".join(
             f"{50 + 500 * level:.1f},{320 - 300 * value:.1f}"
             for level, value in zip(ELEVEN_LEVELS, values, strict=True)

@@ -15,15 +15,8 @@ from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._measure import (
-    AnyRuns,
-    CodedQrels,
-    Joined,
-    JoinedJudgments,
-    JoinedRanking,
-    JoinedRuns,
-    Runs,
-)
+from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
 from skrank.trec._open import Source
 
 if TYPE_CHECKING:

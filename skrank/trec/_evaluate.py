@@ -17,15 +17,8 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels, text_index
-from skrank.trec._measure import (
-    MISSING_CHOICES,
-    AnyRuns,
-    CodedQrels,
-    JoinedRuns,
-    Measured,
-    Runs,
-    measure,
-)
+from skrank.trec._join import CodedQrels
+from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
 from skrank.trec._table import announce
 
 if TYPE_CHECKING:
