@@ -290,11 +290,13 @@ def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
     No grade is below 0, and hardly any two documents have averaged grades that differ while their
     scores are whole and few.
     """
-    labels, grades = labels[~np.isnan(labels)], np.unique(scores[~np.isnan(scores)])
+    labels = labels[~np.isnan(labels)]
+    if 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
+        return False
+    grades = np.unique(scores[~np.isnan(scores)])
     whole = np.array_equal(grades, np.rint(grades)) and grades.min(initial=0) >= 0
     few = 2 <= len(grades) <= _MANY_GRADES and grades.max(initial=0) < 2 * _MANY_GRADES
-    fractional = 2 * np.count_nonzero(labels != np.rint(labels)) > len(labels)
-    if not (whole and few and fractional):
+    if not (whole and few):
         return False
     distinct = len(np.unique(labels))
     return labels.min() < 0 or distinct > max(2 * len(grades), len(labels) / 2)

@@ -13,9 +13,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from skrank.cli._parser import Parser, Version
-from skrank.cli._streams import check_open, print_error, print_text
-from skrank.cli._words import with_options
+from skrank.cli._output import check_open, print_error, print_text
+from skrank.cli._parser import Parser, Version, with_options
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130

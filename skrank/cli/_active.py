@@ -22,16 +22,16 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
+from skrank.cli._output import print_error, standard_input
 from skrank.cli._parser import add_file, grade, real, whole
-from skrank.cli._streams import print_error, standard_input
-from skrank.trec._lines import decimal
-from skrank.trec._readers import BOM, csv_rows, json_lines
+from skrank.trec._files import csv_rows, json_lines
+from skrank.trec._lines import BOM, decimal
 
 Row: TypeAlias = dict[str, object]
 
 _RESERVED = ("query", "item", "label", "cost")
 _IDS = ("query", "item")  # required in each row
-_PROBABILITY = "p_"  # columns with the probability of a grade: p_0, p_1, ...
+_PROBABILITY = re.compile(r"p_([0-9]+(\.[0-9]*)?)")  # column of the probability of a grade
 _FORMATS = ("csv", "jsonl")
 
 _EXAMPLES = {
@@ -85,12 +85,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
-    add(
-        "--max-grade",
-        metavar="N",
-        type=grade,
-        help="grades are 0 to N (default: from columns p_)",
-    )
+    add("--max-grade", metavar="N", type=grade, help="of 0 to N (default: from columns p_)")
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
     add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
@@ -102,11 +97,11 @@ def _start(arguments: argparse.Namespace) -> str:
         raise ValueError(f"{arguments.campaign} exists already: --replace starts a new campaign.")
     rows = _read(arguments.pool, ("query", "item"))
     columns = list(rows[0])
-    believed = sorted((name for name in columns if _is_probability(name)), key=_grade_of)
+    believed = {one[0]: float(one[1]) for one in map(_PROBABILITY.fullmatch, columns) if one}
     rankers = [name for name in columns if name not in (*_RESERVED, *believed)]
     if not rankers:
         raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
-    grades = [_grade_of(name) for name in believed] or None
+    grades = sorted(believed.values()) or None
     if arguments.max_grade is not None:
         grades = list(map(float, range(arguments.max_grade + 1)))
     scores = {name: _numbers(rows, name) for name in rankers}
@@ -114,7 +109,7 @@ def _start(arguments: argparse.Namespace) -> str:
         "groups": [str(row["query"]) for row in rows],
         "items": [str(row["item"]) for row in rows],
         "metric": arguments.metric,
-        "label_model": _probabilities(rows, believed, grades) if believed else "uniform",
+        "label_model": _probabilities(rows, believed, grades or []) if believed else "uniform",
         "grades": grades,
         "labels": _numbers(rows, "label", missing=True) if "label" in columns else None,
         "costs": _numbers(rows, "cost") if "cost" in columns else "items",
@@ -132,22 +127,13 @@ def _start(arguments: argparse.Namespace) -> str:
     return f"{n} queries, {len(rankers)} rankers: {', '.join(rankers)}"
 
 
-def _is_probability(name: str) -> bool:
-    return re.fullmatch(rf"{_PROBABILITY}[0-9]+(\.[0-9]*)?", name) is not None
-
-
-def _grade_of(name: str) -> float:
-    return float(name.removeprefix(_PROBABILITY))
-
-
-def _probabilities(rows: list[Row], believed: list[str], grades: list[float] | None) -> np.ndarray:
+def _probabilities(rows: list[Row], believed: dict[str, float], grades: list[float]) -> np.ndarray:
     """Probability of each grade in each row; 0 for grades without a column."""
-    known = grades or []
-    out = np.zeros((len(rows), len(known)))
-    for name in believed:
-        if _grade_of(name) not in known:
+    out = np.zeros((len(rows), len(grades)))
+    for name, of_column in believed.items():
+        if of_column not in grades:
             raise ValueError(f"column {name} is of a grade beyond --max-grade.")
-        out[:, known.index(_grade_of(name))] = _numbers(rows, name)
+        out[:, grades.index(of_column)] = _numbers(rows, name)
     return out
 
 
@@ -232,18 +218,16 @@ def _estimate(arguments: argparse.Namespace) -> str:
     campaign = Campaign.load(arguments.campaign)
     options: Options = {"estimator": arguments.estimator, "anytime": arguments.anytime}
     if arguments.progress:
-        frame = campaign.progress(arguments.confidence, **options)
-        rows = frame.to_dict("records")
+        rows = campaign.progress(arguments.confidence, **options).to_dict("records")
     elif arguments.decision:
         if not isinstance(campaign, ActiveComparator):
             raise ValueError("the campaign has one ranker: there is nothing to decide.")
-        found = campaign.decision(arguments.confidence, **options)
-        shown = {name: getattr(found, name) for name in ("better", "leader", "confidence")}
-        rows = [shown | {"candidates": " ".join(found.candidates)}]
+        choice = campaign.decision(arguments.confidence, **options)
+        shown = {name: getattr(choice, name) for name in ("better", "leader", "confidence")}
+        rows = [shown | {"candidates": " ".join(choice.candidates)}]
     else:
-        rows = [
-            _row(name, one) for name, one in _estimates(campaign, arguments.confidence, options)
-        ]
+        found = _estimates(campaign, arguments.confidence, options)
+        rows = [_row(name, one) for name, one in found]
     return _written(rows, arguments.format, tuple(rows[0]))
 
 
@@ -262,18 +246,9 @@ def _estimates(
 
 def _row(name: str, found: Estimate) -> Row:
     low, high = found.interval
-    return {
-        "of": name,
-        "value": found.value,
-        "standard_error": found.standard_error,
-        "low": low,
-        "high": high,
-        "n_draws": found.n_draws,
-        "n_counted": found.n_counted,
-        "n_queries": found.n_queries,
-        "cost": found.cost,
-        "caution": found.caution,
-    }
+    first = {"of": name, "value": found.value, "standard_error": found.standard_error}
+    rest = ("n_draws", "n_counted", "n_queries", "cost", "caution")
+    return first | {"low": low, "high": high} | {one: getattr(found, one) for one in rest}
 
 
 # tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,12 +11,23 @@ from skrank import trec
 from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
-from skrank.cli._parser import MetricNames, add_file, grade, real, whole
-from skrank.cli._streams import source
+from skrank.cli._output import source
+from skrank.cli._parser import (
+    FILES,
+    add_common,
+    add_file,
+    add_metric,
+    check_files,
+    grade,
+    real,
+    whole,
+)
 from skrank.evaluation._evaluate import DEFAULT_METRICS
-from skrank.metrics.iprec import ELEVEN_LEVELS
+from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.trec._measure import MISSING_CHOICES
 
+# options with the name and the values of a parameter of `trec.evaluate`
+_PASSED_ON = ("max_grade", "rel", "depth", "judged_only", "pool_judged", "chunksize", "progress")
 _EXAMPLES = {
     "evaluate": """\
   skrank evaluate qrels.txt run.txt
@@ -35,184 +47,124 @@ _EXAMPLES = {
   skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
 """,
 }
+CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
 _METRICS = """
 Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
 or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
 Names of trec_eval, ir_measures and ranx are read with their meaning: ndcg_cut_10, trec_eval:map,
 ir_measures:nDCG@10, or all names of a call with --names. `skrank metrics` lists skrank's own.
 """
-_FILES = """
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
-Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
-usage.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    about = ("" if name == "curve" else _METRICS) + _FILES
+    about = ("" if name == "curve" else _METRICS) + f"\n{FILES}"
     parser.epilog = f"examples:\n{_EXAMPLES[name]}{about}"
-    _add_inputs(parser, several=name == "compare")
-    if name != "curve":
-        _add_metrics(parser)
-    _add_conventions(parser)
-    _add_work(parser)
-    if name == "evaluate":
-        _add_views(parser)
-    parser.set_defaults(
-        run=_run, view={"compare": "compare", "curve": "curve"}.get(name), parser=parser
-    )
-    _add_outputs(parser)
-
-
-def _add_inputs(parser: argparse.ArgumentParser, several: bool) -> None:
+    parser.set_defaults(run=_run, view=None if name == "evaluate" else name, parser=parser)
+    several = name == "compare"
     line = "query, Q0, document, rank, score, tag"
     add_file(parser, "qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
     if several:
         add_file(parser, "first", metavar="RUN", help=line)
     help_of_more = "at least one more" if several else line
     add_file(parser, "runs", metavar="RUN", nargs="+", help=help_of_more)
+    if name != "curve":
+        _add_metrics(parser)
+    _add_conventions(parser)
+    if name == "evaluate":
+        _add_views(parser)
+    add = parser.add_argument
+    add(
+        "--chunksize", metavar="N", type=whole,
+        help="read runs some N rows at a time, for files larger than memory, sorted by query",
+    )  # fmt: skip
+    add(
+        "--no-progress", action="store_const", const=False, dest="progress",
+        help="no bar on standard error, even if that is a terminal",
+    )  # fmt: skip
+    add(
+        "--format", choices=_output.FORMATS,
+        help="of the output (default: what the suffix of --output says, else table); html is one "
+        "page for a browser, without network",
+    )  # fmt: skip
+    add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
+    add_common(parser, "evaluate")
 
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:
+    text = f"may be repeated (default: {', '.join(DEFAULT_METRICS)})"
+    add_metric(parser, dest="metrics", action="append", help=text)
     parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        choices=MetricNames(),
-        help=f"may be repeated (default: {', '.join(DEFAULT_METRICS)})",
-    )
-    parser.add_argument(
-        "--names",
-        choices=tuple(PEERS),
+        "--names", choices=tuple(PEERS),
         help="whose names the metrics have, unless a prefix says it; with those of trec_eval, "
         "official and all_trec are known, and queries that a run lacks are skipped without -c",
-    )
+    )  # fmt: skip
 
 
 def _add_conventions(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
-        "--missing",
-        choices=MISSING_CHOICES,
+        "--missing", choices=MISSING_CHOICES,
         help="queries that a run lacks count as nothing retrieved, are skipped, or are an error "
         "(default: zero)",
-    )
+    )  # fmt: skip
     add(
-        "-c",
-        "--complete",
-        action="store_const",
-        const="zero",
-        dest="missing",
+        "-c", "--complete", action="store_const", const="zero", dest="missing",
         help="the same as --missing zero, as trec_eval has it",
-    )
+    )  # fmt: skip
     add(
-        "--empty",
-        choices=("skip", "0", "1", "nan", "raise"),
+        "--empty", choices=("skip", "0", "1", "nan", "raise"),
         help="value of queries without a relevant document (default: as the metric says: skip)",
-    )
+    )  # fmt: skip
     add("--max-grade", metavar="N", type=grade, help="highest grade of the collection")
     add("-l", "--rel", metavar="LABEL", type=real, help="lowest label of a relevant document")
-    add(
-        "-M",
-        "--depth",
-        metavar="N",
-        type=whole,
-        help="evaluate the first N documents of a query",
-    )
     add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
     add(
-        "--pool-judged",
-        action="store_true",
+        "--pool-judged", action="store_true",
         help="documents with labels below 0 are judged not relevant, as for the web tracks",
-    )
-
-
-def _add_work(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--chunksize",
-        metavar="N",
-        type=whole,
-        help="read runs some N rows at a time, for files larger than memory, sorted by query",
-    )
-    add(
-        "--no-progress",
-        action="store_const",
-        const=False,
-        dest="progress",
-        help="no bar on standard error, even if that is a terminal",
-    )
+    )  # fmt: skip
 
 
 def _add_views(parser: argparse.ArgumentParser) -> None:
-    shown = parser.add_mutually_exclusive_group()
-    for view, options, text in (
-        ("per_query", ("-q", "--per-query"), "show one row per run and query, not per run"),
-        (
-            "intervals",
-            ("--intervals",),
-            "show one row per run and metric: the mean with its 95%% interval, which holds by "
-            "itself however many metrics and runs there are",
-        ),
-        (
-            "compare",
-            ("--compare",),
-            "show one row per metric and pair of runs: difference with its 95%% interval, p-values "
-            "(p_max_t: by resampling, corrected for all rows), effect size, wins; all intervals "
-            "hold together, so that low and high change with the number of metrics and runs",
-        ),
-    ):
-        shown.add_argument(*options, dest="view", action="store_const", const=view, help=text)
-
-
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--format",
-        choices=_output.FORMATS,
-        help="of the output (default: what the suffix of --output says, else table); html is one "
-        "page for a browser, without network",
+    add = functools.partial(
+        parser.add_mutually_exclusive_group().add_argument, dest="view", action="store_const"
     )
-    add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
-    add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    add("-q", "--per-query", const="per_query", help="show one row per run and query, not per run")
+    add(
+        "--intervals", const="intervals",
+        help="show one row per run and metric: the mean with its 95%% interval, which holds by "
+        "itself however many metrics and runs there are",
+    )  # fmt: skip
+    add(
+        "--compare", const="compare",
+        help="show one row per metric and pair of runs: difference with its 95%% interval, "
+        "p-values (p_max_t: by resampling, corrected for all rows), effect size, wins; all "
+        "intervals hold together, so that low and high change with the number of metrics and runs",
+    )  # fmt: skip
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
     """The chosen metrics, with the prefix of --names."""
     if arguments.view == "curve":
-        return _curve()
+        return list(CURVE)
     peer = arguments.names
-    usual = ["official"] if peer in ("trec_eval", "trec_eval10") else DEFAULT_METRICS
-    named = arguments.metrics or list(usual)
-    if peer and (arguments.metrics or usual != DEFAULT_METRICS):
-        named = [name if split_prefix(name)[0] else f"{peer}:{name}" for name in named]
-    for name in named:
-        try:
-            columns(name)
-        except ValueError as error:
-            arguments.parser.error(f"argument -m/--metric: {error}")
-    return named
-
-
-def _curve() -> list[str]:
-    """The metrics of the points of the curve."""
-    from skrank.cli._page import CURVE
-
-    return list(CURVE)
+    named = arguments.metrics
+    if named is None and not (peer or "").startswith("trec_eval"):
+        return list(DEFAULT_METRICS)
+    return [
+        name if peer is None or split_prefix(name)[0] else f"{peer}:{name}"
+        for name in named or ["official"]
+    ]
 
 
 def _run(arguments: argparse.Namespace) -> str:
     runs = [*([arguments.first] if "first" in arguments else []), *arguments.runs]
-    if [arguments.qrels, *runs].count("-") > 1:
-        arguments.parser.error("- is standard input, which is read once: name other files.")
-    if arguments.view == "compare" and len(runs) < 2:
-        arguments.parser.error("--compare needs at least two runs.")
     arguments.names = getattr(arguments, "names", None)
     names = _names(arguments)
+    check_files(arguments, [arguments.qrels, *runs], names)
+    if arguments.view == "compare" and len(runs) < 2:
+        arguments.parser.error("--compare needs at least two runs.")
     try:
         arguments.format = _output.format_of(arguments.output, arguments.format)
     except ValueError as error:
@@ -221,8 +173,8 @@ def _run(arguments: argparse.Namespace) -> str:
         from skrank.cli._page import page
 
         shown = [column for name in names for column in columns(name)]
-        report = _report(arguments, runs, [*names, *(one for one in _curve() if one not in shown)])
-        text = page(report, shown, _short(shown, arguments.names))
+        report = _report(arguments, runs, [*names, *(one for one in CURVE if one not in shown)])
+        text = page(report, shown, CURVE, _short(shown, arguments.names))
     else:
         report = _report(arguments, runs, names)
         if arguments.format == "trec_eval":
@@ -242,14 +194,8 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
         names,
         missing=arguments.missing or ("skip" if trec_eval else "zero"),
         empty=int(empty) if empty in ("0", "1") else empty,
-        max_grade=arguments.max_grade,
-        rel=arguments.rel,
-        depth=arguments.depth,
-        judged_only=arguments.judged_only,
-        pool_judged=arguments.pool_judged,
         precision="double" if arguments.names == "trec_eval10" else "single",
-        chunksize=arguments.chunksize,
-        progress=arguments.progress,
+        **{option: getattr(arguments, option) for option in _PASSED_ON},
     )
 
 
@@ -278,7 +224,7 @@ def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Co
         values = found.values.reshape(-1, len(shown)).T.tolist()
         cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
         return cells | dict(zip(shown, values, strict=True))
-    facts = {name: [one[name] for one in found.facts] for name in found.facts[0]}
+    facts = {name: [one[name] for one in report.facts] for name in report.facts[0]}
     return {"run": names, **dict(zip(shown, found.mean.T.tolist(), strict=True)), **facts}
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 from skrank import trec
-from skrank._engine.names import columns
 from skrank.cli import _output
-from skrank.cli._parser import MetricNames, add_file, real, whole
-from skrank.cli._streams import source
+from skrank.cli._output import source
+from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files, real, whole
 from skrank.trec._fuse import METHODS, NORMS, load
 
-_EPILOG = """examples:
+_EPILOG = f"""examples:
   skrank fuse qrels.txt lexical.txt dense.txt -m ndcg@10 -o fused.run
   skrank fuse --method rrf lexical.txt dense.txt > fused.run
   skrank fuse --method weighted_sum --weights 0.3,0.7 lexical.txt dense.txt --depth 1000
@@ -19,9 +18,7 @@ _EPILOG = """examples:
 With --method linear, the first file has judgments, the weights are trained on the metric, and each
 query is scored with weights that are trained on other queries. With --output, the metric of each
 run and its weight are printed. The other methods need no judgments: all files are runs.
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
-Zstandard; - is standard input.
-"""
+{FILES}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
@@ -38,29 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
     )
     add("-k", type=real, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
     add("--weights", metavar="W,W,...", help="of weighted_sum, in the order of the runs")
-    add(
-        "-m",
-        "--metric",
-        default="ndcg@10",
-        metavar="METRIC",
-        choices=MetricNames(),
-        help="that linear maximises (default: ndcg@10)",
-    )
+    add_metric(parser, default="ndcg@10", help="that linear maximises (default: ndcg@10)")
     add("--folds", type=whole, default=5, metavar="N", help="of queries (default: 5)")
-    add("-M", "--depth", type=whole, metavar="N", help="write the first N documents of a query")
     add("--name", default="fused", metavar="NAME", help="of the run (default: fused)")
-    add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    add_common(parser, "write")
     parser.set_defaults(run=_run, parser=parser)
 
 
 def _run(arguments: argparse.Namespace) -> str:
+    check_files(arguments, arguments.files, [arguments.metric])
     trained = arguments.method == "linear"
-    if arguments.files.count("-") > 1:
-        arguments.parser.error("- is standard input, which is read once: name other files.")
-    try:
-        columns(arguments.metric)
-    except ValueError as error:
-        arguments.parser.error(f"argument -m/--metric: {error}")
     paths = arguments.files[1:] if trained else arguments.files
     if len(paths) < 2:
         arguments.parser.error(f"name {'judgments and ' * trained}at least two runs.")

@@ -1,4 +1,4 @@
-"""Output of commands: tables in several formats, and files that are written as a whole."""
+"""Input and output of commands: tables in several formats, whole files, and standard streams."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import io
 import json
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from skrank.cli._streams import BYTES
-from skrank.trec._open import SUFFIXES
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
+BYTES = "surrogateescape"  # the error handler that writes bytes that are not UTF-8 as they were
 Columns = Mapping[str, Sequence[object]]  # columns of a table, by name, of equal length
 
 _ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})  # so that each row is one line
@@ -79,13 +79,9 @@ TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
 PAGES = ("trec_eval", "html")
 FORMATS = (*TABLES, *PAGES)
 _BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".html": "html",
-    ".htm": "html",
-}
+    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".html": "html", ".htm": "html",
+}  # fmt: skip
 _TEXT = ("", ".txt")  # suffixes of any format, by default a table
 
 
@@ -97,6 +93,8 @@ def format_of(path: str | None, given: str | None) -> str:
     ValueError
         If the format and the suffix differ, or the suffix is unknown and no format is given.
     """
+    from skrank.trec._open import SUFFIXES
+
     suffix = "" if path is None else Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
     if suffix in SUFFIXES:
@@ -143,3 +141,62 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# standard streams, which may be closed, full, or limited to ASCII ---------------------------------
+
+
+def check_open() -> None:
+    """Raise OSError if standard output was closed before Python started."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed.")
+
+
+def print_text(text: str) -> None:
+    """Print to standard output; characters that its encoding lacks are escaped.
+
+    Raises
+    ------
+    OSError
+        If standard output is closed or full.
+    """
+    check_open()
+    out = sys.stdout
+    try:
+        out.write(f"{text}\n")
+    except UnicodeEncodeError:
+        out.flush()
+        out.buffer.write(_encoded(f"{text}\n", out.encoding))
+    out.flush()
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding, BYTES)
+    except UnicodeEncodeError:
+        return text.encode(encoding, "backslashreplace")
+
+
+def print_error(message: str) -> None:
+    """Print to standard error, unless it is closed or full."""
+    if sys.stderr is not None:  # print(file=None) would write to standard output
+        with suppress(OSError):
+            print(message, file=sys.stderr, flush=True)
+
+
+def standard_input() -> BinaryIO:
+    """Bytes of standard input.
+
+    Raises
+    ------
+    OSError
+        If it is closed.
+    """
+    if sys.stdin is None:
+        raise OSError("standard input is closed: name a file in place of -.")
+    return sys.stdin.buffer
+
+
+def source(argument: str) -> BinaryIO | str:
+    """The path of a file, or standard input for "-"."""
+    return standard_input() if argument == "-" else argument

@@ -275,7 +275,7 @@ def study(
     parts: list[tuple[np.ndarray, ...]] = []
     for part in joined:
         judgments = JoinedJudgments(pool, part)
-        ranking = CutRanking(JoinedRanking(judgments, part), depth)
+        ranking = CutRanking(JoinedRanking(judgments), depth)
         lists, n_short = _long_lists(ranking, part, condensed, fewest)
         n_left_out += n_short
         places = np.concatenate([one.run * n_queries + one.places for one in part])

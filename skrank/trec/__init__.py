@@ -10,4 +10,4 @@ from skrank.trec._fuse import FusedRun as FusedRun
 from skrank.trec._fuse import fuse as fuse
 from skrank.trec._interop import ir_measure as ir_measure
 from skrank.trec._interop import run_lines as run_lines
-from skrank.trec._trec_eval import trec_eval_lines as trec_eval_lines
+from skrank.trec._interop import trec_eval_lines as trec_eval_lines

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.trec._lines import decimal
 from skrank.trec._table import Table, Texts
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import narwhals
+    import pyarrow as pa
+
+    Column: TypeAlias = list[Any] | pa.ChunkedArray
 
 QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
 DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
@@ -23,8 +28,6 @@ LABEL = ("label", "relevance", "rel", "grade", "score")
 SCORE = ("score", "sim", "similarity")
 RUN = ("run", "run_id", "system", "tag", "name")
 _PLURAL = {"query": "queries", "document": "documents"}
-
-Column: TypeAlias = Any  # a list, or a ChunkedArray of Arrow
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Columns:
     run: Column | None = None
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Sequence[Any]]) -> Columns:
+    def of_rows(cls, rows: Iterable[Sequence[object]]) -> Columns:
         """Columns of rows of three or four fields."""
         return cls(*map(list, zip(*rows, strict=True)))
 
@@ -96,7 +99,7 @@ class Columns:
         return len(self.query)
 
     @classmethod
-    def of_arrow(cls, columns: Iterable[Any]) -> Columns:
+    def of_arrow(cls, columns: Iterable[pa.ChunkedArray]) -> Columns:
         """Columns of Arrow, without dictionaries."""
         import pyarrow as pa
 
@@ -104,19 +107,21 @@ class Columns:
         return cls(*(x.cast(x.type.value_type) if dictionary(x.type) else x for x in columns))
 
     def part(self, rows: slice) -> Columns:
-        """Some of the rows."""
+        """Some of the rows, without the column of runs."""
         return Columns(self.query[rows], self.document[rows], self.number[rows])
 
-    def last_query(self) -> int:
-        """The first row from which on all rows are of one query."""
+    def last_query(self) -> tuple[int, Hashable]:
+        """The first row from which on all rows are of one query, and the query."""
+        last = self.query[-1]
         if isinstance(self.query, list):
-            last = self.query[-1]
-            backwards = reversed(range(len(self)))
-            return next((row for row in backwards if self.query[row] != last), -1) + 1
+            start = len(self) - 1
+            while start > 0 and self.query[start - 1] == last:
+                start -= 1
+            return start, last
         import pyarrow.compute as pc
 
-        others = np.flatnonzero(pc.not_equal(self.query, self.query[-1]).fill_null(True))
-        return int(others.max(initial=-1)) + 1
+        others = np.flatnonzero(pc.not_equal(self.query, last).fill_null(True))
+        return int(others.max(initial=-1)) + 1, last
 
     def tags(self) -> list[str]:
         """The names of the runs, in the order of their first rows."""
@@ -129,8 +134,8 @@ class Columns:
         return Columns(*([column[row] for row in rows] for column in columns))
 
 
-def columns_of(thing: Any, kind: Kind) -> Columns | None:
-    """The columns of an object in memory; None if the object is a path, a file or a collection.
+def columns_of(thing: object, kind: Kind) -> Columns | None:
+    """The columns of an object in memory; None if it does not hold rows, such as a list of runs.
 
     Parameters
     ----------
@@ -143,8 +148,6 @@ ir_measures and ir_datasets have for it
     ValueError
         If a column or a field is missing; the message names what there is.
     """
-    if hasattr(thing, "read") or isinstance(thing, (str, bytes)):
-        return None
     frame = frame_of(thing)
     if frame is not None:
         columns = [frame[name] for name in kind.columns_among(frame.columns)]
@@ -152,18 +155,20 @@ ir_measures and ir_datasets have for it
             return Columns.of_arrow(one.to_native() for one in columns)
         return Columns(*(one.to_list() for one in columns))
     if hasattr(thing, "qrels_iter") and kind is QRELS:  # a data set of ir_datasets
-        thing = list(thing.qrels_iter())
-    elif type(thing).__module__.split(".")[0] == "ranx":
+        thing = thing.qrels_iter()
+    elif type(thing).__module__.split(".")[0] == "ranx" and hasattr(thing, "to_dict"):
         thing = thing.to_dict()
-    if isinstance(thing, Mapping):
-        return _of_dicts(thing) if is_nested(thing) else None
-    if isinstance(thing, Iterable):
-        rows = list(thing)
-        return _of_records(rows, kind) if rows and is_record(rows[0], kind) else None
+    if is_nested(thing):
+        rows = list(thing.values())
+        query = [one for one, documents in thing.items() for _ in documents]
+        return Columns(query, list(chain(*rows)), list(chain(*(row.values() for row in rows))))
+    if isinstance(thing, Iterable) and not isinstance(thing, Mapping):
+        records = list(thing)
+        return _of_records(records, kind) if records and is_record(records[0], kind) else None
     return None
 
 
-def frame_of(thing: Any) -> Any:
+def frame_of(thing: object) -> narwhals.DataFrame | None:
     """A table of pandas, polars, Arrow or others as narwhals has it; None if it is not a table."""
     arrow = hasattr(thing, "__arrow_c_stream__")
     if not (arrow or hasattr(type(thing), "columns")):  # of the type: some objects compute theirs
@@ -178,11 +183,13 @@ def frame_of(thing: Any) -> Any:
     return narwhals.from_arrow(thing, backend="pyarrow") if arrow else None
 
 
-def is_nested(thing: Mapping[Any, Any]) -> bool:
+def is_nested(thing: object) -> TypeGuard[Mapping[object, Mapping[object, object]]]:
     """Whether this maps queries to documents to numbers."""
+    if not isinstance(thing, Mapping) or not thing:
+        return False
     inner = [value for value in thing.values() if isinstance(value, Mapping)]
     numbers = [value for documents in inner for value in list(documents.values())[:1]]
-    return len(inner) == len(thing) > 0 and not any(isinstance(n, Mapping) for n in numbers)
+    return len(inner) == len(thing) and not any(isinstance(n, Mapping) for n in numbers)
 
 
 def is_record(row: object, kind: Kind) -> bool:
@@ -194,31 +201,24 @@ def is_record(row: object, kind: Kind) -> bool:
     return isinstance(row, (tuple, list)) and len(row) in kind.places
 
 
-def _of_dicts(thing: Mapping[Any, Mapping[Any, Any]]) -> Columns:
-    rows = list(thing.values())
-    query = [one for one, documents in thing.items() for _ in documents]
-    return Columns(query, list(chain(*rows)), list(chain(*(inner.values() for inner in rows))))
-
-
 def _of_records(rows: list[Any], kind: Kind) -> Columns:
+    """Columns of records like the first: objects of JSON, named tuples, or tuples."""
     first = rows[0]
     if isinstance(first, Mapping):
-        shared = [name for name in first if all(name in row for row in rows)]
-        names = kind.columns_among(shared)
-        return Columns.of_rows([row[name] for name in names] for row in rows)
+        names = kind.columns_among([name for name in first if all(name in row for row in rows)])
+        return Columns.of_rows(map(itemgetter(*names), rows))
     if hasattr(first, "query_id") and hasattr(first, "doc_id"):
         number = next((name for name in kind.number if hasattr(first, name)), None)
         if number is None:
             raise ValueError(f"records of {kind.name} have no {' or '.join(kind.number[:2])}.")
-        return Columns.of_rows((row.query_id, row.doc_id, getattr(row, number)) for row in rows)
+        return Columns.of_rows(map(attrgetter("query_id", "doc_id", number), rows))
     for place, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != len(first):
             raise ValueError(
                 f"record {place} of the {kind.name} is {row!r}, and the first has "
                 f"{len(first)} fields: a record is {kind.example()}."
             )
-    places = kind.places[len(first)]
-    return Columns.of_rows([row[place] for place in places] for row in rows)
+    return Columns.of_rows(map(itemgetter(*kind.places[len(first)]), rows))
 
 
 def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
@@ -250,11 +250,12 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     return Table.of_texts(queries, documents, numbers)
 
 
-def numbers_of(values: Any, kind: Kind, before: int = 0) -> np.ndarray:
+def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:
     """Numbers in double precision; texts must spell them as the lines of TREC files do."""
     name = kind.number[0]
-    rows = values
-    if not isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple)):
+        rows = list(values)
+    else:
         array = np.asarray(values)
         rows = array.ravel().tolist() if array.dtype.kind in "OSTU" else []
     if any(issubclass(one, (str, bytes)) for one in set(map(type, rows))):
@@ -286,13 +287,15 @@ def _as_list(column: Column) -> list[Any]:
     return column if isinstance(column, list) else column.to_pylist()
 
 
-def _joined(columns: list[Column]) -> Column:
+def _joined(columns: Sequence[Column]) -> Column:
     """Columns, one under the other."""
-    if isinstance(columns[0], list):
-        return columns[0] if len(columns) == 1 else list(chain(*columns))
+    lists = [column for column in columns if isinstance(column, list)]
+    if lists:
+        return lists[0] if len(lists) == 1 else list(chain(*lists))
     import pyarrow as pa
 
-    return pa.concat_arrays([chunk for column in columns for chunk in column.chunks])
+    arrays: Sequence[pa.ChunkedArray] = columns
+    return pa.concat_arrays([chunk for column in arrays for chunk in column.chunks])
 
 
 def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
@@ -315,7 +318,7 @@ def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
     return Texts.of(ids, what)
 
 
-def _of_arrow(ids: Any, what: str, kind: Kind, before: int) -> Texts:
+def _of_arrow(ids: pa.ChunkedArray, what: str, kind: Kind, before: int) -> Texts:
     """Ids of an array of Arrow, without a Python object each."""
     import pyarrow as pa
 
@@ -332,13 +335,3 @@ def _of_arrow(ids: Any, what: str, kind: Kind, before: int) -> Texts:
     _, places, data = array.buffers()
     edges = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
     return Texts(memoryview(data)[edges[0] : edges[-1]] if data else b"", edges - edges[0])
-
-
-def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
-    """An index of texts; of objects if one of them has bytes that are not UTF-8."""
-    import pandas as pd
-
-    try:
-        return pd.Index(texts, name=name)
-    except UnicodeEncodeError:
-        return pd.Index(texts, name=name, dtype=object)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +21,8 @@ from skrank.trec._columns import (
     columns_of,
     numbers_of,
     table_of,
-    text_index,
 )
-from skrank.trec._files import read
+from skrank.trec._files import is_file, read
 from skrank.trec._open import Source
 from skrank.trec._table import Documents, Slots, Table, Texts
 
@@ -180,12 +180,13 @@ class Run:
         Run 'bm25': 1 queries, 2 documents
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
-        return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), name, precision)
+        return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), precision, name)
 
     @classmethod
-    def of_table(cls, table: Table, name: str, precision: str) -> Run:
-        """The run of a table of scores."""
+    def of_table(cls, table: Table, precision: str, name: str | None = None) -> Run:
+        """The run of a table of scores, called by its tag unless a name is given."""
         ranked = table.take(_trec_order(table, precision))
+        name = table.tag if name is None else name
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
 
     def top(self, depth: int) -> Run:
@@ -236,7 +237,10 @@ def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind:
     return Table.of_texts(queries, documents, vector)
 
 
-def _nested(table: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
+_Number = TypeVar("_Number", int, float)
+
+
+def _nested(table: Qrels | Run, numbers: list[_Number]) -> dict[str, dict[str, _Number]]:
     """Numbers by document by query."""
     indptr = table.queries.indptr.tolist()
     pairs = list(zip(table.documents.names(), numbers, strict=True))
@@ -252,6 +256,16 @@ def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.D
     qid = text_index(queries.ids).repeat(queries.sizes)
     docid = text_index(documents.names())
     return pd.DataFrame({"qid": qid, "docid": docid} | column)
+
+
+def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
+    """An index of texts; of objects if one of them has bytes that are not UTF-8."""
+    import pandas as pd
+
+    try:
+        return pd.Index(texts, name=name)
+    except UnicodeEncodeError:
+        return pd.Index(texts, name=name, dtype=object)
 
 
 def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
@@ -306,21 +320,21 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return Qrels.of_table(read(source, QRELS).table()[0])
+    return Qrels.of_table(read(source, QRELS))
 
 
-def as_qrels(qrels: Any) -> Qrels:
+def as_qrels(qrels: object) -> Qrels:
     """Judgments in memory or in a file; raises ValueError if they are a run."""
-    if isinstance(qrels, Run):
-        raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
     if isinstance(qrels, Qrels):
         return qrels
-    columns = columns_of(qrels, QRELS)
+    if isinstance(qrels, Run):
+        raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
+    columns = None if is_file(qrels) else columns_of(qrels, QRELS)
     if columns is not None:
         return Qrels.of_table(table_of([columns], QRELS))
     if isinstance(qrels, (list, tuple, dict)):
         raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
-    return read_qrels(qrels)
+    return Qrels.of_table(read(qrels, QRELS))
 
 
 def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:
@@ -362,15 +376,13 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
-    table, tag = read(source, RUNS).table()
-    return Run.of_table(table, tag if name is None else name, precision)
+    return Run.of_table(read(source, RUNS), precision, name)
 
 
-def as_run(run: Any, precision: str = "single") -> Run:
+def as_run(run: object, precision: str = "single") -> Run:
     """A run in memory or in a file; a run in memory is called "run" unless it has a name."""
     if isinstance(run, Run):
         return run
-    columns = run if isinstance(run, Columns) else columns_of(run, RUNS)
-    if columns is None:
-        return read_run(run, precision=precision)
-    return Run.of_table(table_of([columns], RUNS), "run", precision)
+    columns = run if isinstance(run, Columns) or is_file(run) else columns_of(run, RUNS)
+    table = table_of([columns], RUNS) if isinstance(columns, Columns) else read(run, RUNS)
+    return Run.of_table(table, precision)

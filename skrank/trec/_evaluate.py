@@ -16,8 +16,7 @@ from skrank._typing import Axes, Options
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
-from skrank.trec._columns import text_index
-from skrank.trec._data import as_qrels
+from skrank.trec._data import as_qrels, text_index
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
 from skrank.trec._table import announce
@@ -42,7 +41,9 @@ class TrecReport(Tabular):
     metric_of : dict of str to Metric
         The metric of each column.
     found : Measured
-        Values in arrays. The tables below are made from these when they are first accessed.
+        Values in arrays.
+    facts : list of dict
+        The rows of `runs`. All tables below are made when they are first accessed.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
         Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
         run lacks under ``missing="skip"``.
@@ -59,9 +60,14 @@ class TrecReport(Tabular):
     """
 
     def __init__(
-        self, names: list[str], queries: np.ndarray, metric_of: dict[str, Metric], found: Measured
+        self,
+        names: list[str],
+        queries: np.ndarray,
+        metric_of: dict[str, Metric],
+        found: Measured,
+        facts: list[dict[str, float]],
     ) -> None:
-        self.names, self.queries, self.found = names, queries, found
+        self.names, self.queries, self.found, self.facts = names, queries, found, facts
         self.metrics, self.metric_of = list(metric_of), metric_of
 
     @cached_property
@@ -92,7 +98,7 @@ class TrecReport(Tabular):
         """Numbers of queries and documents of each run."""
         import pandas as pd
 
-        return pd.DataFrame(self.found.facts, index=self._runs())
+        return pd.DataFrame(self.facts, index=self._runs())
 
     def _runs(self) -> pd.Index:
         return text_index(self.names, "run")
@@ -118,7 +124,7 @@ class TrecReport(Tabular):
         """
         places = [self.metrics.index(name) for name in metrics]
         metric_of = {name: self.metric_of[name] for name in metrics}
-        return TrecReport(self.names, self.queries, metric_of, self.found.only(places))
+        return TrecReport(self.names, self.queries, metric_of, self.found.only(places), self.facts)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the columns of `mean` and of `runs`.
@@ -147,16 +153,12 @@ class TrecReport(Tabular):
         """
         import pandas as pd
 
-        bounds = {
-            run: mean_intervals(
+        frames = {}
+        for run in self.mean.index:
+            low, high = mean_intervals(
                 self.per_query.loc[run], self.weights.loc[run], self.metric_of, confidence, interval
             )
-            for run in self.mean.index
-        }
-        frames = {
-            run: pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
-            for run, (low, high) in bounds.items()
-        }
+            frames[run] = pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
         return pd.concat(frames, names=["run", "metric"])
 
     def compare(self, **options: Any) -> Comparison:
@@ -180,19 +182,10 @@ class TrecReport(Tabular):
 
         from skrank.evaluation._compare import compare_values
 
-        shape = len(self.mean), -1, len(self.mean.columns)
-        values = self.per_query.to_numpy().reshape(shape).transpose(1, 2, 0)
-        names = [self.mean.columns, self.mean.index]
-        return compare_values(
-            pd.DataFrame(
-                values.reshape(len(values), -1),
-                self.per_query.loc[self.mean.index[0]].index,
-                pd.MultiIndex.from_product(names, names=["metric", "system"]),
-            ),
-            self.mean.rename_axis("system"),
-            self.metric_of,
-            **options,
-        )
+        values = self.found.values.transpose(1, 2, 0).reshape(len(self.queries), -1)
+        of = pd.MultiIndex.from_product([self.metrics, self.names], names=["metric", "system"])
+        frame = pd.DataFrame(values, text_index(self.queries, "qid"), of)
+        return compare_values(frame, self.mean.rename_axis("system"), self.metric_of, **options)
 
     def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
         return display.from_report(self, metric or self.metrics[0], ax=ax, **kwargs)
@@ -202,9 +195,9 @@ class TrecReport(Tabular):
         return MarkedTable(self.mean, f"{self._caption()}. Best values are bold.", rises)
 
     def _caption(self) -> str:
-        queries = len(self.per_query) // len(self.runs)
         empty = f", up to {self.empty.max()} of them without a relevant document"
-        return f"{len(self.runs)} runs, {queries} queries" + empty * bool(self.empty.max())
+        size = f"{len(self.names)} runs, {len(self.queries)} queries"
+        return size + empty * bool(self.empty.max())
 
     def __repr__(self) -> str:
         return f"{self._caption()}\n{self.to_frame().to_string(float_format='{:.4f}'.format)}"
@@ -215,7 +208,7 @@ class TrecReport(Tabular):
 
 
 def evaluate(
-    qrels: Any,
+    qrels: object,
     runs: AnyRuns,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
@@ -308,30 +301,30 @@ def evaluate(
         given["rel"] = check.check_rel(rel)
     if check.check_flag("judged_only", judged_only):
         given["condensed"] = True
-    chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
+    chosen = unique_metrics(metrics)
+    if given:
+        chosen = {name: _changed(one, given) for name, one in chosen.items()}
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     if chunksize is not None:
         chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
-    announce(qrels, runs)
-    judgments = as_qrels(qrels)
-    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     sources = Runs.of(runs)
     n_runs = len(sources.sources)
+    announce([qrels, *sources.sources])
+    judgments = as_qrels(qrels)
+    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
     with _progress.progress(progress, n_steps, step) as bar:
         joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
         found = measure(pool, joined, n_runs, chosen.values(), missing, top)
     joined.warn()
-    found = dataclasses.replace(found, facts=joined.facts)
-    return TrecReport(sources.names(joined.tags), pool.qrels.queries.ids, dict(chosen), found)
+    names = sources.names(joined.tags)
+    return TrecReport(names, pool.qrels.queries.ids, chosen, found, joined.facts)
 
 
 def _changed(one: Metric, given: Options) -> Metric:
     """The metric with those of the given parameters that it has."""
-    if not given:
-        return one
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
         known.discard("rel")

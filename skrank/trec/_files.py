@@ -1,284 +1,386 @@
-"""Files of judgments and runs: their format, and their rows, as a whole or in pieces.
+"""Files of judgments (qrels) and of runs: their format, and their rows, whole or in pieces.
 
-`pieces_of` opens any file, finds out its format and yields its rows, not parsed yet. Without a
-`chunksize` it yields one piece. Formats are lines of TREC, which stay bytes, and tables: JSON, JSON
-Lines, CSV, TSV and Parquet.
+`pieces_of` opens a file, recognises its format and yields pieces. A piece holds rows that are not
+checked yet, and all rows of each of its queries, so that pieces can be measured one by one. Its
+method `table` checks the rows, makes float64 of labels or scores, and raises ValueError with the
+file and the place of a wrong row. There are two classes of pieces:
+
+- `Lines` of TREC, which are parsed as bytes;
+- `Rows` of other formats, which the readers at the end of this file have decoded (text is UTF-8):
+  into lists of texts (CSV, TSV) or of what JSON holds, or into columns of Arrow (Parquet).
+
+A file whose queries are not contiguous yields a query in several pieces. `Table.check_contiguous`
+finds that inside a piece, and whoever takes the pieces compares the queries of different pieces.
 """
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePath
-
-import numpy as np
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard, TypeVar
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, table_of
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
 from skrank.trec._lines import (
+    BOM,
     FORMS,
     SHORT_QRELS_LINE,
     LineForm,
     Lines,
+    blocks_of_lines,
     is_comment,
-    last_query,
+    whole_text,
 )
 from skrank.trec._open import SUFFIXES, File, Source, opened
-from skrank.trec._readers import BOM, READERS
-from skrank.trec._table import NEWLINE, Table, padded, padded_size
+from skrank.trec._table import Table
 
-_BLOCK_BYTES = 1 << 20  # read at once
-_PARQUET = b"PAR1"
-_FORMATS = {
-    ".json": "json",
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+_BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
+_SHORTEST_LINE = 16  # bytes of a line of TREC, if the first lines of a file are shorter
+
+# Yields the rows of a file in blocks of at most chunksize rows, if given. Blocks may cut queries.
+Reader: TypeAlias = Callable[[File, Kind, int | None], Iterator[Columns]]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Rows of a file, not parsed yet: all rows, or all rows of some consecutive queries.
+class Rows:
+    """A piece of a file that is not in TREC's format.
 
     Attributes
     ----------
     name : str
-        Of the file.
+        Of the file, for messages.
     kind : Kind
-    content : Lines or list of Columns
-        Columns come in blocks of rows.
+        Whether the rows are judgments or a run.
+    blocks : list of Columns
+        Queries, documents, numbers and, if the file names them, runs of consecutive rows.
     before : int
-        Number of rows of the file before these, if they are columns.
+        Number of rows of the file above these. Messages count rows from the first of the file.
     """
 
     name: str
     kind: Kind
-    content: Lines | list[Columns]
+    blocks: list[Columns]
     before: int = 0
 
-    def table(self) -> tuple[Table, str]:
-        """The parsed rows, and the tag of a run, which is "run" if the rows have no tag.
-
-        Raises
-        ------
-        ValueError
-            With the name of the file, and the line or row.
-        """
-        if isinstance(self.content, Lines):
-            return self.content.parsed()
-        tags = list(dict.fromkeys(tag for block in self.content for tag in block.tags()))
+    def table(self) -> Table:
+        """The parsed rows; raises ValueError if a row is wrong or the rows are of several runs."""
+        tags = list(dict.fromkeys(tag for block in self.blocks for tag in block.tags()))
         if len(tags) > 1:
             raise ValueError(
                 f"{self.name} holds {len(tags)} runs ({', '.join(tags[:3])}, ...): select the rows "
                 "of one."
             )
         with check.about(self.name):
-            table = table_of(self.content, self.kind, self.before)
-        return replace(table, name=self.name), tags[0] if tags else "run"
-
-    def check_order(self, table: Table) -> None:
-        """Raise ValueError if rows of another query stand between those of a query.
-
-        The ids of documents are slices of one text, so that their starts ascend in the order of the
-        file. A table orders rows by query.
-        """
-        start = table.documents.start
-        if np.all(start[1:] >= start[:-1]):
-            return
-        order = np.argsort(start, kind="stable")
-        queries = table.queries.row_query[order]
-        seen: set[int] = set()
-        for row in np.flatnonzero(np.append(True, queries[1:] != queries[:-1])).tolist():
-            if int(queries[row]) in seen:
-                raise self.comes_again(table, int(order[row]))
-            seen.add(int(queries[row]))
-
-    def comes_again(self, table: Table, row: int) -> ValueError:
-        """The error for a row of a query after rows of other queries."""
-        start = int(table.documents.start[row])
-        if isinstance(self.content, Lines):
-            place = f"line {self.content.line_number(start)}"
-        else:
-            place = f"row {self.before + np.count_nonzero(table.documents.start < start)}"
-        query = int(np.searchsorted(table.queries.indptr, row, side="right")) - 1
-        return ValueError(
-            f"{self.name}, {place}: query {table.queries.name(query)} comes again, after rows of "
-            "other queries: sort the file by query to read it in pieces, or evaluate it without "
-            "chunksize."
-        )
+            table = table_of(self.blocks, self.kind, self.before)
+        tag = tags[0] if tags else "run"
+        return replace(table, name=self.name, tag=tag, before=self.before)
 
 
-def read(source: Source, kind: Kind) -> Piece:
-    """All rows of a file as one piece; raises as `pieces_of`."""
+def read(source: object, kind: Kind) -> Table:
+    """All rows of a file, parsed; raises as `pieces_of`, and as `table` of its piece."""
     (piece,) = pieces_of(source, kind)
-    return piece
+    return piece.table()
 
 
-def pieces_of(source: Source, kind: Kind, chunksize: int | None = None) -> Iterator[Piece]:
-    """The rows of a file, about `chunksize` rows at a time; a longer query is one piece.
+def is_file(source: object) -> TypeGuard[Source]:
+    """Whether this is a path or a file object."""
+    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
+
+
+def pieces_of(
+    source: object, kind: Kind, chunksize: int | None = None
+) -> Iterator[Lines] | Iterator[Rows]:
+    """The pieces of a file, which stays open until the last piece has been yielded.
 
     Parameters
     ----------
     source : path or file object
     kind : Kind
+        Whether to expect judgments or a run. With a chunksize: a run.
     chunksize : int, optional
-        Default: all rows in one piece.
+        Fewest rows of a piece, but for the last. For lines of TREC, the length of the first lines
+        says how many bytes that is. Default: the whole file is one piece.
 
     Raises
     ------
+    TypeError
+        If `source` is neither a path nor a file object.
     ValueError
         With the name of the file, if it is damaged, of another format, or cannot be read in pieces.
     """
-    if not (isinstance(source, (str, os.PathLike)) or hasattr(source, "read")):
+    if not is_file(source):
         raise TypeError(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    with opened(source) as file:
+    with opened(source) as file:  # its `head` are the first bytes, which its `stream` has, too
         form = _format_of(file, kind)
         if isinstance(form, LineForm):
-            yield from _lines(file, form, kind, chunksize)
+            yield from _pieces_of_lines(file, form, chunksize)
         else:
-            with check.about(file.name):
-                yield from _rows(file.name, READERS[form](file, kind, chunksize), kind, chunksize)
+            with check.about(file.name):  # puts the name before messages
+                yield from _pieces_of_rows(file.name, kind, form(file, kind, chunksize), chunksize)
 
 
-def _format_of(file: File, kind: Kind) -> LineForm | str:
-    """The form of the lines of TREC, or the name of another format.
+def _pieces_of_lines(file: File, form: LineForm, chunksize: int | None) -> Iterator[Lines]:
+    if chunksize is None:
+        yield Lines(whole_text(file), file.name, form)
+        return
+    mean_length = len(file.head) // max(1, file.head.count(b"\n"))
+    n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
+    for blocks in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
+        yield Lines.of_blocks(blocks, file.name, form)
 
-    The suffix of a path decides, and otherwise the content.
+
+def _pieces_of_rows(
+    name: str, kind: Kind, blocks: Iterator[Columns], chunksize: int | None
+) -> Iterator[Rows]:
+    if chunksize is None:
+        yield Rows(name, kind, list(blocks))
+        return
+    before = 0
+    for piece in _whole_queries(blocks, chunksize):
+        yield Rows(name, kind, piece, before)
+        before += sum(map(len, piece))
+
+
+class _Block(Protocol):
+    """Consecutive rows of a file. Sizes and places count rows of `Columns`, bytes of lines."""
+
+    def __len__(self) -> int: ...
+
+    def part(self, places: slice) -> Self: ...
+
+    def last_query(self) -> tuple[int, Hashable] | None:
+        """Where the last rows of one query begin (0: all rows are of that query), and its id.
+
+        None if there is no row, but comments.
+        """
+
+
+_B = TypeVar("_B", bound=_Block)
+
+
+def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
+    """Cut blocks between queries, and collect them in lists of at least `size`.
+
+    A query is whole as soon as a row of another query follows. The last list has the rest, and may
+    be empty. Each block is looked at once, however many blocks a query has.
     """
-    suffixes = [one for one in PurePath(file.name.lower()).suffixes if one not in SUFFIXES]
-    if suffixes and suffixes[-1] in _FORMATS:
-        return _FORMATS[suffixes[-1]]
-    if file.head.startswith(_PARQUET):
-        return "parquet"
+    whole: list[_B] = []
+    n_whole = 0  # size of `whole`
+    rest: list[_B] = []  # rows of the query below, which the next block may continue
+    query: Hashable = None
+    for block in blocks:
+        found = block.last_query()
+        if found is None:
+            continue
+        start, last = found
+        if start or last != query:  # the block has a row of another query
+            ended = [*rest, block.part(slice(0, start))]
+            whole += ended
+            n_whole += sum(map(len, ended))
+            rest = []
+            if n_whole >= size:
+                yield whole
+                whole, n_whole = [], 0
+        rest.append(block.part(slice(start, None)))
+        query = last
+    yield whole + rest
+
+
+def _format_of(file: File, kind: Kind) -> LineForm | Reader:
+    """The columns of lines of TREC, or the reader of another format.
+
+    The suffix of the name decides, or the one before, if the last is that of a packed file. Without
+    a known suffix, the first lines decide.
+    """
+    name = file.name.lower()
+    for packed in SUFFIXES:
+        name = name.removesuffix(packed)
+    suffix = os.path.splitext(name)[1]
+    if suffix in _READERS:
+        return _READERS[suffix]
+    if file.head.startswith(b"PAR1"):
+        return _parquet
     lines = _first_lines(file.head, kind)
     if lines[0].startswith((b"{", b"[")):
         one_a_line = lines[0].startswith(b"{") and lines[0].endswith(b"}") and len(lines) > 1
-        return "json lines" if one_a_line else "json"
-    words = lines[0].split(b"\t" if b"\t" in lines[0] else b",")
-    names = {word.strip(b' "').lower().decode(errors="replace") for word in words}
-    if names & set(QUERY) and names & set(DOCUMENT):
-        return "csv"
+        return _json_lines if one_a_line else _json
+    words = lines[0].lower().split(b"\t" if b"\t" in lines[0] else b",")
+    names = [str(word.strip(b' "'), errors="replace") for word in words]
+    if not set(QUERY).isdisjoint(names) and not set(DOCUMENT).isdisjoint(names):
+        return _csv
     if kind is QRELS and all(len(line.split()) == 3 for line in lines):
         return SHORT_QRELS_LINE
-    return FORMS[kind.name][0]
+    return FORMS[kind.name][0]  # the usual columns
 
 
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
-    """Two lines that are neither blank nor comments, as far as there are such; or an empty line."""
-    lines = (line.strip() for line in head.removeprefix(BOM).splitlines())
-    rows = (one for one in lines if one and not is_comment(one, FORMS[kind.name]))
-    return list(islice(rows, 2)) or [b""]
+    """The first two lines that are neither blank nor comments, if any; else one empty line."""
+    found = []
+    for line in head.removeprefix(BOM).splitlines():
+        if line.strip() and not is_comment(line, FORMS[kind.name]):
+            found.append(line.strip())
+            if len(found) == 2:
+                break
+    return found or [b""]
 
 
-# lines of TREC ------------------------------------------------------------------------------------
+# readers, whose errors do not name the file ------------------------------------------------------
 
 
-def _lines(file: File, form: LineForm, kind: Kind, chunksize: int | None) -> Iterator[Piece]:
-    """Pieces of lines, of `chunksize` times the mean length of the first lines in bytes."""
-    if chunksize is None:
-        yield Piece(file.name, kind, Lines(_whole_text(file), file.name, form))
-        return
-    size = chunksize * max(16, len(file.head) // max(1, file.head.count(b"\n")))
-    for lines in _queries_of_lines(file.stream, file.name, form, size):
-        yield Piece(file.name, kind, lines)
+def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
+    """The names of columns among those of a file: query, document, number, and run, if any."""
+    found = kind.columns_among(names)
+    if len(found) > 3 and chunksize is not None:
+        raise ValueError(
+            f"column {found[3]!r} says that rows are of several runs: write one file for each, "
+            "without it, to read them in pieces."
+        )
+    return found
 
 
-def _whole_text(file: File) -> np.ndarray:
-    """The padded content; a file on disk is not copied in memory."""
-    if file.on_disk:
-        size = os.path.getsize(file.name)
-        text = np.empty(padded_size(size), np.uint8)
-        found = file.stream.readinto(text[:size].data)
-        text[found:] = NEWLINE
-        rest = file.stream.read()
-        if rest:  # of a pipe, or of a file that has grown
-            text = padded(text[:found].tobytes() + rest)
-    else:
-        text = padded(file.stream.read())
-    if text[: len(BOM)].tobytes() == BOM:
-        text[: len(BOM)] = ord(" ")
-    return text
+def _in_blocks(rows: Iterator[Sequence[object]], chunksize: int | None) -> Iterator[Columns]:
+    while block := list(islice(rows, min(chunksize or _BLOCK_ROWS, _BLOCK_ROWS))):
+        yield Columns.of_rows(block)
 
 
-def _queries_of_lines(
-    stream: io.BufferedReader, name: str, form: LineForm, size: int
-) -> Iterator[Lines]:
-    """Lines of whole queries, about `size` bytes at a time.
+def _csv(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
+    text = io.TextIOWrapper(file.stream, "utf-8-sig", newline="")
+    try:
+        rows = csv_rows(text, file.head)
+        header = next(rows)
+        places = [header.index(name) for name in _names_to_read(header, kind, chunksize)]
+        yield from _in_blocks(([row[place] for place in places] for row in rows), chunksize)
+    finally:
+        text.detach()  # the wrapper would close the stream, which `opened` closes
 
-    Each byte is looked at a fixed number of times, however long a query is.
+
+def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
+    """The header of a CSV or TSV table, then its rows; not blank rows.
+
+    Parameters
+    ----------
+    text : iterable of str
+        The lines.
+    head : bytes
+        The first of the lines at least: columns are separated by tabs if it has one.
+
+    Raises
+    ------
+    ValueError
+        With the number of the line, if it has another number of columns or cannot be read.
     """
-    if stream.peek(len(BOM)).startswith(BOM):
-        stream.read(len(BOM))
-    ended: list[tuple[int, bytes]] = []  # queries that have ended
-    last: list[tuple[int, bytes]] = []  # the query that may go on
-    query, n_bytes = b"", 0
-    for number, block in _blocks_of_lines(stream, min(size, _BLOCK_BYTES)):
-        cut, its_last = last_query(block)
-        if not its_last:
-            continue  # no row
-        if cut or its_last != query:  # the rows in `last` are all rows of their query
-            ended += [*last, (number, block[:cut])]
-            n_bytes += sum(len(one) for _, one in last) + cut
-            last = []
-            if n_bytes >= size:
-                yield Lines.of_blocks(ended, name, form)
-                ended, n_bytes = [], 0
-        last.append((number + block.count(b"\n", 0, cut), block[cut:]))
-        query = its_last
-    yield Lines.of_blocks(ended + last, name, form)  # refuses to be parsed if it has no row
+    first = head.removeprefix(BOM).partition(b"\n")[0]
+    rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",", strict=True)
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        for name, count in Counter(name.lower() for name in header if name).items():
+            if count > 1:
+                raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
+        yield header
+        for row in filter(None, rows):
+            if len(row) != len(header):
+                columns = f"{len(row)} columns instead of {len(header)}"
+                raise ValueError(f"line {rows.line_num}: {columns}.")
+            yield row
+    except csv.Error as error:  # such as a quotation mark that is never closed
+        raise ValueError(f"line {rows.line_num}: {error}.") from None
 
 
-def _blocks_of_lines(stream: io.BufferedReader, size: int) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not blank, about `size` bytes at a time, and the number of the first line."""
-    number = 1
-    begun: list[bytes] = []  # a line whose end was not read yet
-    while data := stream.read(size):
-        end = data.rfind(b"\n") + 1
-        if end:
-            lines, place = b"".join([*begun, data[:end]]), 0
-            for blank in re.finditer(rb"\n\s*\n", lines):
-                yield number, lines[place : blank.start() + 1]
-                number += lines.count(b"\n", place, blank.end())
-                place = blank.end()
-            yield number, lines[place:]
-            number += lines.count(b"\n", place)
-            begun = []
-        begun.append(data[end:])
-    yield number, b"".join(begun)
+def _json_lines(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
+    return _in_blocks(_fields(json_lines(file.stream), kind, chunksize), chunksize)
 
 
-# tables -------------------------------------------------------------------------------------------
+def _fields(
+    records: Iterable[tuple[int, Any]], kind: Kind, chunksize: int | None
+) -> Iterator[list[object]]:
+    """Query, document, number and run, if any, of numbered records: objects or lists of JSON.
+
+    The names of the first object, or the length of the first list, say where they are in all.
+    """
+    chosen: Sequence[str] | Sequence[int] = ()
+    for number, record in records:
+        try:
+            if isinstance(record, dict):
+                chosen = chosen or _names_to_read(list(record), kind, chunksize)
+            else:
+                chosen = chosen or kind.places[len(record)]
+            yield [record[field] for field in chosen]
+        except (IndexError, KeyError, TypeError):
+            wanted = ", ".join(map(str, chosen)) or kind.example()
+            raise ValueError(f"line {number}: no record with {wanted}.") from None
 
 
-def _rows(
-    name: str, blocks: Iterable[Columns], kind: Kind, chunksize: int | None
-) -> Iterator[Piece]:
-    """Blocks of rows, regrouped so that no query is cut."""
-    if chunksize is None:
-        yield Piece(name, kind, list(blocks))
-        return
-    ended: list[Columns] = []  # queries that have ended
-    last: list[Columns] = []  # the query that may go on
-    before = 0
-    for block in blocks:
-        cut = block.last_query()
-        if cut or (last and last[-1].query[-1] != block.query[0]):  # the query in `last` has ended
-            ended += [*last, block.part(slice(0, cut))]
-            last = []
-            n_rows = sum(map(len, ended))
-            if n_rows >= chunksize:
-                yield Piece(name, kind, ended, before)
-                ended, before = [], before + n_rows
-        last.append(block.part(slice(cut, None)))
-    yield Piece(name, kind, ended + last, before)
+def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+    """Number (from 1) and content of each line that is not blank."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line, object_pairs_hook=_unique_keys)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
+            except ValueError as error:  # a key that occurs twice, or bytes that are not UTF-8
+                raise ValueError(f"line {number}: {error}") from None
+            except RecursionError:
+                raise ValueError(f"line {number}: no record: it is nested too deeply.") from None
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of JSON; raises ValueError if a key occurs twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name, count = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"key {name!r} occurs {count} times in one object: keep one of them.")
+    return found
+
+
+def _json(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
+    if chunksize is not None:
+        raise ValueError(
+            "JSON is one object and cannot be read in pieces: write JSON Lines, or evaluate it "
+            "without chunksize."
+        )
+    try:
+        content = json.loads(file.stream.read(), object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
+    except RecursionError:
+        raise ValueError("no JSON of queries and documents: it is nested too deeply.") from None
+    found = columns_of(content, kind)
+    if found is None:
+        raise ValueError(
+            f"the file holds no {kind.name}: expected queries that map to documents and numbers, "
+            f"or records with the fields {kind.example()}."
+        )
+    yield found
+
+
+def _parquet(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
+    if chunksize is not None and not file.on_disk:
+        raise ValueError("Parquet is read in pieces from a plain file only.")
+    source = file.name if file.on_disk else io.BytesIO(file.stream.read())
+    # with its default buffers, the reader would hold the whole file in the end
+    with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as content:
+        names = _names_to_read(content.schema_arrow.names, kind, chunksize)
+        for batch in content.iter_batches(chunksize or _BLOCK_ROWS, columns=names):
+            if len(batch):
+                yield Columns.of_arrow(pa.Table.from_batches([batch]).select(names).columns)
+
+
+_READERS: dict[str, Reader] = {
+    ".json": _json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".tsv": _csv,
+    ".parquet": _parquet, ".pq": _parquet,
+}  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -215,7 +214,7 @@ def fuse(
     norm: str | None = "auto",
     k: float = 60,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    qrels: Any = None,
+    qrels: object = None,
     metric: str | Metric = "ndcg@10",
     n_splits: int = 5,
     name: str = "fused",
@@ -359,7 +358,9 @@ def _labels(found: Candidates, qrels: Qrels) -> np.ndarray:
 # checks -------------------------------------------------------------------------------------------
 
 
-def _given_weights(weights: Any, names: list[str]) -> np.ndarray:
+def _given_weights(
+    weights: Sequence[float] | Mapping[str, float] | None, names: list[str]
+) -> np.ndarray:
     """Weights in the order of the runs."""
     if isinstance(weights, Mapping) and set(weights) == set(names):
         weights = [weights[name] for name in names]

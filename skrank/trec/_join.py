@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -45,7 +46,8 @@ class CodedQrels:
     @cached_property
     def places(self) -> dict[str, int]:
         """Number of each query by its id."""
-        return {query: place for place, query in enumerate(self.qrels.queries.ids)}
+        ids = self.qrels.queries.ids
+        return dict(zip(ids, range(len(ids)), strict=True))
 
     def only(self, places: np.ndarray) -> CodedQrels:
         """The judgments of some queries, in ascending order, with the codes of all."""
@@ -53,11 +55,8 @@ class CodedQrels:
         if len(places) == len(all_queries):
             return self
         indptr, rows = slices(all_queries.indptr[places], all_queries.sizes[places])
-        qrels = Qrels(
-            Queries(all_queries.ids[places], indptr),
-            self.qrels.documents.take(rows),
-            self.qrels.labels[rows],
-        )
+        queries = Queries(all_queries.ids[places], indptr)
+        qrels = Qrels(queries, self.qrels.documents.take(rows), self.qrels.labels[rows])
         return replace(self, qrels=qrels, codes=self.codes[rows])
 
     def numbered(self) -> CodedQrels:
@@ -111,16 +110,17 @@ class Joined:
         query_of = query_of[np.argsort(place_of[query_of])]
         places = place_of[query_of]
         judged = pool.only(places)
+        qrels, names = judged.qrels, run.documents.arrays
         retrieved = run.queries.sizes[query_of]
         codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
         indptr = np.empty(len(places) + 1, np.int64)
-        hashed = HashedRun(
-            run.queries.indptr, run.documents.arrays, run.slots.first, run.slots.rows
+        n_judged = trec.join.for_rows(len(codes))(
+            HashedRun(run.queries.indptr, names, run.slots.first, run.slots.rows),
+            Judged(query_of, qrels.queries.indptr, qrels.documents.arrays, judged.codes),
+            judged.unjudged,
+            codes,
+            indptr,
         )
-        labelled = Judged(
-            query_of, judged.qrels.queries.indptr, judged.qrels.documents.arrays, judged.codes
-        )
-        n_judged = trec.join.for_rows(len(codes))(hashed, labelled, judged.unjudged, codes, indptr)
         return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
 
     @classmethod
@@ -137,14 +137,24 @@ class Joined:
 
 
 class JoinedJudgments(Judgments):
-    """Judgments of some runs, in which each query of each run is a query of its own."""
+    """Judgments of some runs, in which each query of each run is a query of its own.
+
+    Attributes
+    ----------
+    run, places : int ndarrays of shape (n_queries,)
+        Number of the run of each query, and number of the query in the qrels.
+    retrieved : int ndarray of shape (n_queries,)
+        Number of documents that the run retrieved.
+    """
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
-        sizes = np.concatenate([one.sizes for one in joined])
-        places = np.concatenate([one.places for one in joined])
+        self.run = np.repeat([one.run for one in joined], [len(one.places) for one in joined])
+        sizes, self.places, self.retrieved, self.codes = (
+            np.concatenate(list(map(attrgetter(name), joined)))
+            for name in ("sizes", "places", "retrieved", "codes")
+        )
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
-        self.queries = Queries(pool.qrels.queries.ids[places], self.indptr)
-        self.codes = np.concatenate([one.codes for one in joined])
+        self.queries = Queries(pool.qrels.queries.ids[self.places], self.indptr)
         self.labels, self.unjudged = pool.labels, pool.unjudged
         self._pool = pool
 
@@ -160,10 +170,10 @@ class JoinedJudgments(Judgments):
 class JoinedRanking(Ranking):
     """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
 
-    def __init__(self, judgments: JoinedJudgments, joined: Sequence[Joined]) -> None:
+    def __init__(self, judgments: JoinedJudgments) -> None:
         self.judgments = judgments
         self.tied = np.zeros(len(judgments.codes), np.uint8)
-        self.retrieved = np.concatenate([one.retrieved for one in joined])
+        self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
     def head(self, ties: str, depth: int) -> None:

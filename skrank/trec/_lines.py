@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._table import Table, decode, n_rows_of, padded
+from skrank.trec._open import File
+from skrank.trec._table import NEWLINE, Table, decode, n_rows_of, padded, padded_size
 
+BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+_BLOCK_BYTES = 1 << 20  # read at once
 _SPACE = 32
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # control characters but white space
@@ -57,8 +62,86 @@ FORMS = {"run": (RUN_LINE,), "qrels": (QRELS_LINE, SHORT_QRELS_LINE)}
 
 
 @dataclass(frozen=True, eq=False)
+class LineBlock:
+    """Consecutive lines of a file.
+
+    Attributes
+    ----------
+    number : int
+        Of the first line in the file, from 1.
+    lines : bytes
+    """
+
+    number: int
+    lines: bytes
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def part(self, places: slice) -> LineBlock:
+        """The lines at some places of the bytes."""
+        start = places.start or 0
+        return LineBlock(self.number + self.lines.count(b"\n", 0, start), self.lines[places])
+
+    def last_query(self) -> tuple[int, bytes] | None:
+        """Where the last query of lines of a run begins (0 if it is the only one), and the query.
+
+        Comments directly above its first row are not part of it. None if there is no row.
+        """
+        cut, last, stop = 0, b"", len(self.lines)
+        while stop > 0:
+            start = self.lines.rfind(b"\n", 0, stop - 1) + 1
+            line = self.lines[start:stop]
+            word = line.split(None, 1)[:1]
+            if word and not is_comment(line, [RUN_LINE]):
+                if last and word[0] != last:
+                    return cut, last
+                cut, last = start, word[0]
+            stop = start
+        return (0, last) if last else None
+
+
+def blocks_of_lines(stream: io.BufferedReader, n_bytes: int) -> Iterator[LineBlock]:
+    """The lines of a file, about `n_bytes` at a time, without blank lines between blocks."""
+    if stream.peek(len(BOM)).startswith(BOM):
+        stream.read(len(BOM))
+    number = 1
+    begun: list[bytes] = []  # a line whose end was not read yet
+    while data := stream.read(min(n_bytes, _BLOCK_BYTES)):
+        end = data.rfind(b"\n") + 1
+        if end:
+            lines, place = b"".join([*begun, data[:end]]), 0
+            for blank in re.finditer(rb"\n\s*\n", lines):
+                yield LineBlock(number, lines[place : blank.start() + 1])
+                number += lines.count(b"\n", place, blank.end())
+                place = blank.end()
+            yield LineBlock(number, lines[place:])
+            number += lines.count(b"\n", place)
+            begun = []
+        begun.append(data[end:])
+    yield LineBlock(number, b"".join(begun))
+
+
+def whole_text(file: File) -> np.ndarray:
+    """The content of a file, padded for `Lines`; that of a plain file is not copied in memory."""
+    if file.on_disk:
+        size = os.path.getsize(file.name)
+        text = np.empty(padded_size(size), np.uint8)
+        found = file.stream.readinto(text[:size].data)
+        text[found:] = NEWLINE
+        rest = file.stream.read()
+        if rest:  # of a pipe, or of a file that has grown
+            text = padded(text[:found].tobytes() + rest)
+    else:
+        text = padded(file.stream.read())
+    if text[: len(BOM)].tobytes() == BOM:
+        text[: len(BOM)] = _SPACE
+    return text
+
+
+@dataclass(frozen=True, eq=False)
 class Lines:
-    """Whole lines of a file, not parsed yet.
+    """A piece of a file in TREC's format: bytes of whole lines, not parsed yet.
 
     Attributes
     ----------
@@ -78,11 +161,11 @@ class Lines:
     starts: Sequence[tuple[int, int]] = ((0, 1),)
 
     @classmethod
-    def of_blocks(cls, blocks: Sequence[tuple[int, bytes]], name: str, form: LineForm) -> Lines:
-        """Blocks of lines, each with the number of its first line."""
-        places = accumulate((len(block) for _, block in blocks), initial=0)
-        starts = [(place, number) for place, (number, _) in zip(places, blocks, strict=False)]
-        return cls(padded(b"".join(block for _, block in blocks)), name, form, starts)
+    def of_blocks(cls, blocks: Sequence[LineBlock], name: str, form: LineForm) -> Lines:
+        """The lines of some blocks of a file."""
+        places = accumulate(map(len, blocks), initial=0)
+        starts = [(place, block.number) for place, block in zip(places, blocks, strict=False)]
+        return cls(padded(b"".join(block.lines for block in blocks)), name, form, starts)
 
     def line(self, place: int) -> tuple[int, bytes]:
         """Number in the file, and content, of the line that holds a place of the text."""
@@ -91,12 +174,8 @@ class Lines:
         line = self.text[above.rfind(b"\n") + 1 :].tobytes().split(b"\n", 1)[0]
         return number + above.count(b"\n", start), line.strip()
 
-    def line_number(self, place: int) -> int:
-        """Number of the line that holds a place of the text."""
-        return self.line(place)[0]
-
-    def parsed(self) -> tuple[Table, str]:
-        """The rows, and the last column of the first of them.
+    def table(self) -> Table:
+        """The parsed rows; the tag is the last column of the first.
 
         Raises
         ------
@@ -104,12 +183,10 @@ class Lines:
             With the name of the file and the number of the line.
         """
         tokens = self._tokens()
-        numbers = self._numbers(tokens)
-        table = Table.of_tokens(
-            self.text, tokens, self.form.document, numbers, self.name, self.line_number
-        )
+        table = Table.of_tokens(self.text, tokens, self.form.document, self._numbers(tokens))
         last = slice(*tokens[0, -1].tolist())
-        return table, str(self.text.data[last], "utf-8", "backslashreplace")  # to be shown
+        tag = str(self.text.data[last], "utf-8", "backslashreplace")  # to be shown
+        return replace(table, name=self.name, tag=tag, line_of=lambda place: self.line(place)[0])
 
     def _tokens(self) -> np.ndarray:
         """Where each column of each row starts and stops: (n_rows, n_columns, 2)."""
@@ -207,25 +284,6 @@ def decimal(word: bytes | str) -> float | None:
         return float(text) if text.isascii() and "_" not in text else None
     except ValueError:
         return None
-
-
-def last_query(lines: bytes) -> tuple[int, bytes]:
-    """Where the last query of some lines of a run begins, and the query.
-
-    The place is 0 if all rows are of one query. The query is empty if there is no row. Comments
-    directly above the first row of the query are not part of it.
-    """
-    cut, last = 0, b""
-    stop = len(lines)
-    while stop > 0:
-        start = lines.rfind(b"\n", 0, stop - 1) + 1
-        word = lines[start:stop].split(None, 1)[:1]
-        if word and not is_comment(lines[start:stop], [RUN_LINE]):
-            if last and word[0] != last:
-                return cut, last
-            cut, last = start, word[0]
-        stop = start
-    return 0, last
 
 
 def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndarray, int, bool]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from itertools import chain, groupby, islice
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,17 +20,16 @@ from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Piece, pieces_of
+from skrank.trec._files import Rows, is_file, pieces_of
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._lines import Lines
 from skrank.trec._open import name_of
+from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
-_ROWS_AT_ONCE = 1_000_000  # documents that are measured together
+_ROWS_AT_ONCE = 250_000  # documents that one thread measures together, to bound memory
 
-AnyRun: TypeAlias = Any  # a Run, or what `evaluate` accepts as one
-AnyRuns: TypeAlias = Any
-# number of the run, where it comes from, the run or a piece of it, and its judged queries
-_Reading: TypeAlias = tuple[int, AnyRun | Piece, Run, Joined]
+AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -43,35 +41,36 @@ class Runs:
     Attributes
     ----------
     sources : list
-        What `evaluate` accepts as runs.
+        What `evaluate` accepts as one run each.
     given : list of str or None
         Their names, if the caller names them.
     """
 
-    sources: list[AnyRun]
+    sources: list[object]
     given: list[str] | None
 
     @classmethod
     def of(cls, runs: AnyRuns) -> Runs:
         """The runs that a caller passes."""
         given: list[str] | None = None
+        sources: list[object]
         if isinstance(runs, Mapping) and not is_nested(runs):
             given, sources = list(runs), list(runs.values())
-        elif _is_one(runs):
+        elif is_file(runs) or _is_one_in_memory(runs):
             sources = [runs]
         else:
             sources = check.several("runs", runs, ())
             if sources and is_record(sources[0], RUNS):
                 sources = [sources]
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
-            columns = columns_of(sources[0], RUNS)
+            columns = None if is_file(sources[0]) else columns_of(sources[0], RUNS)
             if columns is not None:
-                tags = columns.tags()
-                given = tags or None
-                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
+                given = columns.tags() or None
+                several = given is not None and len(given) > 1
+                sources = [columns.of_run(tag) for tag in given or ()] if several else [columns]
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
-        if any(isinstance(source, Qrels) for source in sources):
+        if Qrels in map(type, sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
         return cls(sources, given)
 
@@ -80,8 +79,10 @@ class Runs:
         if self.given is not None:
             return self.given
         count = Counter(tags)
+        if len(count) == len(tags):
+            return tags
         names = [
-            tag if count[tag] == 1 or not _is_file(source) else name_of(source)
+            name_of(source) if count[tag] > 1 and is_file(source) else tag
             for tag, source in zip(tags, self.sources, strict=True)
         ]
         name, times = Counter(names).most_common(1)[0]
@@ -90,18 +91,22 @@ class Runs:
         return names
 
 
-def _is_file(source: object) -> bool:
-    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
-
-
-def _is_one(runs: object) -> bool:
+def _is_one_in_memory(runs: object) -> bool:
     """Whether this is one run, and not a collection of runs or of records."""
-    return (
-        isinstance(runs, (Run, Qrels, Mapping))
-        or _is_file(runs)
-        or hasattr(runs, "to_dict")
-        or frame_of(runs) is not None
-    )
+    known = isinstance(runs, (Run, Qrels, Mapping)) or hasattr(runs, "to_dict")
+    return known or frame_of(runs) is not None
+
+
+# reading ------------------------------------------------------------------------------------------
+
+
+class _Reading(NamedTuple):
+    """A run, or a piece of a run, and its judged queries; the table of a piece, for messages."""
+
+    number: int
+    run: Run
+    joined: Joined
+    piece: Table | None
 
 
 @dataclass(eq=False)
@@ -147,8 +152,9 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        for number, readings in groupby(_ahead(self._read, self._items()), key=itemgetter(0)):
-            for joined in self._joined(number, readings):
+        readings = _ahead(self._read, self._items())
+        for number, of_run in groupby(readings, key=attrgetter("number")):
+            for joined in self._joined(number, of_run):
                 part.append(joined)
                 n_rows += len(joined.codes)
                 if n_rows >= most:
@@ -157,62 +163,59 @@ class JoinedRuns:
         if part:
             yield part
 
-    def _items(self) -> Iterable[tuple[int, AnyRun | Piece]]:
+    def _items(self) -> Iterator[tuple[int, object]]:
         """Number and source of what can be read independently: runs, or pieces of runs."""
-        if self.chunksize is None:
-            return list(enumerate(self.runs.sources))
-        return (
-            (number, piece)
-            for number, source in enumerate(self.runs.sources)
-            for piece in (pieces_of(source, RUNS, self.chunksize) if _is_file(source) else [source])
-        )
+        for number, source in enumerate(self.runs.sources):
+            if self.chunksize is not None and is_file(source):
+                for piece in pieces_of(source, RUNS, self.chunksize):
+                    yield number, piece
+            else:
+                yield number, source
 
-    def _read(self, item: tuple[int, AnyRun | Piece]) -> _Reading:
+    def _read(self, item: tuple[int, object]) -> _Reading:
         number, source = item
-        if isinstance(source, Piece):
-            table, tag = source.table()
-            source.check_order(table)
-            run = Run.of_table(table, tag, self.precision)
+        piece = None
+        if isinstance(source, (Lines, Rows)):
+            piece = source.table()
+            piece.check_contiguous()
+            run = Run.of_table(piece, self.precision)
         else:
             run = as_run(source, self.precision)
         if self.depth is not None:
             run = run.top(self.depth)
-        return number, source, run, Joined.of(self.pool, run, number)
+        return _Reading(number, run, Joined.of(self.pool, run, number), piece)
 
     def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
         """The judged queries of one run; those that the run lacks come last."""
         seen: set[str] = set()
         present = np.zeros(len(self.pool.places), bool)
         n_documents = n_judged = 0
-        for _, source, run, joined in readings:
+        for _, run, joined, piece in readings:
             if not seen:
                 first = run
                 _warn_swapped(self.pool.qrels, run)
-            if not seen.isdisjoint(run.queries.ids):
-                table, _ = source.table()  # once more, for the place of the row in the file
-                again = next(q for q, query in enumerate(table.queries.ids) if query in seen)
-                raise source.comes_again(table, int(table.queries.indptr[again]))
+            if piece is not None and not seen.isdisjoint(run.queries.ids):
+                again = next(i for i, query in enumerate(run.queries.ids) if query in seen)
+                raise piece.comes_again(int(piece.queries.indptr[again]))
             seen.update(run.queries.ids)
             present[joined.places] = True
             n_documents += int(joined.retrieved.sum())
             n_judged += joined.n_judged
             if len(joined.places):
                 yield joined
-            if self.bar is not None and self.chunksize is not None:
-                self.bar.update(len(run.scores))
+            if self.bar is not None:
+                self.bar.update(1 if self.chunksize is None else len(run.scores))
         absent = np.flatnonzero(~present)
         n_present = len(present) - len(absent)
-        ids = self.pool.qrels.queries.ids
+        queries = self.pool.qrels.queries
         if not n_present:
             raise ValueError(
                 f"run {first.name!r} has no query of the qrels: its first is "
-                f"{first.queries.name(0)}, and that of the qrels {self.pool.qrels.queries.name(0)}."
+                f"{first.queries.name(0)}, and that of the qrels {queries.name(0)}."
             )
         if len(absent):
-            self._note_missing(first.name, ids[absent])
+            self._note_missing(first.name, queries.ids[absent])
             yield Joined.of_nothing(self.pool, absent, number)
-        if self.bar is not None and self.chunksize is None:
-            self.bar.update(1)
         self.tags.append(first.name)
         self.facts.append(
             {
@@ -246,10 +249,11 @@ class JoinedRuns:
 
 def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
     """``work(item)`` of each item in order; threads work on the next items."""
-    single = isinstance(items, Sequence) and len(items) == 1
-    n_threads = 1 if single else thread_count()
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    n_threads = thread_count() if len(first) > 1 else 1
     if n_threads == 1:
-        yield from map(work, items)
+        yield from map(work, chain(first, rest))
         return
 
     def alone(item: _T) -> _R:
@@ -258,12 +262,26 @@ def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
 
     with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
         waiting: deque[Future[_R]] = deque()
-        for item in items:
+        for item in chain(first, rest):
             waiting.append(pool.submit(alone, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _warn_swapped(qrels: Qrels, run: Run) -> None:
+    """Warn where judgments and a run seem to have been passed in the wrong order."""
+    if check.look_swapped(qrels.labels, run.scores):
+        warnings.warn(
+            f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
+            "small whole scores, as if they were swapped: qrels come first, then runs.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+# measuring ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,24 +295,20 @@ class Measured:
     mean : float64 ndarray of shape (n_runs, n_metrics)
     empty : int64 ndarray of shape (n_metrics,)
         Number of queries without a relevant document.
-    facts : list of dict
-        A row of ``TrecReport.runs`` for each run.
     """
 
     values: np.ndarray
     weights: np.ndarray
     mean: np.ndarray
     empty: np.ndarray
-    facts: list[dict[str, float]] = field(default_factory=list)
 
     def only(self, metrics: list[int]) -> Measured:
         """Some of the metrics, by their numbers."""
-        return replace(
-            self,
-            values=self.values[..., metrics],
-            weights=self.weights[..., metrics],
-            mean=self.mean[:, metrics],
-            empty=self.empty[metrics],
+        return Measured(
+            self.values[..., metrics],
+            self.weights[..., metrics],
+            self.mean[:, metrics],
+            self.empty[metrics],
         )
 
 
@@ -310,32 +324,24 @@ def measure(
     chosen = list(metrics)
     shape = n_runs, len(pool.qrels.queries), len(chosen)
     values, weights = np.full(shape, np.nan), np.zeros(shape)
-    empty = np.zeros(len(chosen), np.int64)
-    for part in parts:
+
+    def of_part(part: list[Joined]) -> list[int]:
+        """Fill in values and weights; returns the number of empty queries for each metric."""
         judgments = JoinedJudgments(pool, part)
-        ranking = JoinedRanking(judgments, part)
-        run = np.repeat([one.run for one in part], [len(one.places) for one in part])
-        query = np.concatenate([one.places for one in part])
+        ranking = JoinedRanking(judgments)
+        run, query = judgments.run, judgments.places
         counted = (ranking.retrieved > 0) | (missing != "skip")
+        empty = []
         for i, one in enumerate(chosen):
             plan = one.bind(judgments, max_grade=max_grade)
             values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
             weights[run, query, i] = plan.mass(ranking) * counted
-            empty[i] += plan.empty[run == 0].sum()
+            empty.append(int(plan.empty[run == 0].sum()))
+        return empty
+
+    empty = np.sum(list(_ahead(of_part, parts)), axis=0)
     mean = np.empty((n_runs, len(chosen)))
-    for i, one in enumerate(chosen):
-        for number in range(n_runs):
-            of_run = values[number, :, i], weights[number, :, i]
-            mean[number, i] = average(one, *of_run, stacklevel=4)
+    for i, number in np.ndindex(len(chosen), n_runs):
+        of_run = values[number, :, i], weights[number, :, i]
+        mean[number, i] = average(chosen[i], *of_run, stacklevel=4)
     return Measured(values, weights, mean, empty)
-
-
-def _warn_swapped(qrels: Qrels, run: Run) -> None:
-    """Warn where judgments and a run seem to have been passed in the wrong order."""
-    if check.look_swapped(qrels.labels, run.scores):
-        warnings.warn(
-            f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
-            "small whole scores, as if they were swapped: qrels come first, then runs.",
-            UserWarning,
-            stacklevel=2,
-        )

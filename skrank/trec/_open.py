@@ -12,9 +12,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import IO, Any, BinaryIO, TypeAlias
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 from skrank.trec._table import BYTES
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
@@ -22,7 +25,11 @@ HEAD = 65536  # bytes by which the format is recognised
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
-def _zstandard(file: BinaryIO) -> Any:
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+def _zstandard(file: BinaryIO) -> _Readable:
     for name in ("compression.zstd", "zstandard", "pyarrow"):  # the first from Python 3.14 on
         try:
             module = importlib.import_module(name)
@@ -36,18 +43,13 @@ def _zstandard(file: BinaryIO) -> Any:
     raise ValueError("it is packed with Zstandard: install zstandard or pyarrow to read it")
 
 
-_OPEN: dict[bytes, Callable[[BinaryIO], Any]] = {
+_OPEN: dict[bytes, Callable[[BinaryIO], _Readable]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\xfd7zXZ\x00": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
     b"\x28\xb5\x2f\xfd": _zstandard,
 }
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
-
-
-def _unpacked(file: BinaryIO, head: bytes) -> Any:
-    """The content of a packed file that begins with `head`, as a file object."""
-    return next(call for magic, call in _OPEN.items() if head.startswith(magic))(file)
 
 
 @contextmanager
@@ -100,13 +102,14 @@ def opened(source: Source) -> Iterator[File]:
         else:
             raw = _Raw(source.read)
         stream: io.BufferedReader = io.BufferedReader(raw, HEAD)
-        packed = stream.peek(HEAD).startswith(tuple(_OPEN))
-        if packed:
+        head = stream.peek(HEAD)
+        unpack = next((call for magic, call in _OPEN.items() if head.startswith(magic)), None)
+        if unpack is not None:
             with _unpacking(name):
-                content = _unpacked(stream, stream.peek(HEAD))
+                content = unpack(stream)
             stream = io.BufferedReader(_Raw(content.read, name), HEAD)
         head = stream.peek(HEAD)[:HEAD]
-        yield File(name, stream, head, isinstance(raw, io.FileIO) and not packed)
+        yield File(name, stream, head, isinstance(raw, io.FileIO) and unpack is None)
 
 
 class _Raw(io.RawIOBase):
@@ -122,17 +125,16 @@ class _Raw(io.RawIOBase):
 
     def __init__(self, read: Callable[..., bytes | str], packed: str | None = None) -> None:
         self._read, self._packed = read, packed
-        self._rest = (
-            b""  # read, but beyond the size of the buffer: a character can be several bytes
-        )
+        self._rest = b""  # what exceeds the size of the buffer: a character can be several bytes
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        self._rest = self._rest or self._more(len(buffer))
-        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
-        buffer[: len(part)] = part
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        self._rest = self._rest or self._more(len(view))
+        part, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(part)] = part
         return len(part)
 
     def readall(self) -> bytes:

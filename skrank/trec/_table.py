@@ -7,7 +7,7 @@ or the joined ids of columns in memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ _FEWEST_SLOTS = 8
 _n_rows_to_read = 0
 
 
-def announce(qrels: object, runs: object) -> None:
+def announce(sources: Iterable[object]) -> None:
     """Add up the sizes of the files that are about to be read.
 
     Small texts are parsed by plain Python, which is faster than importing numba. Beside a large
@@ -31,10 +31,10 @@ def announce(qrels: object, runs: object) -> None:
     processor time for a process that evaluates 200,000 rows against 7,000 judgments.
     """
     global _n_rows_to_read
-    several = list(runs.values()) if isinstance(runs, Mapping) else runs
-    sources = [qrels, *(several if isinstance(several, (list, tuple)) else [several])]
-    paths = [source for source in sources if isinstance(source, (str, os.PathLike))]
-    n_bytes = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+    n_bytes = 0
+    for source in sources:
+        if isinstance(source, (str, os.PathLike)) and os.path.isfile(source):
+            n_bytes += os.path.getsize(source)
     _n_rows_to_read = max(_n_rows_to_read, n_bytes // _BYTES_PER_ROW)
 
 
@@ -164,25 +164,25 @@ class Table:
     numbers : float64 ndarray of shape (n_rows,)
     name : str
         Of the file that the rows were read from, for messages; empty if there is none.
+    tag : str
+        The name of a run, if the rows say it.
     line_of : callable, optional
         Returns the number of the line of the file that holds a place of the text, for messages.
+    before : int
+        Number of rows of the file above these, for messages about files without lines.
     """
 
     queries: Queries
     documents: Documents
     numbers: np.ndarray
     name: str = ""
+    tag: str = "run"
     line_of: Callable[[int], int] | None = None
+    before: int = 0
 
     @classmethod
     def of_tokens(
-        cls,
-        text: np.ndarray,
-        tokens: np.ndarray,
-        document: int,
-        numbers: np.ndarray,
-        name: str = "",
-        line_of: Callable[[int], int] | None = None,
+        cls, text: np.ndarray, tokens: np.ndarray, document: int, numbers: np.ndarray
     ) -> Table:
         """Table of slices of a padded text.
 
@@ -194,14 +194,12 @@ class Table:
         document : int
             The column of documents.
         numbers : float64 ndarray of shape (n_rows,)
-        name, line_of : str, callable
-            See `Table`.
         """
         queries = _queries_of(text, tokens)
         places = tokens[:, document] if queries.order is None else tokens[queries.order, document]
         documents = Documents.of(text, places)
         ordered = Queries(queries.ids, queries.indptr)
-        return cls(ordered, documents, queries.gather(numbers), name, line_of)
+        return cls(ordered, documents, queries.gather(numbers))
 
     @classmethod
     def of_texts(cls, queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
@@ -234,13 +232,47 @@ class Table:
         return Slots(first, rows)
 
     def _repeated(self, *rows: int) -> ValueError:
-        query = int(np.searchsorted(self.queries.indptr, rows[0], side="right")) - 1
+        """The error for two rows of the same query and document."""
         documents = self.documents.take(np.array(rows))
-        what = f"document {documents.names()[0]!r} occurs twice in query {self.queries.name(query)}"
+        query = self.queries.name(self._query_of(rows[0]))
+        what = f"document {documents.names()[0]!r} occurs twice in query {query}"
         if self.line_of is None:
             return ValueError(f"{self.name}: " * bool(self.name) + f"{what}: keep one of them.")
         first, second = sorted(self.line_of(int(start)) for start in documents.start)
         return ValueError(f"{self.name}, line {second}: {what}, first in line {first}.")
+
+    def _query_of(self, row: int) -> int:
+        return int(np.searchsorted(self.queries.indptr, row, side="right")) - 1
+
+    def check_contiguous(self) -> None:
+        """Raise ValueError if rows of another query stand between those of a query in the file.
+
+        The ids of documents are slices of one text, so that their starts ascend in the order of the
+        file.
+        """
+        start = self.documents.start
+        if np.all(start[1:] >= start[:-1]):
+            return
+        order = np.argsort(start, kind="stable")
+        queries = self.queries.row_query[order]
+        seen: set[int] = set()
+        for row in np.flatnonzero(np.append(True, queries[1:] != queries[:-1])).tolist():
+            if int(queries[row]) in seen:
+                raise self.comes_again(int(order[row]))
+            seen.add(int(queries[row]))
+
+    def comes_again(self, row: int) -> ValueError:
+        """The error for a row of a query after rows of other queries."""
+        start = int(self.documents.start[row])
+        if self.line_of is None:
+            place = f"row {self.before + np.count_nonzero(self.documents.start < start)}"
+        else:
+            place = f"line {self.line_of(start)}"
+        return ValueError(
+            f"{self.name}, {place}: query {self.queries.name(self._query_of(row))} comes again, "
+            "after rows of other queries: sort the file by query to read it in pieces, or evaluate "
+            "it without chunksize."
+        )
 
 
 def _queries_of(text: np.ndarray, tokens: np.ndarray) -> Queries:

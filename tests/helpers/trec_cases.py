@@ -1,10 +1,11 @@
-"""Contents of TREC files: wrong ones with what is said of them, and odd ones that are read."""
+"""Contents of TREC files: wrong ones with their errors, odd ones that are read, packed ones."""
 
 import bz2
 import gzip
 import lzma
 
 import numpy as np
+import pytest
 
 QRELS_ERRORS = {
     "1 0 a 1\n1 0 b\n": r"file, line 2: 3 columns instead of 4 in '1 0 b'",
@@ -97,3 +98,14 @@ def contents():
     found += [plain[:-1], plain[:-4], plain.replace(b" 0 ", b"\n0 ", 1), plain + b"1 0\nx 1"]
     packed = [pack(_run(ties)) for pack in (gzip.compress, bz2.compress, lzma.compress)]
     return found + packed + [packed[0][:-9]] + _noise()
+
+
+def zstandard(data):
+    pyarrow = pytest.importorskip("pyarrow")
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}

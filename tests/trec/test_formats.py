@@ -1,10 +1,7 @@
 """Judgments and runs in all formats: the values have the same bits."""
 
-import bz2
-import gzip
 import io
 import json
-import lzma
 import warnings
 from collections import namedtuple
 
@@ -13,6 +10,7 @@ import pandas as pd
 import pytest
 
 from skrank import trec
+from tests.helpers.trec_cases import PACKED
 
 METRICS = ["ap", "ndcg(gain=linear)@10", "bpref", "infap", "num_ret", "judged@5"]
 
@@ -210,17 +208,6 @@ def test_files(tmp_path, suffix, named, expected):
     same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
 
 
-def zstandard(data):
-    pyarrow = pytest.importorskip("pyarrow")
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
-        stream.write(data)
-    return sink.getvalue().to_pybytes()
-
-
-PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}
-
-
 @pytest.mark.parametrize("packing", PACKED)
 @pytest.mark.parametrize("suffix", ["", ".json", ".csv"])
 def test_packed_files(tmp_path, suffix, packing, expected):
@@ -329,6 +316,11 @@ def test_lazy_frames_of_polars(expected):
         ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
         ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected queries that map to"),
         ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
+        ("q.json", "[" * 100_000, "q.json.*(no JSON|nested too deeply)"),
+        ("q.jsonl", "[" * 100_000, "q.jsonl.*(no JSON|nested too deeply)"),
+        ("q.json", '{"1": {"a": 1, "b": 0, "a": 2}}', "q.json: key 'a' occurs 2 times"),
+        ("q.jsonl", '{"qid": 1, "label": 1, "label": 2}', "line 1: key 'label' occurs 2 times"),
+        ("q.csv", "qid,docid,label,Label\n1,a,1,0\n", "q.csv: 2 columns are called 'label'"),
         ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
         ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
         ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),

@@ -10,7 +10,10 @@ import pytest
 
 from skrank import LinearRanker, trec
 from skrank.model_selection import QueryKFold
-from skrank.trec._fuse import BY_RANKS, BY_SCORES, NORMS
+
+NORMS = ("min_max", "max", "sum", "zscore", "rank", "borda")
+BY_RANKS = ("isr", "log_isr", "borda", "condorcet")
+BY_SCORES = ("combsum", "combmnz", "combanz", "combmax", "combmin", "combmed")
 
 SMALL = {
     "a": {"1": {"x": 3.0, "y": 2.0, "z": 1.0}, "2": {"x": 0.5}},

@@ -1,10 +1,8 @@
 """Runs that are read in pieces: the values have the same bits as those of the whole."""
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import sys
 import tracemalloc
 import warnings
@@ -14,6 +12,7 @@ import pandas as pd
 import pytest
 
 from skrank import trec
+from tests.helpers.trec_cases import PACKED
 
 METRICS = [
     "ap", "ndcg(gain=linear)@10", "bpref", "rpref", "infap", "err@20", "gap", "num_ret", "judged@5",
@@ -93,15 +92,7 @@ def test_several_runs_of_files_and_memory(run, tmp_path):
     assert_same(evaluate([run, other], chunksize=50), evaluate([run, other]))
 
 
-def zstandard(data):
-    pyarrow = pytest.importorskip("pyarrow")
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
-        stream.write(data)
-    return sink.getvalue().to_pybytes()
-
-
-@pytest.mark.parametrize("packing", [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard])
+@pytest.mark.parametrize("packing", [bytes, *PACKED.values()])
 def test_packed_files_and_streams(run, tmp_path, packing):
     data = packing(run.read_bytes())
     path = tmp_path / "packed"

@@ -74,15 +74,6 @@ def test_files_are_read_alike(both_forms):
     assert len(read) == 4  # of both kinds, some files are read and some are refused
 
 
-def test_numbers_are_read_alike(both_forms):
-    rng = np.random.default_rng(0)
-    digits = ["".join(map(str, rng.integers(0, 10, n))) for n in rng.integers(1, 20, 1500)]
-    words = [f"{sign}{one[:3]}.{one[3:]}" for sign, one in zip("-+" * 750, digits, strict=True)]
-    data = "".join(f"1 Q0 d{i} 1 {word} t\n" for i, word in enumerate(words)).encode()
-    compiled, plain = both_forms(lambda: ranking(data))
-    assert plain == compiled
-
-
 def test_runs_are_measured_alike(both_forms):
     rng = np.random.default_rng(0)
     names = [f"{'dé'[: i % 3]}{i:03d}" for i in range(60)]

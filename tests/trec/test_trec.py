@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import skrank
 from skrank import stats, trec
 from tests.helpers.engine import limit_threads
 
@@ -123,19 +122,6 @@ def test_precision_of_ties():
         trec.read_run(io.StringIO(lines), precision="half")
 
 
-def test_from_arrays_equals_reading(tmp_path):
-    qrels, runs = collection(0)
-    rows = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
-    made = trec.Qrels.from_arrays(*zip(*rows, strict=True))
-    read = trec.read_qrels(write_qrels(tmp_path / "qrels", qrels))
-    pd.testing.assert_frame_equal(made.to_frame(), read.to_frame())
-    rows = [(q, d, score) for q, docs in runs["run1"].items() for d, score in docs.items()]
-    run = trec.Run.from_arrays(*zip(*rows, strict=True), name="run1")
-    read_run = trec.read_run(write_run(tmp_path / "run", runs["run1"], "run1"))
-    pd.testing.assert_frame_equal(run.to_frame(), read_run.to_frame())
-    assert repr(run) == repr(read_run) == "Run 'run1': 13 queries, " + repr(run).split(", ")[1]
-
-
 # evaluation
 # ------------------------------------------------------------------------------------------------
 
@@ -157,20 +143,6 @@ def run():
         [2, 1, 2, 1, 1, 1],
         name="bm25",
     )
-
-
-def test_equals_evaluate_on_rows(qrels, run):
-    report = trec.evaluate(qrels, run, ["gap", "ap", "ndcg@2"], missing="skip")
-    rows = skrank.evaluate(
-        [1, np.nan, 2, 0, np.nan, 1, 0],
-        [2, 1, -np.inf, -np.inf, 2, 1, 1],
-        groups=["1", "1", "1", "1", "2", "2", "3"],
-        metrics=["gap", "ap", "ndcg@2"],
-    )
-    ours = report.per_query.loc["bm25"]
-    np.testing.assert_array_equal(ours.loc[["1", "2", "3"]], rows.per_query)
-    assert ours.loc["4"].isna().all()
-    np.testing.assert_allclose(report.mean.loc["bm25"], rows.mean, rtol=1e-15)
 
 
 def test_what_a_run_has(qrels, run):

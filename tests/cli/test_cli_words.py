@@ -5,41 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from skrank.cli import COMMANDS, main
+from skrank.cli import COMMANDS
 from skrank.metrics import registered
 
-QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n"
-RUN = "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n"
-POOL = "query,item,old,new\n" + "".join(
-    f"{q},{d},{q * d},{q - d}\n" for q in (1, 2) for d in (1, 2)
-)
 # words for Python
 PYTHON = re.compile(
     r"(?<![-(,\w])[a-z_]+=|\bdict\b|\bnumpy\b|\bskrank\.|DataFrame|\bpass\b|=True|range\("
 )
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Status, output and errors of a command, with some files."""
-    monkeypatch.chdir(tmp_path)
-    Path("qrels").write_text(QRELS)
-    Path("halves").write_text(QRELS.replace("a 2", "a 1.5"))
-    Path("bm25").write_text(RUN)
-    Path("first").write_text(RUN.splitlines()[0])
-    Path("pool").write_text(POOL)
+@pytest.fixture(autouse=True)
+def more_files(files):
+    """Files beside those of all tests."""
+    Path("halves").write_text(Path("qrels").read_text().replace("a 2", "a 1.5"))
+    Path("first").write_text(Path("bm25").read_text().splitlines()[0])
     Path("run.json").write_text('{"1": {"a": 9007199254740993}}')
-    (tmp_path / "new.npz").unlink(missing_ok=True)
-
-    def call(*arguments):
-        try:
-            status = main(list(arguments))
-        except SystemExit as stopped:
-            status = stopped.code
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
 
 
 EVALUATE = ("evaluate", "qrels", "bm25")
@@ -131,26 +111,6 @@ def test_tables_of_campaigns(call, table):
         assert TABLES[table] in err
     else:
         assert (status, out) == (0, "1 queries, 2 rankers: a, p_\u0661\n")
-
-
-WRONG_USAGE = [
-    (),
-    ("bogus",),
-    ("evaluate", "--bogus"),
-    (*EVALUATE, "--format", "xml"),
-    ("active", "next", "c", "-n", "x"),
-    ("compare", "qrels", "bm25"),
-]
-
-
-@pytest.mark.parametrize("arguments", WRONG_USAGE)
-def test_wrong_usage_is_one_line_and_where_the_help_is(call, arguments):
-    status, out, err = call(*arguments)
-    assert (status, out) == (2, "")
-    mistake, pointer = err.splitlines()
-    assert re.match(r"skrank[a-z ]*: error: ", mistake)
-    command = " ".join(arguments[: 2 if arguments[:1] == ("active",) else 1])
-    assert pointer == f"usage: skrank {command} --help".replace("bogus ", "").replace("  ", " ")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""Files in the working directory, and calls of the command, for all tests of this folder."""
+
+from pathlib import Path
+
+import pytest
+
+from skrank.cli import main
+
+RUNS = {
+    "bm25": "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n",
+    "dense": "1 Q0 b 1 2 dense\n1 Q0 a 2 1 dense\n2 Q0 x 1 3 dense\n2 Q0 a 2 1 dense\n"
+    "3 Q0 a 1 3 dense\n",
+}
+POOL = "query,item,old,new\n1,1,1,0\n1,2,2,-1\n2,1,2,1\n2,2,4,0\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Names of a qrels file and two runs; a pool of scores stands beside them."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n")
+    Path("pool").write_text(POOL)
+    for name, text in RUNS.items():
+        Path(name).write_text(text)
+    return ["qrels", *RUNS]
+
+
+@pytest.fixture
+def call(capsys):
+    """Run the command: its status, output and errors."""
+
+    def call(*arguments):
+        try:
+            status = main(list(map(str, arguments)))
+        except SystemExit as stopped:
+            status = stopped.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
