@@ -24,7 +24,7 @@ def literal_required(z, alpha, n_resamples, seed):
     """The mean that goes with the (alpha B)-th largest absolute t of the shifted differences."""
     shifted = z - z.mean()
     found = []
-    for _, draws in query_counts(len(z), n_resamples, seed):
+    for draws in query_counts(len(z), n_resamples, seed):
         for draw in draws.astype(int):
             w = np.repeat(shifted, draw)
             found.append((abs(w.mean() / (w.std(ddof=1) / math.sqrt(len(w)))), abs(w.mean())))
@@ -178,7 +178,7 @@ class TestTukey:
     def test_blocks_do_not_matter(self, monkeypatch):
         matrix = scores()
         whole = stats.tukey_hsd(matrix, n_resamples=100).p_value
-        monkeypatch.setattr("skrank.stats.all_pairs._CELLS", 1000)
+        monkeypatch.setattr("skrank.stats.all_systems._CELLS", 1000)
         assert_array_equal(stats.tukey_hsd(matrix, n_resamples=100).p_value, whole)
 
     def test_drops_queries_for_all(self):

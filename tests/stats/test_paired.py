@@ -40,7 +40,7 @@ def literal_asl(z, n_resamples, seed):
     """Sakai's algorithm, one draw of queries at a time."""
     shifted = z - np.mean(z)
     count = 0
-    for _, draws in query_counts(len(z), n_resamples, seed):
+    for draws in query_counts(len(z), n_resamples, seed):
         for draw in draws.astype(int):
             count += abs(literal_t(np.repeat(shifted, draw))) >= abs(literal_t(z)) * (1 - 1e-9)
     return count / n_resamples
