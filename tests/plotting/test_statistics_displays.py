@@ -2,7 +2,6 @@
 
 import itertools
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,16 +15,7 @@ from skrank.plotting import (
     MetricScatterDisplay,
     PosteriorDisplay,
 )
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
+from tests.helpers.plotting_cases import texts
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +120,7 @@ class TestPosterior:
         x, density = shown.ax_.lines[0].get_data()
         assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
         assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
-        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        legend = texts(shown.ax_)
         assert legend[2] == f"better: {found.better[2]:.3f}"
         assert shown.ax_.get_title() == "0 against 3"
 
@@ -188,7 +178,7 @@ class TestTriangle:
         np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
         error = study.mean.loc[gap].mean(axis=1)
         np.testing.assert_allclose(np.sort(shown.scatter_.get_array()), np.sort(error))
-        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        legend = texts(shown.ax_)
         assert legend[0].startswith(f"least: {error.min():.4f} at ")
         assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
 
