@@ -35,7 +35,7 @@ class PairTest:
     unit : str
         What the rows of the values are: "queries" or "folds".
     run : callable
-        Takes pairs of columns and the level of one interval, less 1. Returns p-values and bounds.
+        Takes pairs of columns, and 1 minus the level of each interval. Returns p-values and bounds.
     """
 
     text: str
@@ -82,7 +82,7 @@ def _over_seeds(
         between, total = _variance_of_seeds(values, weights)
         variance += between
         squares += total**2 / max(1, values.shape[1] - 1)
-    # at least 1, as of two queries; squares is 0 only where nothing varies
+    # at least 1, as for two queries; squares is 0 only where nothing varies
     freedom = max(1.0, variance**2 / squares) if squares else freedom
     return mean[0], np.sqrt(variance), freedom
 
@@ -166,7 +166,7 @@ def pair_test(
 
 
 def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> PairTest:
-    """Bets on the sign of the mean difference, which stay fair however often somebody looks.
+    """A test by bets on the sign of the mean difference, valid at any number of looks.
 
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
     of `skrank.active` for draws with replacement, in the order of the rows.

@@ -1,4 +1,4 @@
-"""The thresholds under which graded average precision tells most of a ranking."""
+"""The thresholds that make graded average precision most informative about rankings."""
 
 from __future__ import annotations
 

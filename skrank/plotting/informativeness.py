@@ -1,4 +1,4 @@
-"""How well graded average precision tells a ranking, by its thresholds."""
+"""How informative graded average precision is about rankings, by its thresholds."""
 
 from __future__ import annotations
 

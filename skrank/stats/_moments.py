@@ -64,7 +64,7 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     counts = np.ones_like(weights) if counts is None else counts
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
     factor = 1 - 2 * weights / total + square / total**2
-    # the factor is 0 where one query is drawn alone: then its deviation is 0
+    # where a draw has one query only, its factor and its deviation are 0
     return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
 
 

@@ -91,7 +91,7 @@ class SystemPairs:
         sizes = np.abs(self._scores).max(axis=1, where=present, initial=0)
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        # systems that have the same queries are treated together: mostly that is all of them
+        # systems with values on the same queries share a mask; mostly all systems share one
         self._masks, self._pattern = unique_rows(present)
         counts = self._masks.astype(np.int64)
         self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]
@@ -140,13 +140,14 @@ class SystemPairs:
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that differ, and which of them each row is: without the sorting of numpy.unique."""
+    """Distinct rows, and the number of the one that each row equals; numpy.unique would sort."""
     numbers: dict[bytes, int] = {}
     codes = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
     return rows[np.unique(codes, return_index=True)[1]], codes
 
 
 def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.ndarray:
+    """Differences of which negligible ones are 0, and rows that hardly vary are constant."""
     z[np.abs(z) <= negligible] = 0
     constant = np.ptp(z, axis=1) <= negligible[:, 0]
     z[constant] = z[constant, :1]

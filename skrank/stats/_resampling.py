@@ -12,8 +12,8 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from skrank.stats._moments import ROUNDING, Weights, moments, ratio, variance_shares
 
-# Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
-# so that many blocks share the cost of the loop also where queries are few.
+# A block of resamples x queries has at most so many numbers (8 MB, which fit into the cache of a
+# processor) and so many resamples.
 _CELLS = 2**20
 _ROWS = 1024
 
@@ -38,7 +38,7 @@ def blocks(n_queries: int, n_resamples: int) -> Iterator[int]:
 
 
 def visits_all(n_queries: int, n_resamples: int) -> bool:
-    """Whether all draws of queries with replacement are visited, as they are no more than asked."""
+    """True if all n_queries**n_queries draws are visited, as they are at most `n_resamples`."""
     return n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
 
 
@@ -53,7 +53,15 @@ def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndar
 
 
 def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
-    """Sums of the values of those places of each draw (row) that have each query (column)."""
+    """How often each draw (row) has each query (column), or the sum of its values there.
+
+    Parameters
+    ----------
+    draws : int ndarray of shape (n_draws, n_queries)
+        Numbers of the queries that are drawn.
+    values : ndarray of shape (n_queries,), optional
+        Value of each position of a draw. Default: 1.
+    """
     places = draws + np.arange(len(draws))[:, None] * draws.shape[1]
     repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
     sums = np.bincount(places.ravel(), weights=repeated, minlength=draws.size)
@@ -66,13 +74,16 @@ def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.nda
 
 
 def every_flip(n_queries: int) -> np.ndarray:
-    """All flips of all queries but the last, as 0 and 1, of shape (2**(queries - 1), queries)."""
+    """All changes of signs, 1 where a query changes its sign, of shape (n_changes, n_queries).
+
+    The last query keeps its sign, as a change of all signs changes the size of no sum.
+    """
     numbers = np.arange(2 ** (n_queries - 1))[:, None]
     return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
 def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Which queries change sign, as 0 and 1, in blocks of shape (resamples, queries)."""
+    """Random changes of signs, 1 where a query changes its sign, in blocks of resamples."""
     random = np.random.default_rng(seed)
     for rows in blocks(n_queries, n_resamples):
         packed = random.integers(256, size=(rows, -(-n_queries // 8)), dtype=np.uint8)
@@ -116,7 +127,7 @@ def _squared_error(
 
 
 def standard_error(z: np.ndarray, weights: Weights, mean: np.ndarray) -> np.ndarray:
-    """Standard error of the mean of each row, as in draws of its queries."""
+    """Standard error of the mean of each row, by the formula of `resampled_moments`."""
     if weights is None:
         return moments(z)[1] / np.sqrt(z.shape[1])
     return np.sqrt(_squared_error(z, weights, np.ones((1, len(weights))), mean[:, None])[:, 0])

@@ -166,7 +166,7 @@ def max_t(
 
 
 def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
-    """Numbers of the pairs that are connected by common systems, for each such group."""
+    """Groups of pairs that are connected by common systems; a slice, if there is one group."""
     size = int(pairs.max()) + 1
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     family = connected_components(graph, directed=False)[1][pairs[:, 0]]
@@ -185,7 +185,7 @@ def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndar
 
 
 def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of each row of differences that vary alike, and the variance of that mean."""
+    """Mean of each row, and its variance if all differences of the row have one variance."""
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
 
 
@@ -199,7 +199,7 @@ class _Null(NamedTuple):
     every : bool
         All resamples are there. Else they are random, and the data count as one more.
     part : float
-        Weight of the square of `share` in that of the p-value.
+        Weight of the squared `share` in the squared p-value.
     """
 
     t: np.ndarray
@@ -218,7 +218,7 @@ def _share(nulls: list[_Null], t: np.ndarray) -> np.ndarray:
 
 
 def _critical(nulls: list[_Null], alpha: float) -> float:
-    """Least t of a resample that less than alpha of them exceed; infinite if there is none."""
+    """Smallest t of the resamples that a share below alpha exceeds; infinite if there is none."""
     candidates = np.unique(np.concatenate([null.t for null in nulls]))
     significant = _share(nulls, np.nextafter(candidates, math.inf)) < alpha
     return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
@@ -232,7 +232,8 @@ class _Sample(NamedTuple):
     drawn : ndarray
         How often each difference is drawn, with its sign.
     weight, square : ndarray
-        Sums of the weights of the queries at which it stands, with its sign, and of their squares.
+        Sums over the queries that a difference is drawn for: of their weights, with its sign, and
+        of their squared weights.
     """
 
     drawn: np.ndarray

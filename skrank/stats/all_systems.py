@@ -150,7 +150,7 @@ def two_way_anova(
 
 
 def _flat(means: np.ndarray, negligible: float) -> np.ndarray:
-    """Means that are all the same where they differ by rounding only, and 0 where they are that."""
+    """Means made equal where they differ by rounding only, and 0 where they are rounding."""
     if np.ptp(means) <= negligible:
         means = np.full_like(means, means.mean())
     return np.where(np.abs(means) <= negligible, 0.0, means)
@@ -282,9 +282,9 @@ def tukey_hsd(
 def _spreads(
     scores: np.ndarray, share: np.ndarray, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, bool]:
-    """Largest minus smallest mean of systems permuted inside queries, ascending; whether all."""
+    """Ranges of the means of systems permuted inside queries, ascending; True if all are there."""
     n_queries, n_systems = scores.shape
-    # the same permutation on every query changes no spread, so that the first query can stay
+    # a permutation of all queries alike changes no spread, so the first query can keep its order
     if (n_queries - 1) * math.lgamma(n_systems + 1) <= math.log(n_resamples) + 1e-9:
         orders = np.array(list(itertools.permutations(range(n_systems))))
         means = share[0] * scores[:1]

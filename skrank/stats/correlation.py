@@ -123,9 +123,9 @@ def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     ranks = np.arange(1, len(truth) + 1)
     weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
     total = np.concatenate(([0.0], np.cumsum(weight)))
-    # a system takes the ranks of its group equally often ...
+    # in random orders of ties, a system takes each rank of its group equally often ...
     mean_weight = (total[n_above + n_tied] - total[n_above]) / n_tied
-    # ... and at any of them, half of its group above it is above it in truth too
+    # ... and of its group above it, half is above it in truth, too
     inside = (ranks - 1 - np.sort(n_above)) / 2
     expected = concordant @ mean_weight + weight @ inside
     return float(2 * expected / (len(truth) - 1) - 1)

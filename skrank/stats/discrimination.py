@@ -113,7 +113,7 @@ def discriminative_power(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, means = centred_draws(z, w, n_resamples, seed)
-        # what is taken off alpha keeps 0.1 * 30 = 3.0000000000000004 from counting as 4
+        # 0.1 * 30 is 3.0000000000000004, of which the ceiling would be 4 without the small term
         extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
         at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])

@@ -211,8 +211,8 @@ def _quantiles_of_t(
     shifts: np.ndarray, squares: np.ndarray, error: np.ndarray, n_queries: int, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of t of draws, the highest first, of shape (2, n_rows)."""
-    # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
-    # the data was found by simulation
+    # A draw that hardly varies has a huge t, so its standard error counts as at least this share of
+    # that of the data, which was chosen by simulation.
     least = np.where(error > 0, min(0.5, math.sqrt(n_queries) / 16) * error, 1.0)[:, None]
     return np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)[::-1]
 

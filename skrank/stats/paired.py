@@ -51,7 +51,7 @@ class PairedTest(PairResult):
 
 
 def run_test(name: str, pairs: SystemPairs, function: Measure, width: int = 256) -> PairedTest:
-    """The test whose `function` gives differences, statistics and p-values of a block of pairs."""
+    """All pairs, by a `function` that returns differences, statistics and p-values of a block."""
     difference, statistic, p_value = pairs.measure(function, 3, width)
     return PairedTest(name, statistic, p_value, difference=difference, **pairs.described)
 
@@ -327,7 +327,7 @@ def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
 
 def block_width(n_resamples: int) -> int:
-    """Pairs of a block that holds all resamples of each."""
+    """Number of pairs whose resamples are held at a time."""
     return max(1, 2**18 // n_resamples)
 
 
@@ -340,7 +340,7 @@ def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.n
     statistic = np.minimum(*sums) + (split * w).sum(axis=1) / 2
     if weights is not None or z.shape[1] <= _MOST_EXACT:
         return statistic, _weighted_sign_test(signed)
-    # scipy decides on a method by the ties and zeros of all its rows together
+    # one call of scipy uses one method for all its rows, so rows with ties need their own
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
     tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(axis=1)
     for rows in (~tied, tied & (sizes[:, -1] > 0)):
@@ -370,7 +370,7 @@ def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:
     """Number of flips, given as 0 and 1, that leave the sum of a row at least as far from 0."""
     total = signed.sum(axis=1, keepdims=True)
     bound = np.abs(total) - ROUNDING * np.abs(signed).sum(axis=1, keepdims=True)
-    # changing the sign of what adds up to f turns the total into total - 2 f
+    # where values that sum to f change their signs, the total becomes total - 2 f
     low, high = (total - bound) / 2, (total + bound) / 2
     flipped = signed @ flips.T
     return np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
