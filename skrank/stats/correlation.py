@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from skrank import _validation as check
 from skrank.stats._resampling import query_counts
 
-TAU_AP_TIES = ("a", "b")
 METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
 _CELLS = 2**22  # of a block of rankings x systems x systems
 _SIMULATED = 200  # rankings for the mean and variance of tau_ap at one strength of dependence
@@ -106,7 +105,7 @@ def tau_ap(
     0.778
     """
     x, y = check.check_rankings(truth, estimate)
-    if check.check_choice("ties", ties, TAU_AP_TIES) == "b":
+    if check.check_choice("ties", ties, ("a", "b")) == "b":
         return float(_tau_ap_b(x[None], y[None])[0])
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:
         if len(np.unique(values)) < len(values):

@@ -114,7 +114,6 @@ def paired_effects(
     levels = (1 + confidence) / 2, (1 - confidence) / 2
     g_low, g_high = (_noncentrality(t, freedom, level) / np.sqrt(size) for level in levels)
     cohen_d = ratio(mean, std)
-    ties = chosen.n_queries - wins - losses
     return PairedEffects(
         difference=mean,
         low=mean - half,
@@ -126,7 +125,7 @@ def paired_effects(
         g_high=g_high,
         superiority=superiority,
         wins=wins.astype(np.int64),
-        ties=ties.astype(np.int64),
+        ties=(chosen.n_queries - wins - losses).astype(np.int64),
         losses=losses.astype(np.int64),
         **chosen.described,
     )

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
-RBO_TIES = ("a", "b", "w")
-
 
 def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str = "a") -> float:
     """Rank-biased overlap of two rankings of the same systems.
@@ -54,7 +52,7 @@ def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str
     """
     first, second = check.check_rankings(x, y)
     p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
-    ties = check.check_choice("ties", ties, RBO_TIES)
+    ties = check.check_choice("ties", ties, ("a", "b", "w"))
     in_x, in_y = (_chance_in_top(values, whole=ties == "w") for values in (first, second))
     overlap = (in_x * in_y).sum(axis=0)
     depth = np.arange(1, len(first) + 1)

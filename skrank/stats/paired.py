@@ -14,7 +14,6 @@ from skrank.stats import _resampling
 from skrank.stats._moments import EQUAL, ROUNDING, Weights, moments, ratio, student_t
 from skrank.stats._pairs import Measure, PairResult, SystemPairs
 
-ZERO_CHOICES = ("wilcox", "pratt", "zsplit")
 # Queries whose signs are all visited where ranks are tied or weighted: as many as in scipy.
 _MOST_EXACT = 13
 
@@ -149,7 +148,7 @@ def wilcoxon(
     >>> stats.wilcoxon([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    check.check_choice("zeros", zeros, ZERO_CHOICES)
+    check.check_choice("zeros", zeros, ("wilcox", "pratt", "zsplit"))
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         return moments(z, w)[0], *_signed_rank_test(z, w, zeros)
