@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import Options
 from skrank.stats._moments import ROUNDING, Weights
 
 # (values by row and query, weights) -> numbers by row
@@ -108,7 +107,7 @@ class SystemPairs:
         return len(self.index)
 
     @property
-    def described(self) -> Options:
+    def described(self) -> dict[str, Any]:
         """Fields of a `PairResult` that do not depend on the test."""
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
