@@ -1,31 +1,38 @@
 """How often tests find what is not there, and intervals hold the truth.
 
-    python benchmarks/levels.py SCORES.csv ... [--parts many two weights correlations means seeds]
+    python benchmarks/levels.py DATA [--parts two many weights means correlations seeds]
 
-SCORES.csv holds one row per query and one column per system, below a line of names, such as
-``trec.evaluate(qrels, runs, "ap").per_query["ap"].unstack("run").to_csv(path, index=False)``. The
-queries of a table are its population: samples are drawn from it with replacement. Where systems
-shall not differ, the columns of the table are centred to equal means, which keeps their skewness,
-ties and dependence. Synthetic populations are symmetric and skewed ones.
+prints the tables of docs/evidence/tests_and_intervals.md in their order. DATA is a folder of
+collections: trec-pertopic-scores holds matrices of queries x systems (CSV below a line of names),
+trec-covid and trec-dl hold judgments and runs. The queries of a matrix are its population: samples
+are drawn from it with replacement. Where systems shall not differ, the columns of the matrix are
+centred to equal means, which keeps their skewness, ties and dependence. Synthetic populations are
+symmetric and skewed ones.
 
-The number after the title of a table is the standard error, in points, of a figure of 5 or 95.
+The number after the title of a table is the largest standard error, in points, of a value of 5 or
+95.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
+from thresholds import submitted
 
 import skrank
-from skrank import stats
+from skrank import stats, trec
 
 SIZES = (10, 25, 50)
 N_SYSTEMS = 5
-PARTS = ("many", "two", "weights", "correlations", "means", "seeds")
+PARTS = ("two", "many", "weights", "means", "correlations", "seeds")
+RUNS = (("trec-covid", "ap"), ("trec-covid", "ndcg@10"), ("trec-dl", "ap"))
 CHUNK = 50  # samples whose pairs are tested in one call
 # (random, n_queries, n_systems) -> scores of systems with equal means
 Population = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -87,38 +94,27 @@ def pair_p_values(scores: np.ndarray, k: int, n_resamples: int, **how: object) -
     drawn = how | {"n_resamples": n_resamples}
     found = {
         "t": stats.paired_t(scores, **how),
-        "resampled t": stats.max_t(
-            scores, adjust=False, n_resamples=2 * n_resamples, **how
-        ),  # half of them change signs, half draw queries
+        # half of the resamples of max_t change signs, half draw queries
+        "resampled t": stats.max_t(scores, adjust=False, n_resamples=2 * n_resamples, **how),
         "randomisation": stats.randomisation_test(scores, **drawn),
         "bootstrap": stats.paired_bootstrap(scores, **drawn),
     }
     return {name: one.p_value.reshape(scores.shape[1] // k, -1) for name, one in found.items()}
 
 
-def family_p_values(scores: np.ndarray, n_resamples: int, **how: object) -> Rows:
-    """Smallest adjusted p-value of one sample of systems."""
-    drawn = how | {"n_resamples": n_resamples}
-    anova = stats.two_way_anova(scores, **how)
-    return {
-        "max-t": stats.max_t(scores, **drawn).p_value.min(),
-        "Tukey": stats.tukey_hsd(scores, **drawn).p_value.min(),
-        "ANOVA": anova.systems.p_value,
-        "ANOVA, corrected": anova.p_corrected,
-    }
-
-
 def many(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
     """Percent of samples of five systems alike in which any pair falls below .05."""
-    found: dict[str, list[bool]] = {}
+    how = {"n_resamples": n_resamples}
+    found: dict[str, list[float]] = {}
     for scores in chunks(population, n, N_SYSTEMS, repeats):
-        for sample in range(0, scores.shape[1], N_SYSTEMS):
-            one = family_p_values(scores[:, sample : sample + N_SYSTEMS], n_resamples)
-            for name, p in one.items():
-                found.setdefault(name, []).append(p < 0.05)
-        for name, p in pair_p_values(scores, N_SYSTEMS, n_resamples).items():
-            adjusted = np.array([stats.holm(row).min() for row in p])
-            found.setdefault(f"{name}, Holm", []).extend(adjusted < 0.05)
+        samples = np.split(scores, scores.shape[1] // N_SYSTEMS, axis=1)
+        p_values = {"max-t": [stats.max_t(one, **how).p_value.min() for one in samples]}
+        for name, pairs in pair_p_values(scores, N_SYSTEMS, n_resamples).items():
+            p_values[f"{name}, Holm"] = [stats.holm(row).min() for row in pairs]
+        p_values["Tukey"] = [stats.tukey_hsd(one, **how).p_value.min() for one in samples]
+        p_values["ANOVA, corrected"] = [stats.two_way_anova(one).p_corrected for one in samples]
+        for name, p in p_values.items():
+            found.setdefault(name, []).extend(np.array(p) < 0.05)
     return {name: 100 * np.mean(each) for name, each in found.items()}
 
 
@@ -140,7 +136,7 @@ def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
     """Level, power and coverage with lognormal weights of the queries."""
     random = np.random.default_rng(n)
     found: dict[str, list[float]] = {}
-    for _ in range(max(1, repeats // 10)):
+    for _ in range(max(1, repeats // 4)):
         w = np.exp(sigma * random.normal(size=n))
         shift = 2.6 * np.sqrt((w**2).sum()) / w.sum() * np.sqrt(2)
         values = random.beta(0.8, 2, size=(n, 20))
@@ -151,9 +147,15 @@ def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
             for name in ("t", "resampled t", "randomisation"):
                 found.setdefault(name + title, []).extend(p_values[name].ravel() < 0.05)
         for start in range(0, 20, N_SYSTEMS):
-            one = family_p_values(normal[:, start : start + N_SYSTEMS], n_resamples, weights=w)
-            for name in ("max-t", "ANOVA", "ANOVA, corrected"):
-                found.setdefault(f"{name} level, of five", []).append(one[name] < 0.05)
+            five = normal[:, start : start + N_SYSTEMS]
+            anova = stats.two_way_anova(five, weights=w)
+            largest = stats.max_t(five, n_resamples=n_resamples, weights=w)
+            for name, p in (
+                ("max-t", largest.p_value.min()),
+                ("ANOVA", anova.systems.p_value),
+                ("ANOVA, corrected", anova.p_corrected),
+            ):
+                found.setdefault(f"{name} level, of five", []).append(p < 0.05)
         how = {"n_resamples": n_resamples, "method": "bootstrap-t", "weights": w}
         for name, interval in (
             ("t interval coverage", stats.t_interval(values, weights=w)),
@@ -247,75 +249,95 @@ def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
     return dict(zip(("queries and seeds", "queries only"), 100 * found / repeats, strict=True))
 
 
-def show(title: str, repeats: int, sizes: str, rows: Iterator[tuple[str, list[Rows]]]) -> None:
-    """Print one table of populations and methods, whose cells have a figure for each size."""
+def show(title: str, repeats: int, sizes: str, measure: Callable, rows: dict[str, list]) -> None:
+    """Measure and print one table of populations and methods, a cell with a value for each size."""
+    cells = Parallel(n_jobs=2)(delayed(measure)(*one) for row in rows.values() for one in row)
+    width = len(cells) // len(rows)
     table = {
-        name: {method: " / ".join(f"{one[method]:.1f}" for one in by_size) for method in by_size[0]}
-        for name, by_size in rows
+        name: {
+            method: " / ".join(f"{one[method]:.1f}" for one in cells[i * width : (i + 1) * width])
+            for method in cells[i * width]
+        }
+        for i, name in enumerate(rows)
     }
-    if not table:  # no two tables hold the same systems
-        return
     frame = pd.DataFrame(table).T.fillna("")
     if len(frame) < len(frame.columns):
         frame = frame.T
     error = 100 * np.sqrt(0.05 * 0.95 / repeats)
-    print(f"\n{title} ({sizes}; {error:.1f})\n")
+    print(f"\n{title} ({sizes}; {error:.1f}):\n")
     print(f"| | {' | '.join(frame.columns)} |\n|---{'|---' * len(frame.columns)}|")
     for name, cells in zip(frame.index, frame.to_numpy(), strict=True):
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
+def read_tables(folder: Path) -> dict[str, np.ndarray]:
+    """Matrices of queries x systems."""
+    order = ("web2010_err20", "web2010_ndcg20", "adhoc8_ap")
+    files = {name: folder / "trec-pertopic-scores" / f"{name}.csv" for name in order}
+    tables = {name: pd.read_csv(path).to_numpy(np.float64) for name, path in files.items()}
+    for collection in dict.fromkeys(name for name, _ in RUNS):
+        metrics = [metric for name, metric in RUNS if name == collection]
+        per_query = trec.evaluate(*submitted(folder / collection), metrics).per_query
+        for metric in metrics:
+            name = f"{collection.replace('trec-dl', 'dl19').replace('-', '_')}_{metric}"
+            tables[name.replace("@", "")] = per_query[metric].unstack("run").to_numpy()
+    return tables
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", type=Path, help="CSV of queries x systems")
+    parser.add_argument("data", type=Path, help="folder of collections")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=800)
     parser.add_argument("--resamples", type=int, default=1000)
     given = parser.parse_args()
-    tables = {path.stem: pd.read_csv(path).to_numpy(np.float64) for path in given.tables}
-    real = {name: centred(table) for name, table in tables.items()}
-    populations = SYNTHETIC | real
+    start, tables = time.perf_counter(), read_tables(given.data)
     repeats, drawn = given.repeats, given.resamples
+    populations = SYNTHETIC | {name: centred(table) for name, table in tables.items()}
+    sampled = {
+        name: [(population, n, repeats, drawn) for n in SIZES]
+        for name, population in populations.items()
+    }
     by_query = "10 / 25 / 50 queries"
-    if "many" in given.parts:
-        rows = ((k, [many(p, n, repeats, drawn) for n in SIZES]) for k, p in populations.items())
-        show("M. Five systems alike: percent with any finding at .05", repeats, by_query, rows)
     if "two" in given.parts:
-        rows = ((k, [two(p, n, repeats, drawn) for n in SIZES]) for k, p in populations.items())
-        show("T. Two systems alike: percent found at .05", repeats, by_query, rows)
+        title = "T. Two systems alike: percent found at .05"
+        show(title, repeats, by_query, two, sampled)
+    if "many" in given.parts:
+        title = "M. Five systems alike: percent with any finding at .05"
+        show(title, repeats, by_query, many, sampled)
     if "weights" in given.parts:
         sigmas = (0.0, 0.5, 1.0, 1.5)
-        rows = ((f"sigma {s:g}", [weighted(s, n, repeats, drawn) for n in SIZES]) for s in sigmas)
-        show("W. Lognormal weights: percent", repeats * 0.4, by_query, rows)
-    if "correlations" in given.parts:
-        sizes, taus = (10, 20, 40), (0.8, 0.95, 0.99)
-        rows = ((f"tau {t:g}", [correlated(t, n, repeats // 4) for n in sizes]) for t in taus)
-        title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
-        show(title, repeats // 4, "10 / 20 / 40 systems", rows)
-        alike = [
-            (f"{a} and {b}", tables[a], tables[b])
-            for i, a in enumerate(tables)
-            for b in list(tables)[i + 1 :]
-            if tables[a].shape == tables[b].shape and tables[a].shape[1] >= 20
-        ]
-        rows = (
-            (name, [over_queries(x, y, n, repeats // 4) for n in SIZES]) for name, x, y in alike
-        )
-        title = "Q. Rank correlations: percent of 95 % intervals over queries that hold the truth"
-        show(title, repeats // 4, by_query, rows)
+        rows = {f"sigma {s:g}": [(s, n, repeats, drawn) for n in SIZES] for s in sigmas}
+        show("W. Lognormal weights: percent", repeats, by_query, weighted, rows)
     if "means" in given.parts:
         kinds = MEANS | {name: of_table(table) for name, table in tables.items()}
-        sizes = (10, 20, 50)
-        rows = ((k, [means(d, n, 2 * repeats, drawn) for n in sizes]) for k, d in kinds.items())
+        rows = {
+            name: [(draw, n, 2 * repeats, drawn) for n in (10, 20, 50)]
+            for name, draw in kinds.items()
+        }
         title = "I. One mean: percent of 95 % intervals that hold it"
-        show(title, 2 * repeats, "10 / 20 / 50 queries", rows)
+        show(title, 2 * repeats, "10 / 20 / 50 queries", means, rows)
+    if "correlations" in given.parts:
+        rows = {
+            f"tau {tau:g}": [(tau, n, repeats) for n in (10, 20, 40)] for tau in (0.8, 0.95, 0.99)
+        }
+        title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
+        show(title, repeats, "10 / 20 / 40 systems", correlated, rows)
+        rows = {
+            f"{a} and {b}": [(tables[a], tables[b], n, repeats) for n in SIZES]
+            for a, b in combinations(tables, 2)
+            if tables[a].shape == tables[b].shape
+        }
+        title = "Q. Rank correlations: percent of 95 % intervals over queries that hold the truth"
+        show(title, repeats, by_query, over_queries, rows)
     if "seeds" in given.parts:
-        sizes = (2, 3, 5)
-        rows = (
-            (f"spread {s:g}", [seeds(s, r, repeats // 3) for r in sizes]) for s in (0, 0.3, 0.7)
-        )
+        rows = {
+            f"spread {spread:g}": [(spread, n, repeats) for n in (2, 3, 5)]
+            for spread in (0, 0.3, 0.7)
+        }
         title = "S. Two rankers alike, trained with several seeds: percent found at .05"
-        show(title, repeats // 3, "2 / 3 / 5 seeds", rows)
+        show(title, repeats, "2 / 3 / 5 seeds", seeds, rows)
+    print(f"\n{(time.perf_counter() - start) / 60:.1f} minutes")
 
 
 if __name__ == "__main__":

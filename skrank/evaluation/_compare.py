@@ -222,9 +222,8 @@ def compare_values(
         p_values["max-t"] = p_values.pop(test)
     effects = stats.paired_effects(per_query, pairs=columns, weights=weights)
     # scikit-learn's scores of folds are better where they are greater
-    rises = {
-        name: name not in metric_of or metric_of[name].greater_is_better for name in means.columns
-    }
+    rises = dict.fromkeys(means.columns, True)
+    rises |= {name: one.greater_is_better for name, one in metric_of.items()}
     table = tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
     return Comparison(
         means, per_query, test, correction, alpha, baseline, weights is not None, random_state,

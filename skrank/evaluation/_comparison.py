@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank._typing import Axes, RandomState
+from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation._pair_tests import PairTest
 from skrank.evaluation._tables import MarkedTable, Tabular
 
@@ -24,7 +24,8 @@ CORRECTION_CHOICES = {
 }
 # P-values of a table, in this order, as far as it has them.
 _P_VALUES = ("t", "randomisation", "resampled-t", "anytime", "max-t", "holm")
-_MOST_LINES = 40  # of a table that is printed: longer ones are cut in the middle
+# Of a table that is printed; longer ones are cut in the middle.
+_STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,13 +127,11 @@ class Comparison(Tabular):
         )
 
     def __repr__(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_string(**style), self._table.to_string(index=False, **style)
+        means, table = self.means.to_string(**_STYLE), self._table.to_string(index=False, **_STYLE)
         return f"{self._caption()}\n\n{means}\n\n{table}"
 
     def _repr_html_(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": _MOST_LINES}
-        means, table = self.means.to_html(**style), self._table.to_html(index=False, **style)
+        means, table = self.means.to_html(**_STYLE), self._table.to_html(index=False, **_STYLE)
         return f"<p>{self._caption()}</p>{means}{table}"
 
 
@@ -158,11 +157,7 @@ def tabulate(
             "difference": effects.difference,
             "low": bounds[0],
             "high": bounds[1],
-            **{
-                f"p_{name.replace('-', '_')}": p_values[name]
-                for name in _P_VALUES
-                if name in p_values
-            },
+            **{f"p_{one.replace('-', '_')}": p_values[one] for one in _P_VALUES if one in p_values},
             "significant": significant,
             "effect_size": effects.cohen_d,
             "wins": np.where(rises, effects.wins, effects.losses),

@@ -14,7 +14,13 @@ from skrank.metrics import Metric
 if TYPE_CHECKING:
     import pandas as pd
 
-TEST_CHOICES = ("resampled-t", "t", "randomisation", "anytime")
+_TEXTS = {
+    "resampled-t": "t-test by resampling",
+    "t": "paired t-test",
+    "randomisation": "randomisation test",
+    "anytime": "test by betting, for any number of looks",
+}
+TEST_CHOICES = tuple(_TEXTS)
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
@@ -29,7 +35,7 @@ class PairTest:
     unit : str
         What the rows of the values are: "queries" or "folds".
     run : callable
-        Takes pairs of columns and the level of one interval, less 1. Returns p-values and bounds.
+        Takes pairs of columns, and 1 minus the level of each interval. Returns p-values and bounds.
     """
 
     text: str
@@ -76,7 +82,7 @@ def _over_seeds(
         between, total = _variance_of_seeds(values, weights)
         variance += between
         squares += total**2 / max(1, values.shape[1] - 1)
-    # at least 1, as of two queries; squares is 0 only where nothing varies
+    # at least 1, as for two queries; squares is 0 only where nothing varies
     freedom = max(1.0, variance**2 / squares) if squares else freedom
     return mean[0], np.sqrt(variance), freedom
 
@@ -141,38 +147,26 @@ def pair_test(
         if weights is not None:
             raise ValueError('test="anytime" takes no sample_weight: choose another test.')
         return _anytime_test(values, metric_of)
-    how: Options = {"weights": weights}
-    if name == "resampled-t":
-
-        def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-            from skrank import stats
-
-            found = stats.max_t(values, adjust=adjust, alpha=alpha, pairs=pairs, **how, **resampled)
-            return found.p_value, (found.low, found.high)
-
-        return PairTest("t-test by resampling", "queries", run)
-    return _test_by_formula(name, values, how, resampled)
-
-
-def _test_by_formula(name: str, values: pd.DataFrame, how: Options, resampled: Options) -> PairTest:
-    """The paired t-test or the randomisation test, with Student's intervals."""
 
     def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
         from skrank import stats
 
-        effects = stats.paired_effects(values, confidence=1 - alpha, pairs=pairs, **how)
+        how: Options = {"pairs": pairs, "weights": weights}
+        if name == "resampled-t":
+            largest = stats.max_t(values, adjust=adjust, alpha=alpha, **how, **resampled)
+            return largest.p_value, (largest.low, largest.high)
         if name == "t":
-            found = stats.paired_t(values, pairs=pairs, **how)
+            found = stats.paired_t(values, **how)
         else:
-            found = stats.randomisation_test(values, pairs=pairs, **how, **resampled)
+            found = stats.randomisation_test(values, **how, **resampled)
+        effects = stats.paired_effects(values, confidence=1 - alpha, **how)
         return found.p_value, (effects.low, effects.high)
 
-    text = {"t": "paired t-test", "randomisation": "randomisation test"}[name]
-    return PairTest(text, "queries", run)
+    return PairTest(_TEXTS[name], "queries", run)
 
 
 def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> PairTest:
-    """Bets on the sign of the mean difference, which stay fair however often somebody looks.
+    """A test by bets on the sign of the mean difference, valid at any number of looks.
 
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
     of `skrank.active` for draws with replacement, in the order of the rows.
@@ -196,4 +190,4 @@ def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> Pair
             out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
         return out[0], (out[1], out[2])
 
-    return PairTest("test by betting, for any number of looks", "queries", run)
+    return PairTest(_TEXTS["anytime"], "queries", run)

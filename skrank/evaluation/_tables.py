@@ -96,7 +96,7 @@ class Tabular(ABC):
         -------
         skrank.plotting.IntervalDisplay
         """
-        # by name, as plots import reports
+        # imported by name, as skrank.plotting imports reports: the import graph has no circle
         return self._drawn(import_module("skrank.plotting").IntervalDisplay, metric, ax, **kwargs)
 
     def to_latex(self, digits: int = 3) -> str:

@@ -40,7 +40,7 @@ class GradeDistribution:
     n_steps : int
         Convex problems that were solved.
     converged : bool
-        Whether the mean is met and nothing moves any more.
+        True if `expected` is the value asked for and the last step changed nothing.
     """
 
     metric: Metric

@@ -1,4 +1,4 @@
-"""How well metrics tell the rankings of real systems."""
+"""How much the values of metrics say about the rankings of real systems."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""The thresholds under which graded average precision tells most of a ranking."""
+"""The thresholds that make graded average precision most informative about rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,8 +50,6 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
     >>> threshold_grid(2, 4)
     [(0.0, 1.0), (0.25, 0.75), (0.5, 0.5), (0.75, 0.25), (1.0, 0.0)]
     """
-    from math import comb
-
     check.check_count("n_grades", n_grades, "the grades above 0")
     check.check_count("n_steps", n_steps, "the parts that thresholds are multiples of")
     number = comb(n_steps + n_grades - 1, n_grades - 1)
@@ -58,16 +58,10 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
             f"{n_grades} grades and {n_steps} steps make {number} candidates (at most "
             f"{_MOST_CANDIDATES}): take fewer steps, or pass candidates of your own."
         )
-    return [tuple(part / n_steps for part in parts) for parts in _compositions(n_steps, n_grades)]
-
-
-def _compositions(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write `total` as an ordered sum, the first part from 0 up."""
-    if n_parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        yield from ((first, *rest) for rest in _compositions(total - first, n_parts - 1))
+    # bars divide a row of n_steps stars: their numbers between two bars are the parts
+    places = range(n_steps + n_grades - 1)
+    rows = ((-1, *bars, len(places)) for bars in combinations(places, n_grades - 1))
+    return [tuple((b - a - 1) / n_steps for a, b in pairwise(row)) for row in rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

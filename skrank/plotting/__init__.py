@@ -9,8 +9,8 @@ from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
 from skrank.plotting.asl import ASLCurveDisplay as ASLCurveDisplay
 from skrank.plotting.campaign import CampaignDisplay as CampaignDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
-from skrank.plotting.eleven_point import ElevenPointDisplay as ElevenPointDisplay
-from skrank.plotting.graded import GradedPrecisionRecallDisplay as GradedPrecisionRecallDisplay
+from skrank.plotting.curves import ElevenPointDisplay as ElevenPointDisplay
+from skrank.plotting.curves import GradedPrecisionRecallDisplay as GradedPrecisionRecallDisplay
 from skrank.plotting.informativeness import InformativenessDisplay as InformativenessDisplay
 from skrank.plotting.intervals import IntervalDisplay as IntervalDisplay
 from skrank.plotting.posterior import PosteriorDisplay as PosteriorDisplay

@@ -73,11 +73,8 @@ class TauMatrixDisplay(PlainDisplay):
             raise ValueError(f"means has {len(means)} system: a ranking needs at least 2.")
         names = list(means.columns)
         self.method = method
-        self.matrix = pd.DataFrame(
-            [[_correlation(means[a], means[b], method) for b in names] for a in names],
-            index=names,
-            columns=names,
-        )
+        values = [[_correlation(means[a], means[b], method) for b in names] for a in names]
+        self.matrix = pd.DataFrame(values, names, names)
 
     @classmethod
     def from_report(
@@ -268,9 +265,9 @@ class MetricScatterDisplay(Display):
         empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
         ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
         self.texts_ = []
-        if self.point_names is not None and (
-            len(self.x) <= _MOST_NAMED if show_names is None else show_names
-        ):
+        if show_names is None:
+            show_names = len(self.x) <= _MOST_NAMED
+        if self.point_names is not None and show_names:
             ranks = [scipy.stats.rankdata(values) for values in (self.x, self.y)]
             order = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
             names = [self.point_names[i] for i in order]

@@ -105,13 +105,9 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
         ValueError
             If the report has not such a column, or fewer than two runs.
         """
+        how: Options = {"alpha": alpha, "n_resamples": n_resamples, "random_state": random_state}
         powers = {
-            name: discriminative_power(
-                report.per_query[name].unstack("run", sort=False),
-                alpha=alpha,
-                n_resamples=n_resamples,
-                random_state=random_state,
-            )
+            name: discriminative_power(report.per_query[name].unstack("run", sort=False), **how)
             for name in choose("metric", metrics, report.per_query.columns)
         }
         return cls(powers).plot(ax, **kwargs)

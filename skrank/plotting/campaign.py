@@ -115,19 +115,16 @@ class CampaignDisplay(PlainDisplay):
         self.band_ = ax.fill_between(
             cost, low, high, where=bounded, step="post", color=self.line_.get_color(), alpha=0.2
         )
-        shown = np.concatenate([value, low[bounded], high[bounded]])
-        shown = shown[np.isfinite(shown)]
+        low, high, value = low[bounded], high[bounded], value[np.isfinite(value)]
+        shown = np.concatenate([value, low, high])
         if len(shown) and shown.min() < 0 < shown.max():
             ax.axhline(0, color="grey", linewidth=1)
         if self.budget is not None:
             ax.axvline(self.budget, color="grey", linestyle=":", linewidth=1)
         ax.set(xlabel="cost of the labels", ylabel=self.label or "estimate", xlim=(0, None))
-        self._limit(ax, value, low[bounded], high[bounded])
-
-    def _limit(self, ax: Axes, value: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        """Show the later half of the intervals in full: the first ones may be huge."""
+        # the later half of the intervals is shown in full: the first ones may be huge
         later = slice(len(low) // 2, None)
-        shown = np.concatenate([value[np.isfinite(value)], low[later], high[later]])
+        shown = np.concatenate([value, low[later], high[later]])
         if len(shown):
             margin = 0.05 * (shown.max() - shown.min()) or 0.1
             ax.set_ylim(shown.min() - margin, shown.max() + margin)

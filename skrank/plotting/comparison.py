@@ -235,8 +235,8 @@ class QueryComparisonDisplay(Display):
         up, down = (a, b) if self.metric.greater_is_better else (b, a)
         # one polygon for all bars of a colour, as one for each bar is slow for 30,000 queries
         corners = np.append(heights, 0.0)
-        above: Options = {"step": "post", "linewidth": 0, "label": f"{up} better", **style}
-        below: Options = {"step": "post", "linewidth": 0, "label": f"{down} better", **style}
+        look: Options = {"step": "post", "linewidth": 0}
+        above, below = (look | {"label": f"{name} better"} | style for name in (up, down))
         self.bars_ = (
             ax.fill_between(edges, corners.clip(min=0), **above),
             ax.fill_between(edges, corners.clip(max=0), **below),
@@ -246,10 +246,8 @@ class QueryComparisonDisplay(Display):
         self.line_ = ax.axhline(mean, color="black", linestyle="--", linewidth=1, label=label)
         ax.axhline(0, color="gray", linewidth=0.8)
         ax.grid(visible=False, axis="x")
-        ax.set(
-            xlabel=self._count("queries, sorted by difference"), ylabel=f"{self.metric}: {a} − {b}"
-        )
-        ax.set_xlim(0.5, len(heights) + 0.5)
+        xlabel = self._count("queries, sorted by difference")
+        ax.set(xlabel=xlabel, ylabel=f"{self.metric}: {a} − {b}", xlim=(0.5, len(heights) + 0.5))
         if len(heights) <= _MOST_NAMES:
             ax.set_xticks(edges[:-1] + 0.5, labels=difference.index.astype(str), rotation=90)
 

@@ -1,4 +1,4 @@
-"""How well graded average precision tells a ranking, by its thresholds."""
+"""How informative graded average precision is about rankings, by its thresholds."""
 
 from __future__ import annotations
 
@@ -145,12 +145,9 @@ class InformativenessDisplay(LinesDisplay):
                 look |= {"linestyle": dashes, "label": f"{name}, label {level:g} and above"}
                 self.lines_[name, level] = ax.axhline(mean.loc[name, level], **(look | style))
         ax.set_ylim(bottom=0)
-        return self._finish(
-            "g_1 (g_2 = 1 - g_1)"
-            if two
-            else "number of the GAP metric, by thresholds g_1, g_2, ...",
-            _ERROR.format(len(self.study.lists)),
-        )
+        many = "number of the GAP metric, by thresholds g_1, g_2, ..."
+        xlabel = "g_1 (g_2 = 1 - g_1)" if two else many
+        return self._finish(xlabel, _ERROR.format(len(self.study.lists)))
 
     def _triangle(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> Self:
         error = self.study.mean[levels].mean(axis=1)
@@ -159,15 +156,8 @@ class InformativenessDisplay(LinesDisplay):
         self.scatter_ = ax.scatter(x, y, **{"c": values, "s": 60, "cmap": "viridis_r", **style})
         best = values.argmin()
         thresholds = ", ".join(f"{g:.3g}" for g in self.thresholds[best])
-        ax.plot(
-            x[best],
-            y[best],
-            linestyle="none",
-            marker="*",
-            markersize=14,
-            color="red",
-            label=f"least: {values[best]:.4f} at {thresholds}",
-        )
+        label = f"least: {values[best]:.4f} at {thresholds}"
+        ax.plot(x[best], y[best], "r*", markersize=14, label=label)
         for name in others:
             ax.plot([], [], linestyle="none", label=f"{name}: {error[name]:.4f}")
         shown = ", ".join(f"{level:g}" for level in levels)
@@ -188,6 +178,9 @@ class InformativenessDisplay(LinesDisplay):
 
 # Of shares (1, 0, 0), (0, 1, 0), (0, 0, 1): left below, right below, on top.
 _CORNERS = np.array([[0.0, 1.0, 0.5], [0.0, 0.0, np.sqrt(0.75)]])
+# Of their names: offsets, and which sides of the texts are there.
+_BESIDE = np.array([[-0.01, -0.02], [0.01, -0.02], [0, 0.02]])
+_SIDES = (("right", "top"), ("left", "top"), ("center", "bottom"))
 _LEVELS = (0.25, 0.5, 0.75)
 
 
@@ -203,20 +196,11 @@ def draw_triangle(ax: Axes, names: Sequence[str]) -> np.ndarray:
     ax.axis("off")
     around = _CORNERS[:, [0, 1, 2, 0]]
     ax.plot(*around, color="black", linewidth=1)
-    for share, name, (ha, va), (dx, dy) in zip(
-        np.eye(3),
-        names,
-        (("right", "top"), ("left", "top"), ("center", "bottom")),
-        ((-0.01, -0.02), (0.01, -0.02), (0, 0.02)),
-        strict=True,
-    ):
-        x, y = _CORNERS @ share
-        ax.text(x + dx, y + dy, f"{name} = 1", ha=ha, va=va)
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for level in _LEVELS:
-            ends = np.zeros((3, 2))
-            ends[i] = level
-            ends[j, 0] = ends[k, 1] = 1 - level
+    for (x, y), name, (ha, va) in zip(_CORNERS.T + _BESIDE, names, _SIDES, strict=True):
+        ax.text(x, y, f"{name} = 1", ha=ha, va=va)
+    for level in _LEVELS:
+        for corner in range(3):
+            # the line from one side to the other on which the share of this corner is `level`
+            ends = np.roll([[level, level], [1 - level, 0], [0, 1 - level]], corner, axis=0)
             ax.plot(*(_CORNERS @ ends), color="gray", linewidth=0.5, alpha=0.5, zorder=0)
     return _CORNERS

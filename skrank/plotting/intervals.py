@@ -145,15 +145,12 @@ class IntervalDisplay(PlainDisplay):
         (name,) = choose("metric", [metric], comparison.means.columns)
         found = comparison.to_frame().query("metric == @name")
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
-        table = found.set_index(names)[["difference", "low", "high"]]
+        table = found.set_index(names).rename(columns={"difference": "value"})
+        table = table[["value", "low", "high"]]
         each = "each by itself" if comparison.correction == "none" else "all together"
         title = f"intervals hold {each} at {100 * (1 - comparison.alpha):g} %"
-        return cls(
-            table.rename(columns={"difference": "value"}),
-            label=f"difference of {name}",
-            title=title,
-            reference=0.0,
-        ).plot(ax, **kwargs)
+        display = cls(table, label=f"difference of {name}", title=title, reference=0.0)
+        return display.plot(ax, **kwargs)
 
     def _draw(self, ax: Axes | None, style: Options) -> None:
         ax = self._open(ax, len(self.table))

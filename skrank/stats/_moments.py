@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+
+Weights: TypeAlias = np.ndarray | None  # one per query; None: all the same
 
 # Differences below this share of the largest score are rounding errors.
 ROUNDING = 1e-12
@@ -60,11 +64,11 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     counts = np.ones_like(weights) if counts is None else counts
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
     factor = 1 - 2 * weights / total + square / total**2
-    # the factor is 0 where one query is drawn alone: then its deviation is 0
+    # where a draw has one query only, its factor and its deviation are 0
     return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
 
 
-def effective_size(n_queries: int, weights: np.ndarray | None) -> float:
+def effective_size(n_queries: int, weights: Weights) -> float:
     """Number of queries of equal weight whose mean has the same variance (Kish)."""
     return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
 
@@ -75,9 +79,7 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
         return np.where(mean == 0, 0.0, mean / spread)
 
 
-def student_t(
-    z: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Mean, its standard error, t, and degrees of freedom, of each row."""
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING
+from skrank.stats._moments import ROUNDING, Weights
+
+# (values by row and query, weights) -> numbers by row
+Measure = Callable[[np.ndarray, Weights], tuple[np.ndarray | float, ...]]
 
 
 class Block(NamedTuple):
@@ -31,7 +34,7 @@ class Block(NamedTuple):
     pairs: np.ndarray
     kept: np.ndarray
     z: np.ndarray
-    weights: np.ndarray | None
+    weights: Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,14 +43,6 @@ class PairResult:
 
     pairs: np.ndarray
     difference: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
-
-
-class PairFields(TypedDict):
-    """Fields of a `PairResult` that do not depend on the test."""
-
-    pairs: np.ndarray
     n_queries: np.ndarray
     n_dropped: np.ndarray
 
@@ -95,7 +90,7 @@ class SystemPairs:
         sizes = np.abs(self._scores).max(axis=1, where=present, initial=0)
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        # systems that have the same queries are treated together: mostly that is all of them
+        # systems with values on the same queries share a mask; mostly all systems share one
         self._masks, self._pattern = unique_rows(present)
         counts = self._masks.astype(np.int64)
         self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]
@@ -112,8 +107,8 @@ class SystemPairs:
         return len(self.index)
 
     @property
-    def described(self) -> PairFields:
-        """Pairs and queries, as a `PairResult` has them."""
+    def described(self) -> dict[str, Any]:
+        """Fields of a `PairResult` that do not depend on the test."""
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
@@ -122,7 +117,10 @@ class SystemPairs:
         Differences that are only rounding come as exact zeros, constant rows as exactly constant.
         """
         first, second = self.index.T
-        for kept, members in self._groups():
+        codes = self._pattern[self.index] @ [len(self._masks), 1]
+        for code in np.unique(codes):  # pairs that have the same queries in common
+            a, b = divmod(code, len(self._masks))
+            kept, members = self._masks[a] & self._masks[b], np.flatnonzero(codes == code)
             scores = self._scores[:, kept]
             weights = None if self._weights is None else self._weights[kept]
             for start in range(0, len(members), width):
@@ -131,19 +129,7 @@ class SystemPairs:
                 z = _without_rounding(z, self._negligible[chosen, None], self._grid)
                 yield Block(chosen, kept, z, weights)
 
-    def _groups(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Queries, and the pairs that have exactly these in common."""
-        codes = self._pattern[self.index] @ [len(self._masks), 1]
-        for code in np.unique(codes):
-            a, b = divmod(code, len(self._masks))
-            yield self._masks[a] & self._masks[b], np.flatnonzero(codes == code)
-
-    def measure(
-        self,
-        function: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray | float, ...]],
-        n_values: int,
-        width: int = 256,
-    ) -> np.ndarray:
+    def measure(self, function: Measure, n_values: int, width: int = 256) -> np.ndarray:
         """`n_values` numbers per pair, of shape (n_values, n_pairs), from `function` of blocks."""
         out = np.empty((n_values, len(self)))
         for block in self.blocks(width):
@@ -153,13 +139,14 @@ class SystemPairs:
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that differ, and which of them each row is: without the sorting of numpy.unique."""
+    """Distinct rows, and the number of the one that each row equals; numpy.unique would sort."""
     numbers: dict[bytes, int] = {}
     codes = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
     return rows[np.unique(codes, return_index=True)[1]], codes
 
 
 def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.ndarray:
+    """Differences of which negligible ones are 0, and rows that hardly vary are constant."""
     z[np.abs(z) <= negligible] = 0
     constant = np.ptp(z, axis=1) <= negligible[:, 0]
     z[constant] = z[constant, :1]

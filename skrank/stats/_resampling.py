@@ -10,18 +10,15 @@ from contextlib import AbstractContextManager
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import ROUNDING, moments, ratio, variance_shares
+from skrank.stats._moments import ROUNDING, Weights, moments, ratio, variance_shares
 
-# Cells of a block of resamples x queries: 8 MB, which stays in the cache of a processor; and rows,
-# so that many blocks share the cost of the loop also where queries are few.
+# A block of resamples x queries has at most so many numbers (8 MB, which fit into the cache of a
+# processor) and so many resamples.
 _CELLS = 2**20
 _ROWS = 1024
 
 
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    # made once: it takes ten milliseconds to look through all loaded libraries
-    return ThreadpoolController()
+_libraries = functools.cache(ThreadpoolController)  # looking through them takes ten milliseconds
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -33,93 +30,87 @@ def one_thread() -> AbstractContextManager[object]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def _blocks(n_queries: int, n_resamples: int) -> Iterator[slice]:
-    """Resamples to draw at a time."""
+def blocks(n_queries: int, n_resamples: int) -> Iterator[int]:
+    """Numbers of resamples to draw at a time."""
     rows = max(1, min(_ROWS, _CELLS // n_queries))
     for start in range(0, n_resamples, rows):
-        yield slice(start, min(start + rows, n_resamples))
+        yield min(rows, n_resamples - start)
 
 
 def visits_all(n_queries: int, n_resamples: int) -> bool:
-    """Whether all draws of queries with replacement are visited, as they are no more than asked."""
+    """True if all n_queries**n_queries draws are visited, as they are at most `n_resamples`."""
     return n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
 
 
-def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Queries drawn with replacement: resamples, numbers of queries (resamples, queries)."""
+def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Queries drawn with replacement, as numbers in blocks of shape (resamples, queries)."""
     if visits_all(n_queries, n_resamples):
-        every = np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T
-        yield slice(0, len(every)), every
+        yield np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T
         return
     random = np.random.default_rng(seed)
-    for drawn in _blocks(n_queries, n_resamples):
-        yield drawn, random.integers(n_queries, size=(drawn.stop - drawn.start, n_queries))
+    for rows in blocks(n_queries, n_resamples):
+        yield random.integers(n_queries, size=(rows, n_queries))
 
 
 def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
-    """Sums of the values of those places of each draw (row) that have each query (column)."""
+    """How often each draw (row) has each query (column), or the sum of its values there.
+
+    Parameters
+    ----------
+    draws : int ndarray of shape (n_draws, n_queries)
+        Numbers of the queries that are drawn.
+    values : ndarray of shape (n_queries,), optional
+        Value of each position of a draw. Default: 1.
+    """
     places = draws + np.arange(len(draws))[:, None] * draws.shape[1]
     repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
     sums = np.bincount(places.ravel(), weights=repeated, minlength=draws.size)
     return sums.reshape(draws.shape).astype(np.float64)
 
 
-def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """How often each query is drawn with replacement: resamples, counts (resamples, queries)."""
-    for drawn, queries in query_draws(n_queries, n_resamples, seed):
-        yield drawn, sums_by_query(queries)
-
-
-def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Which queries change sign, as 0 and 1, in blocks of shape (resamples, queries)."""
-    random = np.random.default_rng(seed)
-    for drawn in _blocks(n_queries, n_resamples):
-        shape = (drawn.stop - drawn.start, -(-n_queries // 8))
-        packed = random.integers(256, size=shape, dtype=np.uint8)
-        yield np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
-
-
-def uniform_orders(
-    n_queries: int, n_resamples: int, seed: int
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Uniform random numbers in ascending order: resamples, numbers (resamples, queries)."""
-    random = np.random.default_rng(seed)
-    for drawn in _blocks(n_queries, n_resamples):
-        yield drawn, np.sort(random.random((drawn.stop - drawn.start, n_queries)), axis=1)
+def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each query is drawn with replacement, in blocks of shape (resamples, queries)."""
+    return map(sums_by_query, query_draws(n_queries, n_resamples, seed))
 
 
 def every_flip(n_queries: int) -> np.ndarray:
-    """All flips of all queries but the last, as 0 and 1, of shape (2**(queries - 1), queries)."""
+    """All changes of signs, 1 where a query changes its sign, of shape (n_changes, n_queries).
+
+    The last query keeps its sign, as a change of all signs changes the size of no sum.
+    """
     numbers = np.arange(2 ** (n_queries - 1))[:, None]
     return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
+def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Random changes of signs, 1 where a query changes its sign, in blocks of resamples."""
+    random = np.random.default_rng(seed)
+    for rows in blocks(n_queries, n_resamples):
+        packed = random.integers(256, size=(rows, -(-n_queries // 8)), dtype=np.uint8)
+        yield np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
+
+
 def resampled_moments(
-    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
+    z: np.ndarray, weights: Weights, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and squared standard error of each row in each draw, of shape (rows, draws).
 
     Where a draw varies by no more than rounding, its error is exactly 0.
     """
-    n = z.shape[1]
-    n_draws = n**n if visits_all(n, n_resamples) else n_resamples
-    means, errors = np.empty((2, len(z), n_draws))
+    means, errors = [], []
     with one_thread():
-        for drawn, counts in query_counts(n, n_resamples, seed):
-            means[:, drawn] = _weighted_mean(z, weights, counts)
-            errors[:, drawn] = _squared_error(z, weights, counts, means[:, drawn])
-    return means, errors
-
-
-def _weighted_mean(z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
-    """Mean of each row in each draw, given how often each draw has each query."""
-    if weights is None:
-        return z @ counts.T / counts.shape[1]
-    return (z * weights) @ counts.T / (counts @ weights)
+        for counts in query_counts(z.shape[1], n_resamples, seed):
+            if weights is None:
+                mean = z @ counts.T / z.shape[1]
+            else:
+                mean = (z * weights) @ counts.T / (counts @ weights)
+            means.append(mean)
+            errors.append(_squared_error(z, weights, counts, mean))
+    return np.concatenate(means, axis=1), np.concatenate(errors, axis=1)
 
 
 def _squared_error(
-    z: np.ndarray, weights: np.ndarray | None, counts: np.ndarray, mean: np.ndarray
+    z: np.ndarray, weights: Weights, counts: np.ndarray, mean: np.ndarray
 ) -> np.ndarray:
     """Squared standard error of the mean of each row in each draw, by `variance_shares`."""
     n_queries = counts.shape[1]
@@ -135,15 +126,15 @@ def _squared_error(
     return spread / divisor
 
 
-def standard_error(z: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
-    """Standard error of the mean of each row, as in draws of its queries."""
+def standard_error(z: np.ndarray, weights: Weights, mean: np.ndarray) -> np.ndarray:
+    """Standard error of the mean of each row, by the formula of `resampled_moments`."""
     if weights is None:
         return moments(z)[1] / np.sqrt(z.shape[1])
     return np.sqrt(_squared_error(z, weights, np.ones((1, len(weights))), mean[:, None])[:, 0])
 
 
 def centred_draws(
-    z: np.ndarray, weights: np.ndarray | None, n_resamples: int, seed: int
+    z: np.ndarray, weights: Weights, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import scipy.stats
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank import _validation as check
-from skrank.stats._moments import EQUAL, ROUNDING, effective_size, moments, ratio
+from skrank.stats import _resampling
+from skrank.stats._moments import EQUAL, ROUNDING, Weights, effective_size, moments, ratio
 from skrank.stats._pairs import Block, PairResult, SystemPairs
-from skrank.stats._resampling import (
-    centred,
-    every_flip,
-    one_thread,
-    query_draws,
-    sign_flips,
-    sums_by_query,
-    visits_all,
-)
 
 _CELLS = 2**21  # of a block of resamples x pairs that are tested one by one
 _CACHED = 2**18  # of a block of resamples x pairs, which then stays in the cache of a processor
@@ -155,8 +148,8 @@ def max_t(
     for blocks in [every] if adjust else ([block] for block in every):
         halves = _without_differences(blocks, families, max(1, n_resamples // 2), seed)
         for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
-            nulls = [half.column(column) for half in halves]
-            p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL, "left")
+            nulls = [half._replace(t=half.t[:, column]) for half in halves]
+            p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
             critical[members] = _critical(nulls, alpha)
     certain = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)  # differences that are equal
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), certain)
@@ -173,7 +166,7 @@ def max_t(
 
 
 def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
-    """Numbers of the pairs that are connected by common systems, for each such group."""
+    """Groups of pairs that are connected by common systems; a slice, if there is one group."""
     size = int(pairs.max()) + 1
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     family = connected_components(graph, directed=False)[1][pairs[:, 0]]
@@ -191,8 +184,8 @@ def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndar
     return pooled
 
 
-def _mean_and_variance(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of each row of differences that vary alike, and the variance of that mean."""
+def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of each row, and its variance if all differences of the row have one variance."""
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
 
 
@@ -206,31 +199,28 @@ class _Null(NamedTuple):
     every : bool
         All resamples are there. Else they are random, and the data count as one more.
     part : float
-        Weight of the square of `share` in that of the p-value.
+        Weight of the squared `share` in the squared p-value.
     """
 
     t: np.ndarray
     every: bool
     part: float
 
-    def column(self, number: int) -> _Null:
-        return self._replace(t=self.t[:, number])
-
-    def share(self, t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-        """Share of the resamples that reach t; with "right", of those that are above t."""
-        below, more = np.searchsorted(self.t, t, side), not self.every
+    def share(self, t: np.ndarray) -> np.ndarray:
+        """Share of the resamples that reach t."""
+        below, more = np.searchsorted(self.t, t), not self.every
         return (len(self.t) - below + more) / (len(self.t) + more)
 
 
-def _share(nulls: list[_Null], t: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+def _share(nulls: list[_Null], t: np.ndarray) -> np.ndarray:
     """Root of the (weighted) mean square of the shares of both kinds of resamples."""
-    return np.sqrt(sum(null.part * null.share(t, side) ** 2 for null in nulls))
+    return np.sqrt(sum(null.part * null.share(t) ** 2 for null in nulls))
 
 
 def _critical(nulls: list[_Null], alpha: float) -> float:
-    """Least t of a resample that less than alpha of them exceed; infinite if there is none."""
+    """Smallest t of the resamples that a share below alpha exceeds; infinite if there is none."""
     candidates = np.unique(np.concatenate([null.t for null in nulls]))
-    significant = _share(nulls, candidates, "right") < alpha
+    significant = _share(nulls, np.nextafter(candidates, math.inf)) < alpha
     return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
 
 
@@ -242,7 +232,8 @@ class _Sample(NamedTuple):
     drawn : ndarray
         How often each difference is drawn, with its sign.
     weight, square : ndarray
-        Sums of the weights of the queries at which it stands, with its sign, and of their squares.
+        Sums over the queries that a difference is drawn for: of their weights, with its sign, and
+        of their squared weights.
     """
 
     drawn: np.ndarray
@@ -259,37 +250,27 @@ def _without_differences(
         weights[block.kept] = 1.0 if block.weights is None else block.weights
     used = weights > 0
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
-    shifted = [b._replace(z=centred(b.z, moments(b.z)[0])) for b in blocks]
+    shifted = [b._replace(z=_resampling.centred(b.z, moments(b.z)[0])) for b in blocks]
     w = weights[used]
-    part = effective_size(len(w), w) / len(w) / 2
-    all_signs, signs = _changed_signs(w, n_resamples, seed)
-    all_draws, draws = _drawn_queries(w, n_resamples, seed)
-    with one_thread():
+    n, part = len(w), effective_size(len(w), w) / len(w) / 2
+    every = n <= math.log2(n_resamples) + 1
+    flips = [_resampling.every_flip(n)] if every else _resampling.sign_flips(n, n_resamples, seed)
+    signs = (1 - 2 * flip for flip in flips)
+    changed = (_Sample(one, one * w, np.broadcast_to(w**2, one.shape)) for one in signs)
+    drawn = (
+        _Sample(*(_resampling.sums_by_query(one, values) for values in (None, w, w**2)))
+        for one in _resampling.query_draws(n, n_resamples, seed)
+    )
+    every_draw = _resampling.visits_all(n, n_resamples)
+    with _resampling.one_thread():
         return (
-            _Null(_resampled_t(blocks, families, signs), all_signs, 1 - part),
-            _Null(_resampled_t(shifted, families, draws), all_draws, part),
+            _Null(_resampled_t(blocks, families, changed), every, 1 - part),
+            _Null(_resampled_t(shifted, families, drawn), every_draw, part),
         )
 
 
-def _changed_signs(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
-    """Differences that change signs; whether all changes are there."""
-    every = len(w) < 63 and 2 ** (len(w) - 1) <= n_resamples
-    flips = [every_flip(len(w))] if every else sign_flips(len(w), n_resamples, seed)
-    signs = (1 - 2 * flip for flip in flips)
-    return every, (_Sample(one, one * w, np.broadcast_to(w**2, one.shape)) for one in signs)
-
-
-def _drawn_queries(w: np.ndarray, n_resamples: int, seed: int) -> tuple[bool, Iterator[_Sample]]:
-    """Differences drawn for each query, which keeps its weight; whether all draws are there."""
-    draws = (drawn for _, drawn in query_draws(len(w), n_resamples, seed))
-    samples = (_Sample(*(sums_by_query(one, x) for x in (None, w, w**2))) for one in draws)
-    return visits_all(len(w), n_resamples), samples
-
-
 def _resampled_t(
-    blocks: list[Block],
-    families: list[np.ndarray | slice],
-    samples: Iterator[_Sample],
+    blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample]
 ) -> np.ndarray:
     """Sizes of t: the largest of the families, or without these of each pair; ascending."""
     n_pairs = sum(len(block.pairs) for block in blocks)
@@ -326,3 +307,70 @@ def _resampled_moments(
         mean = weight / total @ block.z.T
     spread *= square.sum(axis=1, keepdims=True) / total**2 * n_queries / (n_queries - 1)
     return mean, spread
+
+
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """P-values adjusted by Holm's step-down method.
+
+    Calling significant what stays below alpha keeps the chance of any false finding at alpha,
+    however the tests depend on each other.
+
+    Parameters
+    ----------
+    p_values : array-like
+        Of all tests made, in any shape.
+
+    Returns
+    -------
+    ndarray of the same shape
+
+    References
+    ----------
+    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of
+    Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> stats.holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = check.check_p_values(p_values)
+    flat = p.ravel()
+    order = np.argsort(flat, kind="stable")
+    factors = np.arange(len(flat), 0, -1)
+    adjusted = np.empty_like(flat)
+    adjusted[order] = np.minimum(np.maximum.accumulate(flat[order] * factors), 1)
+    return adjusted.reshape(p.shape)
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> np.ndarray:
+    """P-values adjusted by Benjamini and Hochberg's step-up method.
+
+    Calling significant what stays below alpha keeps the expected share of false findings among the
+    findings at alpha, if the tests are independent or positively dependent.
+
+    Parameters
+    ----------
+    p_values : array-like
+        Of all tests made, in any shape.
+
+    Returns
+    -------
+    ndarray of the same shape
+
+    References
+    ----------
+    Y. Benjamini, Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal
+    Statistical Society B 57(1), 1995.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> stats.benjamini_hochberg([0.01, 0.04, 0.03])
+    array([0.03, 0.04, 0.04])
+    """
+    p = check.check_p_values(p_values)
+    if p.size == 0:
+        return p.copy()
+    return scipy.stats.false_discovery_control(p.ravel()).reshape(p.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import ratio, student_t
+from skrank.stats._moments import Weights, ratio, student_t
 from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import one_thread
 
@@ -110,14 +110,17 @@ def bayesian_comparison(
     seed = check.check_random_state(random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
 
-    def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray | float, ...]:
+    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray | float, ...]:
         mean, error, _, freedom = student_t(z, w)
         if method == "t":
             better = scipy.stats.t.sf(ratio(high - mean, error), freedom)
             worse = scipy.stats.t.cdf(ratio(low - mean, error), freedom)
         else:
             with one_thread():
-                better, worse = _signed_rank(z, w, low, high, prior_strength, n_samples, seed)
+                size = z.shape[1]
+                own = np.ones(size) if w is None else w * size / w.sum()
+                samples = _posterior(np.append(own, prior_strength), n_samples, seed)
+                better, worse = _signed_rank(z, samples, low, high) / n_samples
         return mean, error, freedom, better, worse
 
     mean, error, freedom, better, worse = chosen.measure(block, 5)
@@ -134,28 +137,23 @@ def bayesian_comparison(
     )
 
 
-def _signed_rank(
-    z: np.ndarray,
-    weights: np.ndarray | None,
-    low: float,
-    high: float,
-    prior: float,
-    n_samples: int,
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Share of samples of the posterior in which most means of two differences are above, below.
-
-    A sample gives chances to the differences and to 0, where the prior is: from a Dirichlet
-    distribution whose parameters are the weights of the queries and of the prior.
-    """
-    n_queries = z.shape[1]
-    w = np.ones(n_queries) if weights is None else weights * n_queries / weights.sum()
-    strength = np.append(w, prior)
-    won = np.zeros((2, len(z)))
+def _posterior(strength: np.ndarray, n_samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Samples of a Dirichlet distribution, in blocks of shape (samples, queries and the prior)."""
     random = np.random.default_rng(seed)
     rows = max(1, _CELLS // len(strength))
     for start in range(0, n_samples, rows):
-        chances = random.dirichlet(strength, min(rows, n_samples - start))
+        yield random.dirichlet(strength, min(rows, n_samples - start))
+
+
+def _signed_rank(
+    z: np.ndarray, samples: Iterator[np.ndarray], low: float, high: float
+) -> np.ndarray:
+    """Number of samples in which most means of two differences are above, and below.
+
+    A sample gives chances to the differences and to 0, where the prior is.
+    """
+    won = np.zeros((2, len(z)))
+    for chances in samples:
         for row, values in enumerate(np.column_stack([z, np.zeros(len(z))])):
             means = np.add.outer(values, values) / 2
             above, below = (
@@ -165,4 +163,4 @@ def _signed_rank(
             inside = 1 - above - below
             won[0, row] += np.count_nonzero((above > inside) & (above > below))
             won[1, row] += np.count_nonzero((below > inside) & (below > above))
-    return won[0] / n_samples, won[1] / n_samples
+    return won

@@ -1,19 +1,23 @@
-"""How alike two rankings are."""
+"""How alike two metrics rank systems: rank correlations, their p-values and intervals."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from skrank import _validation as check
+from skrank.stats._resampling import query_counts
 
-TAU_AP_TIES = ("a", "b")
-RBO_TIES = ("a", "b", "w")
+METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
+_CELLS = 2**22  # of a block of rankings x systems x systems
+_SIMULATED = 200  # rankings for the mean and variance of tau_ap at one strength of dependence
 
 
 def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
@@ -37,8 +41,7 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     0.667
     """
     first, second = check.check_rankings(x, y)
-    signs = [np.sign(np.subtract.outer(scores, scores)) for scores in (first, second)]
-    return float((signs[0] * signs[1])[np.triu_indices(len(first), 1)].mean())
+    return float(_tau(first[None], second[None], ties=False)[0])
 
 
 def tau_b(x: ArrayLike, y: ArrayLike) -> float:
@@ -102,8 +105,8 @@ def tau_ap(
     0.778
     """
     x, y = check.check_rankings(truth, estimate)
-    if check.check_choice("ties", ties, TAU_AP_TIES) == "b":
-        return float(tau_ap_b(x[None], y[None])[0])
+    if check.check_choice("ties", ties, ("a", "b")) == "b":
+        return float(_tau_ap_b(x[None], y[None])[0])
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:
         if len(np.unique(values)) < len(values):
             raise ValueError(
@@ -119,15 +122,15 @@ def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     ranks = np.arange(1, len(truth) + 1)
     weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
     total = np.concatenate(([0.0], np.cumsum(weight)))
-    # a system takes the ranks of its group equally often ...
+    # in random orders of ties, a system takes each rank of its group equally often ...
     mean_weight = (total[n_above + n_tied] - total[n_above]) / n_tied
-    # ... and at any of them, half of its group above it is above it in truth too
+    # ... and of its group above it, half is above it in truth, too
     inside = (ranks - 1 - np.sort(n_above)) / 2
     expected = concordant @ mean_weight + weight @ inside
     return float(2 * expected / (len(truth) - 1) - 1)
 
 
-def tau_ap_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _tau_ap_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """AP correlation with ties="b" of each row of `x` with the same row of `y`."""
     above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
     concordant = (above_x & above_y).sum(axis=2)
@@ -139,152 +142,192 @@ def tau_ap_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (directions[0] + directions[1]) / 2
 
 
-def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str = "a") -> float:
-    """Rank-biased overlap of two rankings of the same systems.
-
-    The share of systems that the first d ranks have in common, averaged over the depths d at which
-    a reader stops who goes on from one rank to the next with chance p.
-
-    Parameters
-    ----------
-    x, y : array-like of shape (n_systems,)
-        Scores of the same systems, higher is better.
-    p : float
-        In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
-    ties : {"a", "b", "w"}
-        "a": the expectation over independent random orders of ties, which a ranking with ties does
-        not reach 1 with even against itself. "b": the same, scaled at each depth so that it does.
-        "w": tied systems stand together at the first of their ranks, as Webber et al. have it.
-
-    Returns
-    -------
-    float
-        In [0, 1]. Beyond the last system the overlap stays complete.
-
-    See Also
-    --------
-    list_overlap : for lists of different items or lengths, of which the ends may be unknown.
-
-    References
-    ----------
-    W. Webber, A. Moffat, J. Zobel, A Similarity Measure for Indefinite Rankings, ACM Transactions
-    on Information Systems 28(4), 2010.
-    M. Corsi, J. Urbano, The Treatment of Ties in Rank-Biased Overlap, SIGIR 2024.
-
-    Examples
-    --------
-    >>> from skrank import stats
-    >>> round(stats.rank_biased_overlap([0.9, 0.7, 0.6, 0.5], [0.7, 0.9, 0.6, 0.5]), 3)
-    0.9
-    """
-    first, second = check.check_rankings(x, y)
-    p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
-    ties = check.check_choice("ties", ties, RBO_TIES)
-    in_x, in_y = (_chance_in_top(values, whole=ties == "w") for values in (first, second))
-    overlap = (in_x * in_y).sum(axis=0)
-    depth = np.arange(1, len(first) + 1)
-    if ties == "a":
-        size = depth.astype(np.float64)
-    elif ties == "b":
-        size = np.sqrt((in_x**2).sum(axis=0) * (in_y**2).sum(axis=0))
-    else:
-        size = (in_x.sum(axis=0) + in_y.sum(axis=0)) / 2
-    weight = (1 - p) * p ** (depth - 1)
-    return float(weight @ (overlap / size) + p ** len(first))
-
-
-def _chance_in_top(scores: np.ndarray, whole: bool) -> np.ndarray:
-    """Chance of each system (row) to stand in the first d ranks (column d - 1).
-
-    `whole`: groups of ties that begin there stand there altogether.
-    """
-    n_above = (scores > scores[:, None]).sum(axis=1)[:, None]
-    n_tied = (scores == scores[:, None]).sum(axis=1)[:, None]
-    depth = np.arange(1, len(scores) + 1)
-    chance = np.clip((depth - n_above) / n_tied, 0, 1)
-    return (chance > 0).astype(np.float64) if whole else chance
-
-
-@dataclass(frozen=True)
-class ListOverlap:
-    """Rank-biased overlap of two lists whose ends are unknown.
+@dataclass(frozen=True, eq=False)
+class RankCorrelation:
+    """A rank correlation, its p-value and its interval.
 
     Attributes
     ----------
-    extrapolated : float
-        Estimate for the complete lists: the agreement found at the last rank goes on.
-    lower : float
-        Least possible value: the lists have nothing more in common.
-    residual : float
-        The greatest possible value is ``lower + residual``.
-    p : float
+    method : {"tau", "tau_b", "tau_ap"}
+    value : float
+    p_value : float
+        Two-sided, of no correlation.
+    low, high : float
+    confidence : float
+    n_systems : int
+    n_queries : int or None
+        Queries that were resampled for the interval; None if it is one over systems.
     """
 
-    extrapolated: float
-    lower: float
-    residual: float
-    p: float
+    method: str
+    value: float
+    p_value: float
+    low: float
+    high: float
+    confidence: float
+    n_systems: int
+    n_queries: int | None = None
 
 
-def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9) -> ListOverlap:
-    """Rank-biased overlap of two lists that may be cut, and may hold different items.
+def rank_correlation(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: str = "tau_b",
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: check.RandomState = 0,
+) -> RankCorrelation:
+    """Correlation of two rankings of the same systems, with a p-value and an interval.
 
     Parameters
     ----------
-    x, y : sequence of hashable
-        Ids of the items, the first rank first, each at most once. The lengths may differ.
-    p : float
-        In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
+    x, y : array-like of shape (n_systems,) or (n_queries, n_systems)
+        Scores of the same systems, such as means of two metrics; or their scores on the same
+        queries, whose means are correlated.
+    method : {"tau", "tau_b", "tau_ap"}
+        `kendall_tau`, `tau_b`, or `tau_ap` with ``ties="b"``, which is symmetric.
+    confidence : float
+        Level of the interval.
+    n_resamples : int
+        Random orders of systems for the p-value of "tau_ap", and draws of queries. Where there are
+        no more orders than this (6 systems), all are visited.
+    random_state : int, Generator, RandomState or None
 
     Returns
     -------
-    ListOverlap
+    RankCorrelation
+        All NaN where the correlation is not defined, as where all systems of a ranking tie.
 
-    Raises
-    ------
-    ValueError
-        If a list is empty, or holds an item twice.
+    Notes
+    -----
+    For tau and tau_b, the p-value is that of `scipy.stats.kendalltau`. For tau_ap it is that of
+    random orders of `y`: ``(1 + b) / (1 + n_resamples)``, the smaller tail twice.
 
-    See Also
-    --------
-    rank_biased_overlap : for complete rankings of the same systems, with ties.
+    Scores of systems give an interval over systems, which are regarded as drawn from many. It holds
+    the correlations from which the value is no further than Student's quantile times the standard
+    deviation of the estimate at that correlation. The standard deviation is the one for scores of a
+    bivariate normal distribution: by Esscher's formula for tau and tau_b, and simulated for tau_ap.
+    So the interval has a width also where two rankings agree entirely.
+
+    Scores per query give an interval over queries for these systems: percentiles of the
+    correlations of means over queries drawn with replacement. The percentiles are further out than
+    those of `confidence`, as draws of few queries vary too little (the expanded percentile interval
+    of Hesterberg 2015). Chance in the means makes rankings less alike, so that the upper end is at
+    least as far from the value as the lower end. Where all draws agree, the interval is the one
+    over systems.
 
     References
     ----------
-    W. Webber, A. Moffat, J. Zobel, A Similarity Measure for Indefinite Rankings, ACM Transactions
-    on Information Systems 28(4), 2010: equations 11 and 32, and section 4.3.
+    F. Esscher, On a Method of Determining Correlation from the Ranks of the Variates, Skandinavisk
+    Aktuarietidskrift 7, 1924. M. Kendall, J. D. Gibbons, Rank Correlation Methods, 5th edition,
+    1990, chapter 10. T. Hesterberg, What Teachers Should Know About the Bootstrap, The American
+    Statistician 69(4), 2015.
 
     Examples
     --------
     >>> from skrank import stats
-    >>> found = stats.list_overlap(["a", "b", "c", "d"], ["b", "a", "e"])
-    >>> round(found.extrapolated, 3), round(found.lower, 3), round(found.residual, 3)
-    (0.63, 0.312, 0.543)
+    >>> x, y = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 3, 4, 7, 5, 6, 8]
+    >>> found = stats.rank_correlation(x, y)
+    >>> round(found.value, 3), round(found.p_value, 4), round(found.low, 2), round(found.high, 2)
+    (0.786, 0.0055, 0.11, 0.94)
     """
-    p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
-    short, long = sorted(
-        (check.check_ranked_items("x", x), check.check_ranked_items("y", y)), key=len
-    )
-    s, n = len(short), len(long)
-    first = {item: rank for rank, item in enumerate(short)}
-    # an item is in both lists from the later of its two ranks on
-    later = [max(rank, first[item]) for rank, item in enumerate(long) if item in first]
-    overlap = np.cumsum(np.bincount(np.array(later, dtype=np.int64), minlength=n))
-    depth = np.arange(1, n + 1)
-    weight = (1 - p) / p * p**depth / depth
-    at_s, at_n = float(overlap[s - 1]), float(overlap[-1])
-    log = (1 - p) / p * -math.log1p(-p)  # sum of the weights of all depths
-    beyond = np.arange(s + 1, n + 1)
-    extrapolated = (
-        weight @ overlap
-        + weight[s:] @ (at_s * (beyond - s) / s)
-        + ((at_n - at_s) / n + at_s / s) * p**n
-    )
-    lower = weight @ (overlap - at_n) + at_n * log
-    # at best, each list goes on with the other's items, and from this depth on both are the same
-    last = s + n - int(at_n)
-    to_last = np.arange(1, last + 1)
-    weight = (1 - p) / p * p**to_last / to_last
-    gained = np.maximum(to_last - s, 0) + np.maximum(to_last - n, 0)
-    residual = weight @ gained + p**last - at_n * (log - weight.sum())
-    return ListOverlap(float(extrapolated), float(lower), max(0.0, float(residual)), p)
+    check.check_choice("method", method, METHOD_CHOICES)
+    confidence = check.check_share("confidence", confidence)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
+    per_query = None
+    if np.ndim(x) == np.ndim(y) == 2:
+        per_query = check.check_rankings_per_query(x, y)
+        x, y = (scores.mean(axis=0) for scores in per_query)
+    first, second = check.check_rankings(x, y)
+    value = float(_correlations(first[None], second[None], method)[0])
+    if math.isnan(value):
+        p_value = low = high = value
+    else:
+        p_value = _p_value(first, second, value, method, n_resamples, seed)
+        low = high = value
+        if per_query is not None:
+            drawn = query_counts(len(per_query[0]), n_resamples, seed)
+            means = ([counts @ scores for scores in per_query] for counts in drawn)
+            found = np.concatenate([_correlations(a, b, method) for a, b in means])
+            low, high = _over_queries(found, value, confidence, len(per_query[0]))
+        if low == high:
+            low, high = _over_systems(value, len(first), method, confidence, seed)
+    n_queries = None if per_query is None else len(per_query[0])
+    return RankCorrelation(method, value, p_value, low, high, confidence, len(first), n_queries)
+
+
+def _correlations(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
+    """Correlation of each row of `x` with the same row of `y`, of shape (n_rankings, n_systems)."""
+    measure = _tau_ap_b if method == "tau_ap" else partial(_tau, ties=method == "tau_b")
+    rows = max(1, _CELLS // x.shape[1] ** 2)
+    parts = [slice(start, start + rows) for start in range(0, len(x), rows)]
+    return np.concatenate([measure(x[part], y[part]) for part in parts])
+
+
+def _tau(x: np.ndarray, y: np.ndarray, *, ties: bool) -> np.ndarray:
+    """Kendall's tau of each row, or tau_b with `ties`."""
+    above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
+    together = (above_x & above_y).sum(axis=(1, 2))
+    excess = together - (above_x & np.swapaxes(above_y, 1, 2)).sum(axis=(1, 2))
+    if not ties:
+        return excess / math.comb(x.shape[1], 2)
+    with np.errstate(invalid="ignore"):
+        return excess / np.sqrt(above_x.sum(axis=(1, 2)) * above_y.sum(axis=(1, 2)))
+
+
+def _p_value(
+    x: np.ndarray, y: np.ndarray, value: float, method: str, n_resamples: int, seed: int
+) -> float:
+    if method != "tau_ap":
+        return float(scipy.stats.kendalltau(x, y).pvalue)
+    every = math.factorial(len(y)) <= n_resamples
+    random = np.random.default_rng(seed)
+    copies = np.broadcast_to(y, (n_resamples, len(y)))
+    orders = np.array([*itertools.permutations(y)]) if every else random.permuted(copies, axis=1)
+    found = _correlations(np.broadcast_to(x, orders.shape), orders, method)
+    above, below = (np.count_nonzero(sign * found >= sign * value - 1e-12) for sign in (1, -1))
+    share = min(above, below) / len(found) if every else (1 + min(above, below)) / (1 + n_resamples)
+    return float(min(1.0, 2 * share))
+
+
+def _over_systems(
+    value: float, n_systems: int, method: str, confidence: float, seed: int
+) -> tuple[float, float]:
+    """Correlations from which `value` is no further than a quantile of its distribution there."""
+    if n_systems < 3:
+        return -1.0, 1.0
+    tau = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 2001))  # a grid that is finest near the ends
+    mean, variance = tau, _esscher(tau, n_systems)
+    if method == "tau_ap":
+        mean, variance = _simulated_moments(tau, n_systems, seed)
+    quantile = float(scipy.stats.t.ppf((1 + confidence) / 2, n_systems - 1))
+    near = mean[np.abs(mean - value) <= quantile * np.sqrt(variance) + 1e-12]
+    return float(min(near.min(), value)), float(max(near.max(), value))
+
+
+def _esscher(tau: np.ndarray, n_systems: int) -> np.ndarray:
+    """Variance of Kendall's tau of samples of a bivariate normal distribution."""
+    half = np.arcsin(np.sin(np.pi * tau / 2) / 2) * 2 / np.pi
+    sum_ = 1 - tau**2 + 2 * (n_systems - 2) * (1 / 9 - half**2)
+    return np.maximum(sum_, 0) * 2 / (n_systems * (n_systems - 1))
+
+
+def _simulated_moments(tau: np.ndarray, n_systems: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of tau_ap of samples of normal distributions that have these taus."""
+    random = np.random.default_rng(seed)
+    x, noise = random.normal(size=(2, _SIMULATED, n_systems))
+    grid = tau[:: len(tau) // 20]
+    angle = np.pi * grid / 2
+    found = np.array([_correlations(x, np.sin(a) * x + np.cos(a) * noise, "tau_ap") for a in angle])
+    return tuple(np.interp(tau, grid, row) for row in (found.mean(axis=1), found.var(axis=1)))
+
+
+def _over_queries(
+    found: np.ndarray, value: float, confidence: float, n_queries: int
+) -> tuple[float, float]:
+    """Percentiles of the correlations `found` of means over queries drawn with replacement."""
+    quantile = scipy.stats.t.isf((1 - confidence) / 2, n_queries - 1)
+    tail = ndtr(-math.sqrt(n_queries / (n_queries - 1)) * quantile)
+    low, high = np.nanquantile(found, [tail, 1 - tail])
+    return float(low), float(min(1.0, max(high, 2 * value - low)))

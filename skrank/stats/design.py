@@ -121,10 +121,8 @@ def queries_needed(
     effect = _effect(difference, std)
     if effect == 0:
         raise ValueError("difference is 0: no number of queries finds it. Pass one that matters.")
-    return _least(
-        lambda n: bool(_power(effect, n, n_systems, alpha) >= power),
-        f"difference / std = {effect:g}",
-    )
+    cause = f"difference / std = {effect:g}"
+    return _least(lambda n: bool(_power(effect, n, n_systems, alpha) >= power), cause)
 
 
 def _least(enough: Callable[[int], bool], cause: str) -> int:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import moments
+from skrank.stats._moments import Weights, moments
 from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import centred_draws
-from skrank.stats.resampled import achieved_level, block_width
+from skrank.stats.paired import achieved_level, block_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +111,11 @@ def discriminative_power(
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     pairs = SystemPairs(scores, nan=nan, weights=weights)
 
-    def block(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, means = centred_draws(z, w, n_resamples, seed)
-        at = _extreme(squares, alpha)
+        # 0.1 * 30 is 3.0000000000000004, of which the ceiling would be 4 without the small term
+        extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
+        at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
         return moments(z, w)[0], achieved_level(t, squares), required
 
@@ -127,13 +129,3 @@ def discriminative_power(
         required=required,
         **pairs.described,
     )
-
-
-def _extreme(squares: np.ndarray, alpha: float) -> np.ndarray:
-    """The draw of each row with the ``ceil(alpha n)``-th largest square.
-
-    What is taken off alpha keeps 0.1 * 30 = 3.0000000000000004 from counting as 4.
-    """
-    n = squares.shape[1]
-    extreme = n - max(1, math.ceil(alpha * n - 1e-9))
-    return np.argpartition(squares, extreme, axis=1)[:, extreme, None]

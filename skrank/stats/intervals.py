@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,13 +13,12 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, effective_size, moments, student_t
-from skrank.stats._pairs import unique_rows
-from skrank.stats._resampling import centred, resampled_moments, standard_error
+from skrank.stats._moments import ROUNDING, Weights, effective_size, moments, ratio, student_t
+from skrank.stats._pairs import Measure, unique_rows
+from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
 
+METHOD_CHOICES = ("percentile", "bca", "bootstrap-t")
 _FEWEST_DRAWN = 5  # effective queries: of fewer, bootstrap-t intervals cover less than those of t
-# (values, weights) -> mean and squared standard error of each row in each draw
-Draws = Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray]]
 _FEWEST_BEYOND = 1  # resamples that are expected beyond each end of an interval
 
 
@@ -152,7 +150,7 @@ def bootstrap_interval(
     (0.5, 0.32, 0.72)
     """
     confidence = check.check_share("confidence", confidence)
-    bounds = _BOUNDS[check.check_choice("method", method, tuple(_BOUNDS))]
+    check.check_choice("method", method, METHOD_CHOICES)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     beyond = (1 - confidence) / 2
     enough = math.ceil(_FEWEST_BEYOND / beyond - 1e-9)
@@ -164,84 +162,73 @@ def bootstrap_interval(
             stacklevel=2,
         )
 
-    draws = partial(resampled_moments, n_resamples=n_resamples, seed=seed)
-
-    def interval(z: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    def interval(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         size, tail = effective_size(z.shape[1], w), beyond
         if method == "bootstrap-t":
             if size < _FEWEST_DRAWN:
                 return _t_bounds(z, w, confidence)
             tail *= 1 - 2 / size
         mean, _ = moments(z, w)
-        low, high = bounds(z, w, mean, draws, np.array([tail, 1 - tail]))
+        shifted = centred(z, mean) if method == "bootstrap-t" else z
+        means, errors = resampled_moments(shifted, w, n_resamples, seed)
+        tails = np.array([tail, 1 - tail])
+        if method == "bca":
+            levels = _bca_levels(z, w, mean, means, tails)
+            low, high = np.transpose([np.quantile(*row) for row in zip(means, levels, strict=True)])
+        elif method == "bootstrap-t":
+            error = standard_error(z, w, mean)
+            low, high = mean - error * _quantiles_of_t(means, errors, error, z.shape[1], tails)
+        else:
+            low, high = np.quantile(means, tails, axis=1)
         constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
     return intervals_by_column(values, weights, confidence, interval)
 
 
-def _t_bounds(
-    z: np.ndarray, weights: np.ndarray | None, confidence: float
-) -> tuple[np.ndarray, ...]:
+def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.ndarray, ...]:
     mean, error, _, freedom = student_t(z, weights)
     half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
     return mean, mean - half, mean + half
 
 
-def _percentile(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+def _bca_levels(
+    z: np.ndarray, w: Weights, mean: np.ndarray, means: np.ndarray, tails: np.ndarray
 ) -> np.ndarray:
-    """Quantiles of the means of draws, of shape (2, n_rows)."""
-    return np.quantile(draws(z, w)[0], tails, axis=1)
-
-
-def _bca(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
-) -> np.ndarray:
-    """Quantiles at levels that correct for bias and acceleration, of shape (2, n_rows)."""
-    means, _ = draws(z, w)
+    """Levels of quantiles, corrected for bias and acceleration, of shape (n_rows, 2)."""
     least = 0.5 / means.shape[1]
     observed, same = mean[:, None], ROUNDING * np.abs(z).max(axis=1, keepdims=True)
     below = ((means < observed - same) / 2 + (means <= observed + same) / 2).mean(axis=1)
     bias = ndtri(np.clip(below, least, 1 - least))[:, None]
     influence = (z - observed) * (1.0 if w is None else w)
     spread = (influence**2).sum(axis=1) ** 1.5
-    acceleration = np.divide(
-        (influence**3).sum(axis=1), 6 * spread, out=np.zeros_like(spread), where=spread > 0
-    )[:, None]
+    acceleration = ratio((influence**3).sum(axis=1), 6 * spread)[:, None]
     shifted = bias + ndtri(tails)
-    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
-    return np.transpose([np.quantile(*row) for row in zip(means, levels, strict=True)])
+    return ndtr(bias + shifted / (1 - acceleration * shifted))
 
 
-def _bootstrap_t(
-    z: np.ndarray, w: np.ndarray | None, mean: np.ndarray, draws: Draws, tails: np.ndarray
+def _quantiles_of_t(
+    shifts: np.ndarray, squares: np.ndarray, error: np.ndarray, n_queries: int, tails: np.ndarray
 ) -> np.ndarray:
-    """The mean less quantiles of t of draws, times its standard error, of shape (2, n_rows)."""
-    error = standard_error(z, w, mean)
-    # a draw that hardly varies has a t beyond all bounds; this least share of the standard error of
-    # the data was found by simulation
-    least = np.where(error > 0, min(0.5, math.sqrt(z.shape[1]) / 16) * error, 1.0)[:, None]
-    shifts, squares = draws(centred(z, mean), w)
-    t = np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)
-    return mean - error * t[::-1]
-
-
-_BOUNDS = {"percentile": _percentile, "bca": _bca, "bootstrap-t": _bootstrap_t}
+    """Quantiles of t of draws, the highest first, of shape (2, n_rows)."""
+    # A draw that hardly varies has a huge t, so its standard error counts as at least this share of
+    # that of the data, which was chosen by simulation.
+    least = np.where(error > 0, min(0.5, math.sqrt(n_queries) / 16) * error, 1.0)[:, None]
+    return np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)[::-1]
 
 
 def intervals_by_column(
-    values: ArrayLike,
-    weights: ArrayLike | None,
-    confidence: float,
-    interval: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, ...]],
+    values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
 ) -> Interval:
     """The intervals that `interval` finds for columns (as rows) of common queries and weights."""
     check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
-    for kept, columns in _alike(matrix, weight):
-        w = weight[kept, columns[0]]
+    # columns that use the same queries with the same weights are treated together
+    patterns, codes = unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
+    for number, pattern in enumerate(patterns):
+        kept, columns = pattern > 0, np.flatnonzero(codes == number)
+        w = pattern[kept]
         common = None if (w == w[0]).all() else w
         bounds[:, columns] = interval(np.ascontiguousarray(matrix[kept][:, columns].T), common)
     n_queries = (~np.isnan(matrix) & (weight > 0)).sum(axis=0)
@@ -252,8 +239,91 @@ def intervals_by_column(
     return Interval(mean, low, high, confidence, n_queries, n_dropped)
 
 
-def _alike(matrix: np.ndarray, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Queries (a mask), and the columns that use exactly these, with the same weights."""
-    patterns, codes = unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
-    for number, pattern in enumerate(patterns):
-        yield pattern > 0, np.flatnonzero(codes == number)
+def bounded_interval(
+    values: ArrayLike,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    confidence: float = 0.95,
+    n_resamples: int = 10_000,
+    random_state: check.RandomState = 0,
+) -> Interval:
+    r"""Confidence intervals of means of bounded values, for any number of queries.
+
+    They hold at least what they say whatever the distribution, also where it is mostly 0 and
+    the queries that were drawn happen to show nothing else. The upper end is the quantile of
+
+    .. math:: z_{n+1} - \sum_{i=1}^n U_{(i)} (z_{(i+1)} - z_{(i)})
+
+    where z are the values in ascending order, :math:`z_{n+1}` is the upper bound and U are n
+    ordered uniform random numbers; the lower end is that of the values turned round. Of values that
+    are 0 or 1, this is the interval of Clopper and Pearson.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries,) or (n_queries, n_columns)
+        NaN = no value: the query is left out of its column.
+    bounds : (float, float)
+        Least and highest value possible, as of the metric: not those that were found.
+    confidence : float
+    n_resamples : int
+        Random draws of U.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        If a column has fewer than 2 queries with a value, or a value lies outside the bounds.
+
+    See Also
+    --------
+    bootstrap_interval : shorter, for twenty or more queries.
+
+    References
+    ----------
+    E. Learned-Miller, P. S. Thomas, A New Confidence Interval for the Mean of a Bounded Random
+    Variable, 2019. M. Phan, P. S. Thomas, E. Learned-Miller, Towards Practical Mean Bounds for
+    Small Samples, ICML 2021.
+
+    Examples
+    --------
+    >>> from skrank import stats
+    >>> interval = stats.bounded_interval([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    >>> interval.low, round(interval.high, 1)
+    (0.0, 0.3)
+    """
+    confidence = check.check_share("confidence", confidence)
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ValueError(f"bounds={bounds!r} must be a pair: the least and the highest value.")
+    least, most = (check.check_number("bounds", bound, -1e300, 1e300) for bound in bounds)
+    n_resamples, seed = check.check_draws(n_resamples, random_state)
+    numbers = check.as_numbers("values", values, "one per query")
+    outside = np.argwhere((numbers < least) | (numbers > most))
+    if least >= most or len(outside):
+        where = f"; the value of row {outside[0][0]} is not between them" if len(outside) else ""
+        raise ValueError(
+            f"bounds={bounds!r} must be the least and the highest value possible{where}."
+        )
+    level = (1 + confidence) / 2
+
+    def interval(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, ...]:
+        mean = z.mean(axis=1)
+        high = _upper(z, most, level, n_resamples, seed)
+        low = least + most - _upper(least + most - z, most, level, n_resamples, seed)
+        return mean, np.clip(low, least, mean), np.clip(high, mean, most)
+
+    return intervals_by_column(values, None, confidence, interval)
+
+
+def _upper(z: np.ndarray, most: float, level: float, n_resamples: int, seed: int) -> np.ndarray:
+    """Upper ends of rows of values."""
+    steps = np.diff(np.sort(z, axis=1), axis=1, append=most)
+    random, n_queries = np.random.default_rng(seed), z.shape[1]
+    above = [
+        steps @ np.sort(random.random((rows, n_queries)), axis=1).T
+        for rows in blocks(n_queries, n_resamples)
+    ]
+    return most - np.quantile(np.concatenate(above, axis=1), 1 - level, axis=1)

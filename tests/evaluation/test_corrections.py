@@ -51,13 +51,6 @@ def test_intervals_of_max_t_agree_with_its_p_values(data, alpha):
     assert f"intervals hold together at {100 * (1 - alpha):g} %" in repr(found)
 
 
-def test_max_t_is_that_of_stats(data):
-    table = compared(data, metrics="gap", correction="max-t").to_frame()
-    expected = stats.max_t(compared(data, metrics="gap").per_query, n_resamples=500)
-    assert_array_equal(table["p_max_t"], expected.p_value)
-    assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
-
-
 def test_without_correction_each_comparison_stands_alone(data):
     for test in ("t", "randomisation"):
         found = compared(data, correction="none", test=test)

@@ -29,34 +29,16 @@ def test_intervals_hold_the_means(weights):
     assert (found["mean"] < found["high"]).all()
 
 
-def test_plain_mean():
-    found = report()
-    values = found.per_query["gap"]
-    expected = stats.bootstrap_interval(values, confidence=0.9, method="bootstrap-t")
-    row = found.to_frame(confidence=0.9).loc["gap"]
-    assert_allclose(
-        [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
-    )
-
-
-def test_high_confidence_takes_more_resamples():
-    found = report()
-    values = found.per_query["gap"]
-    expected = stats.bootstrap_interval(
-        values, confidence=0.999, method="bootstrap-t", n_resamples=10_000
-    )
-    row = found.to_frame(confidence=0.999).loc["gap"]
-    assert_allclose([row["low"], row["high"]], [expected.low, expected.high])
-
-
-def test_weighted_mean():
-    found = report(sample_weight=WEIGHTS[data.qid])
-    values = found.per_query["gap(empty=0)"]
-    expected = stats.bootstrap_interval(values, weights=WEIGHTS, method="bootstrap-t")
-    row = found.to_frame().loc["gap(empty=0)"]
-    assert_allclose(
-        [row["mean"], row["low"], row["high"]], [expected.mean, expected.low, expected.high]
-    )
+@pytest.mark.parametrize(("confidence", "n_resamples"), [(0.9, 1000), (0.999, 10_000)])
+@pytest.mark.parametrize(("metric", "weights"), [("gap", None), ("gap(empty=0)", WEIGHTS)])
+def test_intervals_are_those_of_the_bootstrap(metric, weights, confidence, n_resamples):
+    """Those of a high confidence take more resamples."""
+    found = report(sample_weight=None if weights is None else weights[data.qid])
+    how = {"weights": weights, "confidence": confidence, "n_resamples": n_resamples}
+    values = found.per_query[metric]
+    expected = stats.bootstrap_interval(values, method="bootstrap-t", **how)
+    row = found.to_frame(confidence=confidence).loc[metric, BOUNDS]
+    assert_allclose(row, [expected.mean, expected.low, expected.high])
 
 
 def test_geometric_mean():

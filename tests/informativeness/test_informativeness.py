@@ -1,8 +1,7 @@
-"""What the value of a metric tells of a list: curves, study, thresholds, clicks, display."""
+"""What the value of a metric tells of a list: curves, study, thresholds, clicks."""
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,10 +15,7 @@ from skrank.informativeness import (
     threshold_grid,
     thresholds_from_clicks,
 )
-from skrank.plotting import InformativenessDisplay
-from tests.helpers.informativeness_cases import random_list
-
-matplotlib.use("Agg")
+from tests.helpers.informativeness_cases import made, random_list
 
 # curves
 # ------------------------------------------------------------------------------------------------
@@ -86,20 +82,6 @@ def test_result_prints():
 
 # the study
 # ------------------------------------------------------------------------------------------------
-
-
-def made(n_queries=12, n_docs=50, n_grades=3, seed=0, noises=(0.5, 1.5), unjudged=0.1):
-    """Runs that rank by noisy grades; some documents are not judged."""
-    rng = np.random.default_rng(seed)
-    qid, docid = np.repeat(np.arange(n_queries), n_docs), np.tile(np.arange(n_docs), n_queries)
-    label = rng.choice(n_grades, n_queries * n_docs).astype(float)
-    judged = np.where(rng.random(len(label)) < unjudged, np.nan, label)
-    qrels = trec.Qrels.from_arrays(qid, docid, judged)
-    runs = [
-        trec.Run.from_arrays(qid, docid, label + noise * rng.normal(size=len(qid)), name=f"{noise}")
-        for noise in noises
-    ]
-    return qrels, runs, judged.reshape(n_queries, -1), qid
 
 
 def ranked_labels(qrels, run):
@@ -367,64 +349,6 @@ def test_rates_recover_the_users_and_shares_need_not():
 def test_bad_clicks(grades, clicks, options, message):
     with pytest.raises(ValueError, match=message):
         thresholds_from_clicks(grades, clicks, **options)
-
-
-# display
-# ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
-@pytest.mark.usefixtures("closed_figures")
-def test_display_shows_the_study():
-    qrels, runs, *_ = made()
-    candidates = [skrank.metric("gap", thresholds=(g, 1 - g)) for g in (0.75, 0.25, 0.5)]
-    found = study(qrels, runs, [*candidates, "ndcg", "ap"])
-    display = InformativenessDisplay(found)
-    np.testing.assert_allclose(display.thresholds[:, 0], [0.25, 0.5, 0.75])
-    assert display.plot() is display
-    names = [str(candidates[i]) for i in (1, 2, 0)]
-    for level in (1.0, 2.0):
-        line = display.lines_["gap", level]
-        np.testing.assert_allclose(line.get_xdata(), [0.25, 0.5, 0.75])
-        np.testing.assert_allclose(line.get_ydata(), found.mean.loc[names, level])
-        assert set(display.lines_["ndcg", level].get_ydata()) == {found.mean.loc["ndcg", level]}
-    assert len(display.lines_) == 6
-    again = display.plot(rel=[2], metrics=["ap"])
-    assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
-    assert "24 lists" in again.ax_.get_ylabel()
-    with pytest.raises(ValueError, match="unknown metric 'nap'"):
-        display.plot(metrics=["nap"])
-    with pytest.raises(ValueError, match="rel=3 is not in the study"):
-        display.plot(rel=[3])
-    with pytest.raises(ValueError, match="a line takes at least 2"):
-        InformativenessDisplay(study(qrels, runs, ["gap", "ndcg"]))
-
-
-@pytest.mark.usefixtures("closed_figures")
-def test_display_of_more_than_two_grades():
-    qrels, runs, *_ = made(n_grades=4)
-    choice = select_thresholds(qrels, runs, n_steps=2)
-    display = InformativenessDisplay(choice.study).plot(rel=[1])
-    assert [text.get_text() for text in display.ax_.texts] == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
-    expected = choice.study.mean.loc[[name for name in choice.study.metrics if "thresh" in name], 1]
-    np.testing.assert_allclose(np.sort(display.scatter_.get_array()), np.sort(expected))
-    assert len(expected) == 6
-
-
-def test_display_of_four_grades_numbers_the_candidates():
-    qrels, runs, *_ = made(n_grades=5)
-    choice = select_thresholds(qrels, runs, n_steps=2)
-    display = InformativenessDisplay(choice.study).plot(rel=[1], metrics=[])
-    assert display.scatter_ is None
-    assert display.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
-    np.testing.assert_array_equal(display.thresholds[0], [0, 0, 0, 1])
 
 
 def test_module_comes_on_demand():

@@ -1,6 +1,5 @@
 """Displays of curves show what the metrics say, and behave as scikit-learn's."""
 
-import matplotlib
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -15,27 +14,12 @@ from skrank.plotting import (
     GradedPrecisionRecallDisplay,
 )
 from skrank.scoring import scorer
-from tests.helpers.plotting_cases import shuffled_rows, texts
-
-matplotlib.use("Agg")
+from tests.helpers.plotting_cases import texts
 
 CURVES = [GradedPrecisionRecallDisplay, ElevenPointDisplay]
 
 
 every_curve = pytest.mark.parametrize("display", CURVES)
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
-@pytest.fixture
-def data():
-    return shuffled_rows()
 
 
 def area_of_steps(line):

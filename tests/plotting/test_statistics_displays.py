@@ -2,7 +2,6 @@
 
 import itertools
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,16 +15,8 @@ from skrank.plotting import (
     MetricScatterDisplay,
     PosteriorDisplay,
 )
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
+from tests.helpers.informativeness_cases import made
+from tests.helpers.plotting_cases import texts
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +121,7 @@ class TestPosterior:
         x, density = shown.ax_.lines[0].get_data()
         assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
         assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
-        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        legend = texts(shown.ax_)
         assert legend[2] == f"better: {found.better[2]:.3f}"
         assert shown.ax_.get_title() == "0 against 3"
 
@@ -188,7 +179,7 @@ class TestTriangle:
         np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
         error = study.mean.loc[gap].mean(axis=1)
         np.testing.assert_allclose(np.sort(shown.scatter_.get_array()), np.sort(error))
-        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        legend = texts(shown.ax_)
         assert legend[0].startswith(f"least: {error.min():.4f} at ")
         assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
 
@@ -206,3 +197,47 @@ class TestTriangle:
         boxes.append(shown.ax_.get_legend().get_window_extent())
         assert len(boxes) == 4
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_display_shows_the_study():
+    qrels, runs, *_ = made()
+    candidates = [skrank.metric("gap", thresholds=(g, 1 - g)) for g in (0.75, 0.25, 0.5)]
+    found = informativeness.study(qrels, runs, [*candidates, "ndcg", "ap"])
+    display = InformativenessDisplay(found)
+    np.testing.assert_allclose(display.thresholds[:, 0], [0.25, 0.5, 0.75])
+    assert display.plot() is display
+    names = [str(candidates[i]) for i in (1, 2, 0)]
+    for level in (1.0, 2.0):
+        line = display.lines_["gap", level]
+        np.testing.assert_allclose(line.get_xdata(), [0.25, 0.5, 0.75])
+        np.testing.assert_allclose(line.get_ydata(), found.mean.loc[names, level])
+        assert set(display.lines_["ndcg", level].get_ydata()) == {found.mean.loc["ndcg", level]}
+    assert len(display.lines_) == 6
+    again = display.plot(rel=[2], metrics=["ap"])
+    assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
+    assert "24 lists" in again.ax_.get_ylabel()
+    with pytest.raises(ValueError, match="unknown metric 'nap'"):
+        display.plot(metrics=["nap"])
+    with pytest.raises(ValueError, match="rel=3 is not in the study"):
+        display.plot(rel=[3])
+    with pytest.raises(ValueError, match="a line takes at least 2"):
+        InformativenessDisplay(informativeness.study(qrels, runs, ["gap", "ndcg"]))
+
+
+def test_display_of_more_than_two_grades():
+    qrels, runs, *_ = made(n_grades=4)
+    choice = informativeness.select_thresholds(qrels, runs, n_steps=2)
+    display = InformativenessDisplay(choice.study).plot(rel=[1])
+    assert [text.get_text() for text in display.ax_.texts] == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
+    expected = choice.study.mean.loc[[name for name in choice.study.metrics if "thresh" in name], 1]
+    np.testing.assert_allclose(np.sort(display.scatter_.get_array()), np.sort(expected))
+    assert len(expected) == 6
+
+
+def test_display_of_four_grades_numbers_the_candidates():
+    qrels, runs, *_ = made(n_grades=5)
+    choice = informativeness.select_thresholds(qrels, runs, n_steps=2)
+    display = InformativenessDisplay(choice.study).plot(rel=[1], metrics=[])
+    assert display.scatter_ is None
+    assert display.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
+    np.testing.assert_array_equal(display.thresholds[0], [0, 0, 0, 1])

@@ -1,6 +1,5 @@
 """Displays of studies show the numbers of the results they are made of."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,17 +12,9 @@ from skrank.plotting import (
     RobustnessDisplay,
     TauMatrixDisplay,
 )
+from tests.helpers.plotting_cases import texts
 
-matplotlib.use("Agg")
 METRICS = ["gap", "gap(condensed=True)", "ndcg@10", "error@5"]
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +43,6 @@ def report(collection):
 @pytest.fixture(scope="module")
 def study(collection):
     return robustness(*collection, METRICS, [100, 50, 20], n_repeats=2, n_resamples=50)
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 class TestASLCurve:

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
 
@@ -15,24 +14,9 @@ from skrank.plotting import (
     ElevenPointDisplay,
     QueryComparisonDisplay,
 )
-from tests.helpers.plotting_cases import shuffled_rows, texts
-
-matplotlib.use("Agg")
+from tests.helpers.plotting_cases import texts
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
-@pytest.fixture
-def data():
-    return shuffled_rows()
 
 
 # two systems

@@ -1,0 +1,21 @@
+"""What tests of displays share: a backend without windows, and rows to draw."""
+
+import matplotlib
+import pytest
+
+from tests.helpers.plotting_cases import shuffled_rows
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture
+def data():
+    return shuffled_rows()
