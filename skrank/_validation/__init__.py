@@ -2,7 +2,6 @@
 
 from skrank._typing import RandomState as RandomState
 from skrank._validation.arrays import *
-from skrank._validation.batches import *
 from skrank._validation.boosters import *
 from skrank._validation.data import *
 from skrank._validation.extensions import *

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from skrank.objectives import LambdaRank, Objective, as_objective
 from skrank.objectives._pairs import PairRounds
 from skrank.objectives.base import BoundFunction
 from skrank.torch._batch import Batch, can_look
+from skrank.torch._checks import needs_max_grade
 from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
 
@@ -169,8 +169,11 @@ class RankingLoss(nn.Module):
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
         if self.max_grade is not None:
-            error = partial(check.label_above_scale, self.max_grade)
-            batch.refuse((batch.labels > self.max_grade) & batch.kept, batch.labels, error)
+            batch.refuse(
+                (batch.labels > self.max_grade) & batch.kept, batch.labels,
+                f"label {{value:g}} is above max_grade={self.max_grade}: give the highest grade of "
+                "the collection.",
+            )  # fmt: skip
         if batch.scores.numel() == 0:
             return batch.scores.new_zeros(len(batch)), torch.zeros_like(batch.scores)
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
@@ -225,7 +228,7 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
             )
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
-            raise check.needs_max_grade(getattr(one, "metric", type(one).__name__))
+            raise needs_max_grade(getattr(one, "metric", type(one).__name__))
     return objective if max_grade is None else objective.on_scale(max_grade)
 
 

@@ -59,9 +59,17 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
     """All queries of a batch. Without `max_grade`, the highest label is read on the host."""
     scores, labels, valid = batch.padded()
     labels = labels.masked_fill(~valid, 0.0)
-    batch.refuse(labels != labels.round(), labels, check.fractional_label)
+    batch.refuse(
+        labels != labels.round(), labels,
+        'label {value:g} is not a whole number, as path="native" needs: use path="kernels".',
+    )  # fmt: skip
     if max_grade is None:
-        max_grade = check.check_table_size(max(1, int(labels.max())))
+        max_grade = max(1, int(labels.max()))
+        if max_grade > check.MOST_GRADES:
+            raise ValueError(
+                f"label {max_grade} is above {check.MOST_GRADES}, the highest label of "
+                'path="native": use path="kernels", or bin the labels into grades.'
+            )
     codes = labels.to(torch.int64).clamp(0, max_grade).masked_fill(~valid, max_grade + 1)
     return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank.torch._checks import check_data_labels, check_names, check_narrowed, check_paths
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,7 +50,7 @@ class ParquetRows:
         open_parts: int,
         real: np.dtype,
     ) -> None:
-        self.paths = check.check_paths("paths", paths)
+        self.paths = check_paths(paths)
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
@@ -89,8 +90,8 @@ class ParquetRows:
         self, relevance: str, groups: str, features: Sequence[str] | None
     ) -> list[str]:
         """Names of the columns of features."""
-        check.check_names("relevance", [relevance])
-        check.check_names("groups", [groups])
+        check_names("relevance", [relevance])
+        check_names("groups", [groups])
         if relevance == groups:
             raise ValueError(
                 f"relevance and groups are both {groups!r}: name two different columns."
@@ -98,7 +99,7 @@ class ParquetRows:
         if features is None:
             names = self._file(0).schema_arrow.names
             features = [name for name in names if name not in (relevance, groups)]
-        return check.check_names("features", check.several("features", features, (str,)))
+        return check_names("features", check.several("features", features, (str,)))
 
     def _check_columns(self, number: int, groups: str) -> None:
         """Check that a file has each column once, and numbers in labels and features."""
@@ -169,10 +170,8 @@ class ParquetRows:
         for at, values in enumerate(columns):
             with np.errstate(over="ignore"):  # check_narrowed refuses infinite values
                 X[:, at] = values
-            check.check_narrowed(
-                X[:, at, None], values[:, None], self.features[at:], rows, self.real
-            )
-        return X, check.check_data_labels(labels, int(self.first[part]))
+            check_narrowed(X[:, at, None], values[:, None], self.features[at:], rows, self.real)
+        return X, check_data_labels(labels, int(self.first[part]))
 
     def _file(self, number: int) -> ParquetFile:
         if self._files is None:

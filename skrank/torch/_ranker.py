@@ -26,7 +26,15 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._rows import Part, Rows
-from skrank.torch._checks import check_trainable, check_training_options, fixed_parameters, usable
+from skrank.torch._checks import (
+    check_feature_sizes,
+    check_hidden,
+    check_trainable,
+    check_training_options,
+    check_unchanged,
+    fixed_parameters,
+    usable,
+)
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, is_standardized, layers
@@ -240,7 +248,7 @@ class NeuralRanker(Ranker):
         check_training_options(params, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
         if again:
-            check.check_unchanged(self._begun_with, fixed_parameters(params))
+            check_unchanged(self._begun_with, fixed_parameters(params))
         ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
         begun = copy.copy(self)  # replaces the state of self after all checks
         table = begun._table(X, reset=not again)
@@ -333,7 +341,7 @@ class NeuralRanker(Ranker):
             table = table.copy()
             table.sum_duplicates()
         standardizes = self.standardize if reset else is_standardized(self.module_)
-        check.check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
+        check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
         return table
 
     def _network(self, X: Table) -> nn.Module:
@@ -341,7 +349,7 @@ class NeuralRanker(Ranker):
         n_features = X.shape[1]
         with seeded(self._state.seed, torch.device("cpu")):
             if self.module is None:
-                hidden = check.check_hidden(self.hidden)
+                hidden = check_hidden(self.hidden)
                 inner: nn.Module = layers(n_features, hidden, self.dropout)
             elif isinstance(self.module, nn.Module):
                 inner = copy.deepcopy(self.module)

@@ -15,8 +15,8 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import nn
 
-from skrank import _validation as check
 from skrank.rankers._fit import HeldOut
+from skrank.torch._checks import are_finite
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import rows_for, scores_of
@@ -216,11 +216,34 @@ def predict(network: nn.Module, X: np.ndarray | csr_matrix, device: torch.device
             dense = chunk if isinstance(chunk, np.ndarray) else chunk.toarray()
             values = np.array(dense, dtype=np.float64)
             rows = rows_for(network, torch.from_numpy(values))
-            check.check_single_precision(rows.numpy(), values, first)
+            _check_rows(rows.numpy(), values, first)
             found = scores_of(network, rows.to(device)).double().cpu().numpy()
-            check.check_predicted(found, first)
+            _check_scores(found, first)
             scores[first : first + step] = found
     return scores
+
+
+def _check_rows(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
+    """Check that the input `rows` of a network, made from the features `values`, are finite."""
+    if are_finite(rows):
+        return
+    row, feature = np.argwhere(~np.isfinite(rows))[0]
+    raise ValueError(
+        f"feature {feature} of row {first_row + row} of X is {values[row, feature]:g}, too far "
+        "from the training rows for single precision: look for an error in the data, or train on "
+        "such rows."
+    )
+
+
+def _check_scores(scores: np.ndarray, first_row: int) -> None:
+    """Check that the scores of a network are finite."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise ValueError(
+            f"the network gives row {first_row + bad[0]} of X the score {scores[bad[0]]}: its "
+            "features are too far from those of the training rows, or its training has diverged. "
+            "Scale the features, or lower learning_rate."
+        )
 
 
 @contextmanager
