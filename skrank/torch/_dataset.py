@@ -306,7 +306,11 @@ class ArrayRows:
     """Rows in memory, dense or sparse."""
 
     def __init__(self, X: Table, labels: np.ndarray) -> None:
-        self.X = csr_matrix(X) if issparse(X) else check.as_features(X)
+        self.X = (
+            csr_matrix(X)
+            if issparse(X)
+            else check.unmasked("X", X, "an array of shape (n_rows, n_features)")
+        )
         if self.X.ndim != 2 or self.X.shape[0] != len(labels):
             raise ValueError(
                 f"X has shape {self.X.shape} and relevance {len(labels)} rows: X must have one row "

@@ -116,7 +116,7 @@ def test_ties_that_cannot_be_tried():
     """Thousands of documents of two labels, as a model that has learned nothing ranks them."""
     labels = np.arange(3000) % 2
     metric = skrank.metric_from_function(first)
-    with pytest.raises(ValueError, match=r"more than 10000 ways.*set a cut-off, or choose"):
+    with pytest.raises(ValueError, match=r"more than 10000 orders.*set a cut-off, or choose"):
         metric(labels, np.zeros(3000), groups=["q"] * 3000)
     few = metric @ 10
     compiled = skrank.metric("rr@10")(labels, np.zeros(3000))
