@@ -145,7 +145,7 @@ def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
             "groups and of the query of the row above in the data set."
         )
     if len(set(first.tolist())) < len(first):
-        raise ValueError("groups names two queries of the data set alike: ids must differ.")
+        raise ValueError("groups has the same id for two queries of the data set: ids must differ.")
     return ids
 
 

@@ -87,7 +87,7 @@ class Batch:
         message : str
             May contain ``{value}``; ``{place}``, such as "row 3"; and ``{index}``, the first index.
         """
-        if not can_look(self.device):
+        if not readable(self.device):
             self.bad = self.bad | bad.any()
         elif bad.any():
             index, *column = torch.nonzero(bad)[0].tolist()
@@ -192,7 +192,7 @@ class Batch:
         if dtype.is_floating_point or dtype == torch.bool or len(shape) != 1 or shape == (0,):
             raise ValueError(f"offsets have shape {shape} and type {dtype}: {remedy}.")
         offsets = offsets.to(torch.int64)
-        if can_look(offsets.device):
+        if readable(offsets.device):
             _check_offsets(offsets.numpy(), n_rows)
         else:
             falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
@@ -201,7 +201,7 @@ class Batch:
 
     def _is_clean(self) -> bool:
         """True if quick checks on the host prove that all documents count and are good."""
-        if not can_look(self.device) or self.labels.numel() == 0:
+        if not readable(self.device) or self.labels.numel() == 0:
             return False
         low, high = self.labels.aminmax()  # NaN if a label is NaN
         return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
@@ -240,7 +240,7 @@ class Batch:
         if self.offsets is None:
             return self.kept.sum(1)
         offsets = self.offsets.to(self.device, non_blocking=True)
-        if can_look(self.device) and self.kept.all():
+        if readable(self.device) and self.kept.all():
             return torch.diff(offsets)
         return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
 
@@ -263,8 +263,8 @@ def _check_offsets(offsets: np.ndarray, n_rows: int) -> None:
         )
 
 
-def can_look(device: torch.device) -> bool:
-    """Whether values can be read without waiting for a device or leaving a compiled graph."""
+def readable(device: torch.device) -> bool:
+    """True if values can be read without waiting for a device or leaving a compiled graph."""
     return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
@@ -282,7 +282,7 @@ def as_tensor(name: str, values: torch.Tensor | ArrayLike) -> torch.Tensor:
     dense = values.layout == torch.strided and not (values.is_nested or values.is_quantized)
     if not dense or values.is_complex():
         raise ValueError(f"{name} must be a dense tensor of real numbers.")
-    if values.dtype.itemsize == 8 and not values.is_floating_point() and can_look(values.device):
+    if values.dtype.itemsize == 8 and not values.is_floating_point() and readable(values.device):
         array = values.numpy()
         if array.size and max(-int(array.min()), int(array.max())) >= check.EXACT:
             raise ValueError(

@@ -120,18 +120,7 @@ def are_finite(values: np.ndarray) -> bool:
 def check_narrowed(
     narrow: np.ndarray, values: np.ndarray, names: Sequence[object], rows: np.ndarray, kind: object
 ) -> None:
-    """Check that conversion to another dtype does not make features infinite.
-
-    Parameters
-    ----------
-    narrow, values : ndarrays of shape (n_rows, n_features)
-        Features after and before the conversion.
-    names : sequence
-        Names of the features.
-    rows : ndarray of shape (n_rows,)
-        Numbers of the rows.
-    kind : name of the other dtype
-    """
+    """Check that no feature became infinite by conversion of `values` to dtype `kind`."""
     if are_finite(narrow):
         return
     lost = np.argwhere(np.isinf(narrow) & np.isfinite(values))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -96,15 +96,6 @@ def query_offsets(groups: ArrayLike) -> torch.Tensor:
 
 
 _DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
-
-
-class Source(Protocol):
-    """Rows of a data set."""
-
-    part_of_row: np.ndarray  # number of the row group of each row; 0 for arrays
-
-    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of these rows."""
 
 
 class QueryDataset(Dataset):
@@ -218,7 +209,11 @@ class QueryDataset(Dataset):
         return dataset
 
     def _set(
-        self, source: Source, ids: np.ndarray, weight: ArrayLike | None, dtype: torch.dtype
+        self,
+        source: ArrayRows | ParquetRows,
+        ids: np.ndarray,
+        weight: ArrayLike | None,
+        dtype: torch.dtype,
     ) -> None:
         self.source = source
         self.dtype = dtype

@@ -20,25 +20,16 @@ if TYPE_CHECKING:
 
 
 class ParquetRows:
-    """Rows of parquet files.
-
-    Parameters
-    ----------
-    paths : path or sequence of paths
-    relevance, groups : str
-        Columns of labels and query ids.
-    features : sequence of str, optional
-        Columns of features. Default: all others.
-    open_parts : int
-        Maximum number of row groups in memory.
-    real : numpy dtype
-        Dtype of features.
+    """Rows of parquet files; parameters are those of `QueryDataset.from_parquet`.
 
     Attributes
     ----------
     groups : ndarray of shape (n_rows,)
+        Query id of each row.
     part_of_row : int64 ndarray of shape (n_rows,)
-        Number of the row group of each row, over all files.
+        Number of the row group of each row, counted over all files.
+    real : numpy dtype
+        Dtype of features.
     """
 
     def __init__(
@@ -195,7 +186,7 @@ def _reading(what: str) -> Iterator[None]:
 
 
 def _is_number(kind: pyarrow.DataType) -> bool:
-    """Whether a type of columns is numeric, boolean or null."""
+    """True if a type of columns is numeric, boolean or null."""
     types = _arrow().types
     if types.is_dictionary(kind):
         kind = kind.value_type

@@ -56,9 +56,9 @@ class NeuralRanker(Ranker):
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        Objective, as in `RankingLoss`. A metric stands for LambdaRank on it.
+        Objective, as in `RankingLoss`. A metric is short for LambdaRank on this metric.
     hidden : sequence of int, or int, default=(64, 32)
-        Widths of the hidden layers, with ReLU between them; 16 stands for ``(16,)``.
+        Widths of the hidden layers, with ReLU between them; 16 means ``(16,)``.
     module : torch.nn.Module, or function of the number of features, optional
         Another network, or a function that returns one: from (n_rows, n_features) to (n_rows,) or
         (n_rows, 1). A module is copied.
@@ -302,7 +302,7 @@ class NeuralRanker(Ranker):
     def _begin(
         self, rows: Rows, y: ArrayLike, validation: Validation | None, *, again: bool
     ) -> NeuralTraining:
-        """Choose the rows and the network of a training; `again`: continue the last one."""
+        """Choose the rows and the network; with `again`, continue the last training."""
         if again:
             self._state = replace(self._state)  # a copy, so that an error leaves the old state
         else:

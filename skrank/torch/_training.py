@@ -30,61 +30,32 @@ _SMALL = 100_000  # parameters of a network up to which one thread is used
 
 @dataclass
 class Progress:
-    """State of a training.
-
-    Attributes
-    ----------
-    seed : int
-    epoch : int
-        Number of completed epochs.
-    last, best : weights after the last and after the best epoch
-        None before the first epoch; `best` is None without validation, too.
-    optimizer : state of the optimizer
-    rounds : number of batches of the loss
-    best_epoch, best_value : best epoch by the first metric, and its value
-    patient_from : int
-        Epoch from which patience counts, if later than the best epoch.
-    values : values per epoch, by metric
-        NaN for epochs without a value of the metric.
-    """
+    """State of a training, from which a later fit can continue."""
 
     seed: int
-    epoch: int = 0
-    last: dict[str, torch.Tensor] | None = None
-    best: dict[str, torch.Tensor] | None = None
+    epoch: int = 0  # number of completed epochs
+    last: dict[str, torch.Tensor] | None = None  # weights after the last epoch
+    best: dict[str, torch.Tensor] | None = None  # weights after the best epoch; None without one
     optimizer: StateDict | None = None
-    rounds: int = 0
-    best_epoch: int = 0
+    rounds: int = 0  # number of batches that the loss has seen
+    best_epoch: int = 0  # by the first metric
     best_value: float | None = None
-    patient_from: int = 0
-    values: dict[str, list[float]] = field(default_factory=dict)
+    patient_from: int = 0  # epoch from which patience counts, if later than the best epoch
+    values: dict[str, list[float]] = field(default_factory=dict)  # per epoch; NaN without a value
 
 
 @dataclass
 class NeuralTraining:
-    """Network, loss, data and options of one fit.
-
-    Attributes
-    ----------
-    network : module with one score per row as output
-    loss : RankingLoss
-    data : QueryDataset
-    held_out : (features, HeldOut) or None
-    batch_queries : int
-    learning_rate, weight_decay : float, of Adam
-    patience : epochs without improvement after which training stops, or None
-    device : torch.device
-    progress : bool
-    """
+    """Network, loss, data and options of one fit."""
 
     network: nn.Module
     loss: RankingLoss
     data: QueryDataset
-    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None
+    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None  # features and metrics
     batch_queries: int
-    learning_rate: float
+    learning_rate: float  # of Adam
     weight_decay: float
-    patience: int | None
+    patience: int | None  # epochs without improvement after which training stops
     device: torch.device
     progress: bool
 

@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
 
 import skrank
-from skrank._engine.peer_names import PEERS
-from skrank._engine.peer_tables import Here
+from tests.helpers.engine import PEERS, Here
 
 N_QUERIES, N_DOCUMENTS = 60, 25
 GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
