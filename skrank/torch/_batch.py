@@ -64,7 +64,14 @@ class Batch:
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
         self.labels = self._like_scores(as_tensor("labels", labels))
         inside = None if mask is None else as_tensor("mask", mask).to(self.device)
-        self._check_shapes(inside, has_offsets=offsets is not None)
+        fits = self.scores.ndim == (2 if offsets is None else 1)
+        if not (fits and self.labels.shape == scores.shape):
+            raise self._misfit(has_offsets=offsets is not None)
+        if inside is not None and (offsets is not None or inside.shape != scores.shape):
+            raise ValueError(
+                f"mask has shape {tuple(inside.shape)} and scores {tuple(scores.shape)}: a mask "
+                "has the shape of padded scores."
+            )
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
         if inside is None and self._is_clean():
             self.kept = torch.ones_like(self.labels, dtype=torch.bool)
@@ -151,34 +158,28 @@ class Batch:
         single = exact or self.device.type in _NO_DOUBLES
         return values.to(self.device, self.scores.dtype if single else torch.float64)
 
-    def _check_shapes(self, mask: torch.Tensor | None, *, has_offsets: bool) -> None:
-        """Check that scores, labels and mask have the shape of one of the two layouts."""
+    def _misfit(self, *, has_offsets: bool) -> ValueError:
+        """The error for scores, labels and offsets that fit neither layout."""
         scores, labels = tuple(self.scores.shape), tuple(self.labels.shape)
         if len(scores) not in (1, 2):
             hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
-            raise ValueError(
+            return ValueError(
                 f"scores have shape {scores}: pass (rows,) with offsets, or (queries, documents)."
                 f"{hint}"
             )
         if labels != scores:
-            raise ValueError(
+            return ValueError(
                 f"labels have shape {labels} and scores {scores}: both must have the same shape."
             )
-        if len(scores) == 1 and not has_offsets:
-            raise ValueError(
-                "scores are flat rows: give the offsets of their queries, 0, the first row of the "
-                "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
-            )
-        if len(scores) == 2 and has_offsets:
-            raise ValueError(
+        if has_offsets:
+            return ValueError(
                 "offsets are for flat rows, and scores are padded, (queries, documents): leave out "
                 "the offsets, or pass scores.squeeze(-1) if each row of scores is one document."
             )
-        if mask is not None and (len(scores) == 1 or mask.shape != scores):
-            raise ValueError(
-                f"mask has shape {tuple(mask.shape)} and scores {scores}: a mask has the shape of "
-                "padded scores."
-            )
+        return ValueError(
+            "scores are flat rows: give the offsets of their queries, 0, the first row of the "
+            "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
+        )
 
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
         """Offsets in int64, after a check that they cover the rows."""

@@ -18,7 +18,7 @@ from torch import nn
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, require_groups
 from skrank._engine.names import unique_metrics
-from skrank._fitted import warn_of_feature
+from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -237,39 +237,35 @@ class NeuralRanker(Ranker):
             another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
             the epochs that were completed.)
         """
-        if groups is not None and qid is not None:
-            raise ValueError("groups and qid both give the query of each row: leave one out.")
-        if y is None:
-            raise ValueError("NeuralRanker requires y to be passed, but the target y is None.")
-        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
-        check.check_same_index(X=X, y=y, **asked)
+        given = self._given_groups(y, groups, qid)
+        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         params = self.get_params(deep=False)
         check_training_options(params, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
         if again:
             check_unchanged(self._begun_with, fixed_parameters(params))
-        ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
-        begun = copy.copy(self)  # replaces the state of self after all checks
-        table = begun._table(X, reset=not again)
-        warn_of_feature(X, begun)
-        with check.about("X and y", also=TypeError):
-            check_consistent_length(table, y)
-        rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-        check_lists(rows)
-        validation = None
-        if X_val is not None and y_val is not None:
-            validation = X_val, y_val, groups_val
-        training = begun._begin(rows, y, validation, again=again)
-        before, self.__dict__ = self.__dict__, begun.__dict__
-        try:
-            with threads_for(training.network, training.device):
-                training.run(self.epochs, self._state)
-        except Exception:
-            self.__dict__ = before
-            raise
-        finally:
+        ids = require_groups(given, y, X, who="NeuralRanker.fit")
+        interrupt = None
+        with restored_on_failure(self):
+            table = self._table(X, reset=not again)
+            warn_of_feature(X, self)
+            with check.about("X and y", also=TypeError):
+                check_consistent_length(table, y)
+            rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
+            check_lists(rows)
+            validation = None
+            if X_val is not None and y_val is not None:
+                validation = X_val, y_val, groups_val
+            training = self._begin(rows, y, validation, again=again)
+            try:
+                with threads_for(training.network, training.device):
+                    training.run(self.epochs, self._state)
+            except KeyboardInterrupt as error:  # completed epochs are not lost
+                interrupt = error
             self._note()
+        if interrupt is not None:
+            raise interrupt
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -321,9 +317,7 @@ class NeuralRanker(Ranker):
         return self._training(train, valid)
 
     def _note(self) -> None:
-        """Set the fitted attributes from the state of the training, if there is one."""
-        if not hasattr(self, "_state"):
-            return
+        """Set the fitted attributes from the state of the training."""
         state = self._state
         self.n_epochs_ = state.epoch
         self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
