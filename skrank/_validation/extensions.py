@@ -106,11 +106,15 @@ def check_finite_table(name: str, array: np.ndarray) -> None:
 
 def check_code(name: str, value: object) -> None:
     """Check that `value` is a label code, a whole number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+    if not _is_index(value):
         raise ValueError(
             f"{name} must be the least code of documents that were not judged, as scale.unjudged "
             f"is, not {_shown(value)}."
         )
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 0
 
 
 def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
@@ -149,9 +153,7 @@ def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
 
 def check_cutoff_of_ideal(value: object, method: str) -> None:
     """Check that the cut-off of the ideal list is None or a rank of at least 0."""
-    if value is not None and (
-        isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0
-    ):
+    if value is not None and not _is_index(value):
         raise ValueError(
             f"{method} is {_shown(value)}: it must be None for the whole list, 0 for none, or a "
             "rank."

@@ -58,22 +58,10 @@ def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
 
 def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:
     """Refuse infinite values; NaN is allowed."""
-    infinite = np.isinf(values if isinstance(values, np.ndarray) else values.data)
-    if not infinite.any():
+    if not np.isinf(values if isinstance(values, np.ndarray) else values.data).any():
         return
-    if isinstance(values, np.ndarray):
-        row, column = np.argwhere(infinite)[0]
-    else:
-        row, column = _cell(values, infinite)
-    name = names[column] if names else int(column)
+    row, column = (int(places[0]) for places in (abs(values) == np.inf).nonzero())
     raise ValueError(
-        f"row {row} of X is infinite in column {name!r}: replace the value by NaN, or by a finite "
-        "number."
+        f"row {row} of X is infinite in column {(names or range(column + 1))[column]!r}: replace "
+        "the value by NaN, or by a finite number."
     )
-
-
-def _cell(values: sparse.csr_matrix, stored: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first stored value that is True in `stored`."""
-    place = int(np.argmax(stored))
-    row = int(np.searchsorted(values.indptr, place, side="right")) - 1
-    return row, int(values.indices[place])

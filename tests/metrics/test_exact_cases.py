@@ -1,4 +1,4 @@
-"""Values by hand where a cap, a rounding or a boundary decides."""
+"""Values computed by hand at caps, roundings and boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LETOR's evaluation scripts print, by the recipes of the documentation."""
+"""Values of the evaluation scripts of LETOR, by the recipes of the documentation."""
 
 import math
 

@@ -50,14 +50,14 @@ def test_queries_without_relevant_documents(point):
 
 
 @pytest.mark.parametrize("name", ["judged", "rbp_residual"])
-def test_metrics_of_every_query_know_no_empty_one(name):
+def test_metrics_defined_for_every_query_have_no_empty_queries(name):
     for empty in ("skip", "nan", 0, 1, "raise"):
         values = skrank.metric(name, empty=empty).per_query(RELEVANCE, SCORES, groups=GROUPS)
         assert_array_equal(values, skrank.metric(name).per_query(RELEVANCE, SCORES, groups=GROUPS))
         assert values.notna().all()
 
 
-def test_a_metric_that_pays_for_nothing_in_a_query_is_empty_there():
+def test_a_query_without_gain_is_empty():
     labels, scores = [1, 1, 2, 0], [4, 3, 2, 1]
     groups = ["low", "low", "high", "high"]
     for name in ("gap(thresholds=[0,1])", "ap(rel=2)", "ndcg(gain=[0,0,1])", "rr(rel=2)"):
@@ -83,7 +83,7 @@ def test_relevant_documents_that_were_not_retrieved_are_misses():
 # ---------------------------------------------------------------------- weights, index, name
 
 
-def test_weights_weigh_queries():
+def test_weights_of_queries():
     data = lists(15, n_queries=20)
     weight_of = {query: i % 4 for i, query in enumerate(data.ids)}
     weights = np.array([weight_of[query] for query in data.groups], float)

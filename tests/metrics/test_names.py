@@ -1,4 +1,4 @@
-"""Names of metrics: strings parse, metrics print, and mistakes are met with the nearest name."""
+"""Names of metrics: parsing, printing, and errors that suggest the nearest name."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_malformed_names_say_how_to_write_them(text):
 
 
 @pytest.mark.parametrize("thing", [None, 10, ["gap"], GAP, b"gap", np.float64(1)])
-def test_what_is_no_name(thing):
+def test_values_that_are_not_names_of_metrics(thing):
     with pytest.raises(ValueError, match="is not a metric: pass a name such as"):
         skrank.metric(thing)
 

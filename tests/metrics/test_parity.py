@@ -1,4 +1,4 @@
-"""Values of other libraries, where their definitions are ours."""
+"""Values equal those of other libraries with the same definitions."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_documents_that_the_run_lacks_come_last_in_the_ideal_ranking():
         ("INSQ(max_rel=x)", "above min_rel="),
     ],
 )
-def test_user_models_need_what_they_need_in_ir_measures(name, refused):
+def test_user_models_need_the_parameters_of_ir_measures(name, refused):
     with pytest.raises(ValueError, match=refused):
         skrank.metric(f"ir_measures:{name}")
 

@@ -1,4 +1,4 @@
-"""Names in any case of letters, but for those that this makes names of other metrics."""
+"""Names of metrics in any case of letters, except those with two meanings."""
 
 from __future__ import annotations
 
