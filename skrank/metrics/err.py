@@ -30,7 +30,7 @@ class ERR(Metric):
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        See `DCG`. "exp2" is the definition of the paper; NTCIREVAL has other gains.
+        See `DCG`. "exp2" is the definition of the paper; other gains give ERR of NTCIREVAL.
     max_grade : int, optional
         Highest grade of the collection. Default: the highest of all labels that
         `skrank.with_groups` was given, also for a part of them such as a fold; for other labels,

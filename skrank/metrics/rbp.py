@@ -68,8 +68,8 @@ class RBP(Metric):
         super().__post_init__()
         if self.rel is not None and (self.gain != "linear" or self.max_grade is not None):
             raise ValueError(
-                f"rel={self.rel} defines binary gains, and gain or max_grade define graded gains: "
-                "give rbp either rel, or gain and max_grade."
+                f"rel={self.rel} defines binary gains, gain and max_grade define graded gains: "
+                "give rbp one or the other."
             )
 
     @property

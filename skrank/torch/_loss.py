@@ -225,7 +225,7 @@ class _WithGradient(torch.autograd.Function):
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
-    """The objective on the scale of `max_grade`, after a check that it can train on batches."""
+    """The objective with the highest grade `max_grade`, after a check that it can use batches."""
     for _, one in objective.terms:
         if one.takes_positions:
             raise ValueError(
