@@ -1,4 +1,4 @@
-"""The bar that long work shows on standard error."""
+"""Progress bars of long computations, on standard error."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 _T = TypeVar("_T")
-_DELAY = 2.0  # seconds: what ends before shows nothing
+_DELAY = 2.0  # seconds before a bar appears, so that short work shows none
 
 
 class Bar(Protocol):
-    """What counts how much of the work is done."""
+    """A counter of completed steps."""
 
     def update(self, n: int) -> object:
-        """Count `n` more."""
+        """Count `n` more steps."""
 
 
 class _NoBar:
@@ -25,16 +25,16 @@ class _NoBar:
 
 @contextmanager
 def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
-    """Show how far some work is, while it lasts.
+    """Show a progress bar while the block runs.
 
     Parameters
     ----------
     show : bool or None
-        None: if standard error is a terminal, and tqdm is installed.
+        None: show it if standard error is a terminal and tqdm is installed.
     total : int or None
-        How much there is to do, if that is known.
+        Number of steps; None if unknown.
     unit : str
-        What is counted.
+        Name of the steps, such as "campaigns".
 
     Raises
     ------
@@ -58,7 +58,7 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
 
 
 def tracked(items: Sequence[_T], show: bool | None, unit: str) -> Iterator[_T]:
-    """The items, each counted once it is done with; see `progress`."""
+    """Yield the items; a progress bar counts each one after its use. See `progress`."""
     with progress(show, len(items), unit) as bar:
         for item in items:
             yield item

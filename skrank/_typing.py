@@ -1,4 +1,4 @@
-"""Names of types that many signatures share, where numpy's ArrayLike is not the word."""
+"""Types that many signatures share."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from sklearn.model_selection import BaseCrossValidator
 
-# Features, a row per document.
+# Features, one row per document.
 Table: TypeAlias = "np.ndarray | pd.DataFrame | pl.DataFrame | sparse.csr_matrix"
 
-# Anything with `fit` and `predict`: scikit-learn's estimators and those of the boosters.
+# An object with `fit` and `predict`: an estimator of scikit-learn, LightGBM, XGBoost or CatBoost.
 Estimator: TypeAlias = "BaseEstimator"
 
-# Rows in partitions: features, and one value per row.
+# Collections of Dask: features, and one value per row.
 DaskTable: TypeAlias = "da.Array | dd.DataFrame"
 DaskColumn: TypeAlias = "da.Array | dd.Series"
 
-# What displays draw on.
+# Axes of matplotlib, on which displays draw.
 Axes: TypeAlias = "MatplotlibAxes"
 
-# Keyword arguments that are passed on to another function, which knows their types.
+# Keyword arguments that are passed to another function.
 Options: TypeAlias = dict[str, Any]
 
-# What `object.__reduce__` returns.
+# Return value of `object.__reduce__`.
 Reduced: TypeAlias = tuple[Any, ...]
 
-# Where random numbers come from, as in scikit-learn.
+# A seed or a generator of random numbers.
 RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
-# How to cross-validate: a number of folds, a splitter, or the rows of each fold's two sides.
+# The argument `cv` of scikit-learn: number of folds, splitter, or (training rows, test rows) pairs.
 Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]"

@@ -1,21 +1,24 @@
 """Building blocks for your own metrics and objectives.
 
 A metric is a frozen dataclass that derives from `skrank.Metric`. Its method `tables` returns the
-gains of labels and the weights of ranks, in the form that the compiled loops of a family read:
+gains of labels and the weights of ranks, as arrays that the compiled loops of a family read:
 
 - `QuadraticTables`: gains at ranks, and pairs of documents (`PairWorth`): DCG, AP, GAP, Q-measure;
-- `CascadeTables`: a user who reads on until satisfied: ERR, PFound, reciprocal rank;
+- `CascadeTables`: a user who reads down the list until satisfied: ERR, PFound, reciprocal rank;
 - `PreferenceTables`: worse documents above each relevant one: bpref, rpref;
-- `StrictTables`: what has no closed form for ties: interpolated and inferred precision;
+- `StrictTables`: metrics without a closed form for ties: interpolated and inferred precision;
 - `SetMetric` and `RelevantSet` are bases of ratios of two counts over the documents shown:
   precision, recall.
 
-They stand on `Scale`, which tells the labels, ranks and queries of the data. `Line` and `Lists`
-turn sums into values, such as counts into shares; `Smooth` says that `skrank.SoftRank` may train on
-the metric. An objective derives from `skrank.Objective` and binds to `Judgments`, as a
-`BoundObjective` or, if its gradient is that of a function, as a `BoundLoss`.
+`tables` gets a `Scale`: the distinct labels of the data, the highest grade, the length of the
+longest list and the judgments. `line` converts sums into values, such as counts into shares: it
+gets `Lists`, the numbers of documents of each query, and returns a `Line`. `Smooth` declares that
+`skrank.SoftRank` can train on the metric.
 
-`skrank.register` gives a metric its name, `skrank.testing` its tests.
+An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
+`BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.
+
+`skrank.register` gives a metric a name; `skrank.testing` tests metrics and objectives.
 """
 
 from skrank._engine.cascade import CascadeTables as CascadeTables

@@ -1,6 +1,6 @@
-"""``python -m skrank.warmup`` compiles all loops, such as for the image of a container.
+"""``python -m skrank.warmup`` compiles all loops in advance, for example in a container image.
 
-Otherwise the first use compiles them for the machine. Compiled code is cached beside the installed
+Otherwise, the first use of each loop compiles it. Compiled code is cached beside the installed
 files, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes
 load the cached code.
 """
@@ -37,7 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m skrank.warmup", description=main.__doc__)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
     quiet = parser.parse_args(argv).quiet
-    os.environ |= {"SKRANK_QUIET": "1", "SKRANK_COMPILE": "1"}  # this program prints the progress
+    os.environ |= {
+        "SKRANK_QUIET": "1",
+        "SKRANK_COMPILE": "1",
+    }  # no notices
     for name, work in steps():
         start = time.perf_counter()
         work()

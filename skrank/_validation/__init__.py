@@ -1,8 +1,11 @@
-"""All checks of what a caller passes in. Every message names the place and the remedy."""
+"""Checks of what callers pass in. Every message names the row, query or parameter and the remedy.
+
+``check_...`` raises an error or returns the value in its normal form; ``refuse_...`` raises an
+error.
+"""
 
 from skrank._typing import RandomState as RandomState
 from skrank._validation.arrays import *
-from skrank._validation.batches import *
 from skrank._validation.boosters import *
 from skrank._validation.data import *
 from skrank._validation.extensions import *

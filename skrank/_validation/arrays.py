@@ -1,4 +1,4 @@
-"""Checks of what callers pass as arrays: numbers, query ids, and labels that are not scores."""
+"""Checks of arrays: numbers, query ids, the order of rows, and labels swapped with scores."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     import pandas as pd
 
-EXACT = 2**53  # below, double precision has every whole number
-
-
+EXACT = 2**53  # double precision holds every whole number below
 ROWS = "one per row (document)"
 
 
 def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
-    """`values` in double precision, of any shape; `what` says in errors what they should be.
+    """`values` in double precision, of any shape; None and the NA of pandas become NaN.
 
-    None and the NA of pandas become NaN.
+    `what` describes the numbers in errors, such as "one per query".
     """
-    return _as_numbers(name, values, _unmasked(name, values, f"numbers, {what}"), what)
+    return _as_numbers(name, values, unmasked(name, values, f"numbers, {what}"), what)
 
 
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
 
-    None and the NA of pandas become NaN. What double precision would change is refused.
+    None and the NA of pandas become NaN. Whole numbers that double precision would round are
+    refused.
     """
     exact = type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
-    given = np.asarray(values) if exact else _unmasked(name, values)
+    given = np.asarray(values) if exact else unmasked(name, values)
     column = given if exact else _column(name, _as_numbers(name, values, given, ROWS))
     vector = np.ascontiguousarray(column)
     if len(vector) == 0:
@@ -48,13 +47,8 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
 
 
 def as_column(name: str, values: ArrayLike) -> np.ndarray:
-    """An array of one dimension, of any type, with nothing masked; a single column is flattened."""
-    return _column(name, _unmasked(name, values))
-
-
-def as_features(values: ArrayLike) -> np.ndarray:
-    """X as an array of any type and shape, with nothing masked."""
-    return _unmasked("X", values, "an array of shape (n_rows, n_features)")
+    """`values` as an array of one dimension, of any dtype; a single column is flattened."""
+    return _column(name, unmasked(name, values))
 
 
 def _column(name: str, given: np.ndarray) -> np.ndarray:
@@ -68,10 +62,10 @@ def _column(name: str, given: np.ndarray) -> np.ndarray:
     return given
 
 
-def _unmasked(
+def unmasked(
     name: str, values: ArrayLike, what: str = "one value per row (document)"
 ) -> np.ndarray:
-    """An array of the values, none of which is masked."""
+    """`values` as an array, after a check that no value is masked."""
     if isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
         if len(masked):
@@ -87,14 +81,14 @@ def _unmasked(
 
 
 def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.ndarray:
-    """The values in double precision."""
+    """`given`, the array of `values`, in double precision."""
     if given.dtype == np.float64:
         return given
     if given.dtype.kind in "cMmV":
         kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
         raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
     try:
-        with np.errstate(all="ignore"):  # what becomes infinite is refused as such
+        with np.errstate(all="ignore"):  # callers refuse infinite values
             if given.dtype == object and hasattr(values, "to_numpy"):
                 return values.to_numpy(dtype=np.float64, na_value=np.nan).reshape(given.shape)
             return given.astype(np.float64, copy=False)
@@ -103,7 +97,7 @@ def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.n
 
 
 def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarray) -> None:
-    """Refuse whole numbers that double precision would round, and so tie with others."""
+    """Refuse whole numbers that double precision may round: different numbers would tie."""
     if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
         suspects = np.flatnonzero((vector >= EXACT) | (vector <= -EXACT))
     elif given.dtype == object or isinstance(values, (list, tuple)):
@@ -123,13 +117,13 @@ def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarra
 def as_ids(
     source: str, groups: ArrayLike, n_rows: int | None = None, what: str = "query"
 ) -> np.ndarray:
-    """Ids of queries, or of `what`: `n_rows` of them, none missing, in the native byte order."""
+    """Ids of queries, or of `what`, one per row, in the native byte order; none is missing."""
     if isinstance(groups, str):
         raise ValueError(
             f"{source}={groups!r} is one name, and not the {what} of each row: pass the column "
             f"itself, such as {source}=frame[{groups!r}]."
         )
-    ids = _kept_apart(_unmasked(source, groups), groups)
+    ids = _distinct(unmasked(source, groups), groups)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
     if ids.ndim != 1:
@@ -151,30 +145,26 @@ def as_ids(
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 
-def _kept_apart(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
-    """The ids, as objects where numpy's one type for all would make different ones equal.
+def _distinct(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
+    """`ids`, the array of `groups`, as objects if NumPy's dtype makes different ids equal.
 
-    Of a list with strings, numpy makes a missing value the string "nan" and a number its digits; of
-    large whole numbers of both signs it makes floats.
+    In a list with strings, NumPy converts NaN to "nan" and 1 to "1". It converts large whole
+    numbers of both signs to floats.
     """
     kind, size = ids.dtype.kind, ids.dtype.itemsize
     if isinstance(groups, (list, tuple)) and ids.ndim == 1:
         types = set(map(type, groups))
         if len(types) > 1 or (kind == "f" and types == {int}):
-            return _objects(groups)
-    if kind in "ST":  # bytes, and strings of variable width, which pandas does not know
+            objects = np.empty(len(groups), dtype=object)
+            objects[:] = groups
+            return objects
+    if kind in "ST":  # pandas supports neither bytes nor strings of variable width
         return ids.astype(object)
     return ids.astype(np.float64) if kind == "f" and size not in (4, 8) else ids
 
 
-def _objects(values: list | tuple) -> np.ndarray:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
-
-
 def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
-    """Every row has an id."""
+    """Refuse ids that are None, NaN or NaT."""
     if ids.dtype.kind not in "fOMm":
         return
     import pandas as pd
@@ -186,9 +176,9 @@ def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
 
 @contextmanager
 def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
-    """Say in errors what they speak of: of many systems, files or partitions the one at work.
+    """Put `what`, such as the name of a file or a parameter, before the text of errors.
 
-    `also` is a kind of errors beside ValueError that is spoken of so.
+    This concerns errors of type ValueError and of type `also`.
     """
     try:
         yield
@@ -201,13 +191,13 @@ def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
 def check_same_index(**named: object) -> None:
     """Refuse pandas objects whose rows have the same labels in another order.
 
-    Rows are taken by position, as everywhere in scikit-learn. Indexes that are equal, or that have
-    nothing to do with each other, therefore pass; two orders of one set of labels are a mistake.
+    Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different labels
+    are therefore allowed; the same labels in two orders are a mistake.
     """
     seen: list[tuple[str, pd.Index]] = []
     for name, values in named.items():
         index: Any = getattr(values, "index", None)
-        if not hasattr(index, "equals"):  # an array, or a list, whose `index` is a method
+        if not hasattr(index, "equals"):  # of an array; `index` of a list is a method
             continue
         for other, known in seen:
             if _other_order(known, index):
@@ -222,16 +212,16 @@ def check_same_index(**named: object) -> None:
 
 
 def _other_order(first: pd.Index, second: pd.Index) -> bool:
-    """Whether two indexes differ, but not as multisets of labels."""
+    """True if two indexes have the same labels in different orders."""
     from pandas.util import hash_pandas_object
 
     if len(first) != len(second) or first.equals(second):
         return False
     if _is_integer(first) and _is_integer(second) and first.min() != second.min():
-        return False  # such as numbers of rows and ids of queries: told apart without hashing
+        return False  # such as row numbers and query ids; this avoids hashing
     try:
         a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
-    except TypeError:  # labels that cannot be hashed say nothing
+    except TypeError:  # labels that cannot be hashed are not compared
         return False
     return np.array_equal(np.sort(a), np.sort(b))
 
@@ -241,18 +231,18 @@ def _is_integer(index: pd.Index) -> bool:
 
 
 def without_index(y: Any) -> ArrayLike:
-    """Labels without their index, which numpy would hash to look for attributes of its own."""
+    """Labels without their index, whose entries NumPy would hash in a search for attributes."""
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 
-_MANY_GRADES = 16  # collections have no more grades, as a rule
+_MANY_GRADES = 16  # more than usual collections have
 _SWAPPED = (
     "relevance and scores look as if they were swapped: the labels come first, and then the scores."
 )
 
 
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
-    """Refuse labels that are strings; warn where labels look like ids, and ids like grades."""
+    """Refuse labels that are strings; warn if labels look like query ids, and ids like grades."""
     objects = relevance if relevance.dtype == object else ()
     if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
         raise ValueError(
@@ -280,15 +270,15 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
 
 
 def _runs(values: np.ndarray) -> int:
-    """Stretches of equal values."""
+    """Number of runs of equal adjacent values."""
     return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
 
 
 def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
-    """Whether labels are as scores are, and scores as grades are.
+    """True if labels look like scores, and scores like grades.
 
-    No grade is below 0, and hardly any two documents have averaged grades that differ while their
-    scores are whole and few.
+    Scores are then few whole numbers of at least 0. Most labels are not whole numbers, and some are
+    negative, or more are distinct than averaged grades would be.
     """
     labels = labels[~np.isnan(labels)]
     if 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
@@ -304,7 +294,7 @@ def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
 
 @contextmanager
 def labels_first(relevance: ArrayLike, scores: ArrayLike) -> Iterator[None]:
-    """Say in errors if labels and scores look swapped."""
+    """Add to the text of errors that labels and scores look swapped, if they do."""
     try:
         yield
     except ValueError as error:
@@ -318,13 +308,13 @@ def labels_first(relevance: ArrayLike, scores: ArrayLike) -> Iterator[None]:
 
 
 def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> None:
-    """Warn where labels and scores look swapped and are measured all the same."""
+    """Warn if labels and scores look swapped."""
     if look_swapped(labels, scores):
         warnings.warn(_SWAPPED, UserWarning, stacklevel=stacklevel)
 
 
 def warn_labels_below(labels: np.ndarray) -> None:
-    """Warn of labels of qrels below 0 that are not whole numbers: they may be scores of a run."""
+    """Warn if qrels have labels below 0 that are not whole numbers, and may be scores of a run."""
     below = labels[labels < 0]
     if not np.array_equal(below, np.rint(below)):
         warnings.warn(

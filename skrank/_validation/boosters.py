@@ -1,4 +1,4 @@
-"""Checks of what boosters are given, and of what they do to queries."""
+"""Checks of the arguments of LightGBM, XGBoost and CatBoost, and of their data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_group_sizes(
     source: str,
     remedy: str = "group= (sizes of consecutive queries)",
 ) -> np.ndarray:
-    """Sizes of consecutive queries as int64, which must add up to `n_rows`."""
+    """Sizes of consecutive queries as int64, after a check that their sum is `n_rows`."""
     if sizes is None or len(sizes) == 0:
         raise ValueError(f"{source} has no groups: pass {remedy} when you build it.")
     sizes = np.asarray(sizes).astype(np.int64)
@@ -34,7 +34,7 @@ _OWN_OBJECTIVES = {
 
 
 def check_objective_name(objective: object) -> None:
-    """No name of an objective of a booster, where skrank is to make one from a metric."""
+    """Refuse the name of an objective of a booster where skrank needs a metric or an objective."""
     if isinstance(objective, str) and objective in _OWN_OBJECTIVES:
         raise ValueError(
             f"objective={objective!r} is the booster's own: give it to the booster, and no "
@@ -44,16 +44,16 @@ def check_objective_name(objective: object) -> None:
 
 
 def dart_cannot_stop(what: str) -> ValueError:
-    """The error for early stopping where later rounds change the trees of earlier ones."""
+    """The error for early stopping with dart."""
     return ValueError(
         f"{what} with dart cannot stop early: later rounds change the weights of earlier trees, "
-        "so that the model of the best round is gone. Train a fixed number of rounds, with "
+        "so that the model of the best round is lost. Train a fixed number of rounds, with "
         "early_stopping_rounds=None, and choose it by a search."
     )
 
 
 def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
-    """A metric to stop on that is among those in a log of XGBoost."""
+    """Check that the metric for early stopping is among the metrics that XGBoost evaluates."""
     if metric not in log:
         raise ValueError(
             f"early stopping follows {metric}, which is not evaluated: there are {', '.join(log)}. "
@@ -62,21 +62,20 @@ def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
 
 
 def check_bagging(params: Mapping[str, Any]) -> None:
-    """LightGBM parameters under which a callable objective trains."""
-
+    """Refuse parameters of LightGBM with which a callable objective trains nothing."""
     by_query = str(_given(params, False, "bagging_by_query")).lower() in ("true", "1", "+")
     fraction = _given(params, 1.0, "bagging_fraction", "subsample", "sub_row", "bagging")
     every = _given(params, 0, "bagging_freq", "subsample_freq")
     if by_query and float(fraction) < 1 and float(every) > 0:
         raise ValueError(
-            "bagging_by_query=True with a callable objective trains nothing: LightGBM draws the "
-            "queries only on the way to its own objectives, so that every tree sees no data. "
+            "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
+            "queries only for its own objectives, so that no tree gets any data. "
             "Set bagging_by_query=False (rows are drawn then), or bagging_fraction=1."
         )
 
 
 def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
-    """A parameter of LightGBM by any of its names."""
+    """The value of a parameter of LightGBM under any of its aliases, or the default."""
     for name in aliases:
         if name in params:
             return params[name]
@@ -84,7 +83,7 @@ def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
 
 
 def refuse_distributed_positions() -> None:
-    """The error for a bias of positions that every worker would learn from its own queries."""
+    """Refuse objectives that learn about positions in distributed training."""
     raise ValueError(
         "an objective that learns from positions in distributed training: each worker would learn "
         "a bias of its own. Train on one machine, or with another objective."
@@ -92,7 +91,7 @@ def refuse_distributed_positions() -> None:
 
 
 def check_no_positions(positions: ArrayLike | None) -> None:
-    """A LightGBM Dataset without positions of documents, for objectives that cannot use them."""
+    """Refuse a LightGBM Dataset with positions, for objectives that cannot use them."""
     if positions is not None:
         raise ValueError(
             "the Dataset has position=, which this objective does not correct for: build it "
@@ -102,11 +101,11 @@ def check_no_positions(positions: ArrayLike | None) -> None:
 
 
 def check_shown_order(positions: np.ndarray | None, sizes: np.ndarray | None) -> None:
-    """Positions of a LightGBM Dataset that rise inside queries: others lost their order."""
+    """Check that the positions of a LightGBM Dataset rise inside each query."""
     if positions is None or sizes is None:
         return
     rises = np.diff(positions.astype(np.int64)) > 0
-    rises[np.cumsum(sizes)[:-1] - 1] = True  # from one query to the next
+    rises[np.cumsum(sizes)[:-1] - 1] = True  # between two queries
     if not rises.all():
         raise ValueError(
             f"rows {int(np.argmin(rises))} and {int(np.argmin(rises)) + 1} are not in the order of "
@@ -117,7 +116,7 @@ def check_shown_order(positions: np.ndarray | None, sizes: np.ndarray | None) ->
 
 
 def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
-    """Rows of a subset that hold every query as a whole or not at all."""
+    """Check that `rows` contain all rows of a query, or none."""
     sizes = np.asarray(sizes).astype(np.int64)
     query = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(rows)]
     kept = np.bincount(query, minlength=len(sizes))
@@ -132,7 +131,7 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
 
 
 def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
-    """Query ids per row of consecutive queries of these sizes."""
+    """Query id of each row, after a check that ids agree with the sizes of the queries."""
     ids, ends = np.asarray(groups), np.cumsum(sizes)
     if ids.shape != (ends[-1],):
         raise ValueError(
@@ -146,12 +145,15 @@ def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
             "groups and of the query of the row above in the data set."
         )
     if len(set(first.tolist())) < len(first):
-        raise ValueError("groups names two queries of the data set alike: ids must differ.")
+        raise ValueError("groups has the same id for two queries of the data set: ids must differ.")
     return ids
 
 
 def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending training and test rows of a fold, which share no query and tear none apart."""
+    """Training and test rows of a fold, ascending.
+
+    No query may be in both, and each query must be in one of them with all its rows or not at all.
+    """
     try:
         train, test = (np.asarray(rows) for rows in split)
     except (TypeError, ValueError):
@@ -181,14 +183,14 @@ def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, 
 
 
 def check_query_log(log: object, kind: type) -> Any:
-    """`log` if it is a log or None."""
+    """`log`, after a check that it is of type `kind` or None."""
     if log is not None and not isinstance(log, kind):
         raise ValueError(f"per_query={log!r} must be a QueryLog() of skrank, or None.")
     return log
 
 
 def check_no_query_log(log: object) -> None:
-    """No log in distributed training, where every worker would fill its own copy."""
+    """Refuse a log in distributed training: each worker would fill a copy of its own."""
     if log is not None:
         raise ValueError(
             "per_query= logs the queries of one worker only: leave it out in distributed training, "
@@ -197,23 +199,23 @@ def check_no_query_log(log: object) -> None:
 
 
 def check_sliceable(matrix: Any, xgboost: Any) -> None:
-    """A DMatrix that XGBoost can split."""
+    """Refuse a QuantileDMatrix, which XGBoost cannot split."""
     if isinstance(matrix, xgboost.QuantileDMatrix):
         raise TypeError(
             "XGBoost cannot split a QuantileDMatrix: build an xgboost.DMatrix, which trains the "
-            "same with tree_method='hist' up to the bounds of bins."
+            "same model with tree_method='hist', except for the bounds of bins."
         )
 
 
 def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
-    """The error for parameters of a booster that have another place here."""
+    """Refuse parameters of a booster that must be given as `instead`."""
     for name in names:
         if params.get(name) not in (None, "None", "none", "custom", "null", "na", 0):
             raise ValueError(f"params has {name}={params[name]!r}: give {instead} instead.")
 
 
 def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Weights of an XGBoost DMatrix, one for each of the queries of these sizes."""
+    """Weights of an XGBoost DMatrix, after a check that there is one per query."""
     if len(weights) != len(sizes):
         raise ValueError(
             f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: XGBoost takes one "
@@ -224,7 +226,7 @@ def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def not_a_dmatrix(what: str) -> TypeError:
-    """The error for a callable that XGBoost's scikit-learn estimators call without groups."""
+    """The error for a callable that XGBoost calls with arrays, without queries."""
     return TypeError(
         f"{what} needs a DMatrix with queries, and XGBoost's scikit-learn estimators pass arrays: "
         "use xgboost.train, or skrank.GroupedRanker, which does."
@@ -232,7 +234,7 @@ def not_a_dmatrix(what: str) -> TypeError:
 
 
 def check_arithmetic(metrics: Iterable[Any]) -> None:
-    """Metrics whose sums over parts of the queries add up."""
+    """Refuse metrics whose mean over queries is not arithmetic."""
     for metric in metrics:
         if metric.average in ("geometric", "sum"):
             raise ValueError(

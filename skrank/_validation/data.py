@@ -19,11 +19,11 @@ from skrank._validation.parameters import (
     check_choice,
 )
 
-Place = Callable[[int], str]  # where the first document of a code stands, as in "row 3"
+Place = Callable[[int], str]  # row of the first document with a label code, such as "row 3"
 
 
 class RowsByQuery(Protocol):
-    """What checks read of the queries of rows."""
+    """The attributes of `skrank._engine.queries.Queries` that checks read."""
 
     @property
     def n_rows(self) -> int: ...
@@ -34,8 +34,8 @@ class RowsByQuery(Protocol):
     def caller_row(self, row: int) -> int: ...
 
 
-# Weight in training: curvatures reach 1e18, and boosters keep weight times curvature as float32,
-# which ends at 3e38.
+# Largest weight in training: hessians reach 1e18, and boosters store weight times hessian in single
+# precision, whose largest number is 3e38.
 HEAVIEST_QUERY = 1e15
 
 
@@ -50,7 +50,7 @@ def bad_score(value: float, row: int) -> ValueError:
 def check_finite_scores(
     scores: np.ndarray, queries: RowsByQuery, needs: str = "gradients need"
 ) -> None:
-    """Scores, contiguous by query, of which a gradient can be taken."""
+    """Refuse scores, contiguous by query, that are NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         row = queries.caller_row(int(bad[0]))
@@ -61,7 +61,7 @@ def check_finite_scores(
 
 
 def bad_label(value: float, row: int) -> ValueError:
-    """The error for a label that is not a grade."""
+    """The error for a label that is negative, infinite, or too small or too large."""
     if value < 0:
         return ValueError(
             f"label of row {row} is {value:g}: labels must be at least 0. "
@@ -79,44 +79,44 @@ def bad_label(value: float, row: int) -> ValueError:
 
 
 def are_no_labels(values: np.ndarray) -> np.ndarray:
-    """Whether each value is neither a label nor NaN: negative, infinite, or of an extreme size."""
+    """True for values that are neither a label nor NaN: negative, infinite, too small or large."""
     small = (values < LEAST_LABEL) & (values != 0)
     return small | (values > MOST_LABEL)
 
 
 def warn_single_rows(queries: RowsByQuery) -> None:
-    """Warn where every query has one document, which no ranker can rank wrongly."""
+    """Warn if each query has only one document, so that all rankings are equal."""
     if len(queries.indptr) - 1 == queries.n_rows > 1:
         warnings.warn(
             f"each of the {queries.n_rows} queries has one document, so that every ranking is "
             "perfect: groups must say to which query a row belongs, not name its document.",
             UserWarning,
-            stacklevel=3,  # the line that calls the function that checks
+            stacklevel=3,  # the caller of the public function
         )
 
 
 def query_weights(
     sample_weight: ArrayLike | None, queries: RowsByQuery, *, part: bool = False
 ) -> np.ndarray | None:
-    """One weight per query from one per row; None stays None. All of a `part` may be 0."""
+    """One weight per query from one per row; None stays None. With `part`, all may be 0."""
     if sample_weight is None:
         return None
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    # before rows are compared: a NaN differs from itself, and would be called a weight that varies
+    # before the comparison of rows: NaN differs from itself, and would count as varying
     check_weights(weights, queries, part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
             f"sample_weight varies inside query {queries.name(varies[0])}: "
-            "give all rows of a query the same weight, for a query counts as a whole."
+            "give all rows of a query the same weight, because weights belong to queries."
         )
     return weights
 
 
 def check_weights(weights: np.ndarray, queries: RowsByQuery, *, part: bool = False) -> np.ndarray:
-    """Weights per query: finite, not negative, not all zero unless they are a `part`."""
+    """Check that weights of queries are finite and not negative, and not all 0 unless `part`."""
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):
         query = queries.name(bad[0])
@@ -129,7 +129,7 @@ def check_weights(weights: np.ndarray, queries: RowsByQuery, *, part: bool = Fal
 
 
 def check_row_weights(weights: np.ndarray) -> None:
-    """Weights per row: finite, not negative, not all zero."""
+    """Check that weights of rows are finite and not negative, and not all 0."""
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):
         raise ValueError(
@@ -137,18 +137,18 @@ def check_row_weights(weights: np.ndarray) -> None:
             "negative."
         )
     if not weights.any():
-        # as scikit-learn says it, whose checks of estimators read the message
+        # the text that scikit-learn's check_estimator expects
         raise ValueError("Sample weights must contain at least one non-zero number.")
 
 
 def check_some_weight(weights: np.ndarray) -> None:
-    """Weights that are not all zero."""
+    """Check that not all weights are 0."""
     if not weights.any():
         raise ValueError("all weights are 0: at least one query must count.")
 
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
-    """Shares of queries: counts or other weights of at least 0, divided by their sum."""
+    """Frequencies of queries, at least 0, divided by their sum."""
     shares = _per_query(name, values, n_queries)
     bad = np.flatnonzero(~((shares >= 0) & np.isfinite(shares)))
     if len(bad):
@@ -158,12 +158,12 @@ def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarra
         )
     if not shares.any():
         raise ValueError(f"all {name} are 0: at least one query must be asked.")
-    shares = shares / shares.max()  # or the sum of very large ones would be infinite
+    shares = shares / shares.max()  # so that the sum cannot overflow
     return shares / shares.sum()
 
 
 def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
-    """What labels cost, per query: positive and finite."""
+    """Cost of labels per query, after a check that all costs are positive and finite."""
     costs = _per_query(name, values, n_queries)
     bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
     if len(bad):
@@ -184,7 +184,7 @@ def _per_query(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
 
 
 def _highest(labels: np.ndarray, place: Place | None) -> str:
-    """The highest label, and where it stands."""
+    """The highest label and its row, for errors."""
     where = f" ({place(int(np.argmax(labels)))})" if place is not None else ""
     return f"label {labels.max():g}{where}"
 
@@ -192,7 +192,7 @@ def _highest(labels: np.ndarray, place: Place | None) -> str:
 def check_grades(
     labels: np.ndarray, max_grade: int, metric: object, place: Place | None = None
 ) -> None:
-    """Labels at most `max_grade`, for metrics whose scale ends there, and that within reason."""
+    """Check that no label is above `max_grade`, and that `max_grade` is at most MOST_GRADES."""
     if labels.max(initial=0) > max_grade:
         raise ValueError(
             f"{_highest(labels, place)} is above max_grade={max_grade} of {metric}: give the "
@@ -206,28 +206,28 @@ def check_grades(
 
 
 def check_whole_grades(labels: np.ndarray, metric: object, place: Place) -> None:
-    """Labels that are whole numbers, where nothing says what others are worth."""
+    """Check that all labels are whole numbers."""
     between = np.flatnonzero(labels != np.floor(labels))
     if len(between):
         raise ValueError(
             f"label {labels[between[0]]:g} ({place(int(between[0]))}) stands between two grades of "
-            f'{metric}: choose labels="step", the worth of the grade below, or labels="interp", a '
-            "worth in proportion."
+            f'{metric}: choose labels="step", which counts it as the grade below, or '
+            'labels="interp", which interpolates between the two grades.'
         )
 
 
 def missing_scale(metric: object) -> ValueError:
-    """The error for a metric whose values depend on a highest grade that nothing says."""
+    """The error for a metric that needs a highest grade which is not known."""
     return ValueError(
-        f"{metric} depends on the highest grade of the collection, and neither the metric nor the "
-        "labels nor the model say which it is: the highest label of a fold would be another scale "
-        "in each fold. Give max_grade=, as in skrank.metric('err', max_grade=4), or "
+        f"{metric} depends on the highest grade of the collection, which neither the metric nor "
+        "the labels nor the model give. The highest label may differ between folds, and values "
+        "would not be comparable. Give max_grade=, as in skrank.metric('err', max_grade=4), or "
         "y = skrank.with_groups(relevance, qid) of all labels."
     )
 
 
 def check_few_labels(name: str, labels: np.ndarray) -> None:
-    """Few enough distinct labels for a table of all pairs of them."""
+    """Check that there are at most MOST_GRADES distinct labels: tables have an entry per pair."""
     if len(labels) > MOST_GRADES:
         raise ValueError(
             f"{len(labels)} distinct labels are too many for {name} (at most {MOST_GRADES}): bin "
@@ -236,7 +236,7 @@ def check_few_labels(name: str, labels: np.ndarray) -> None:
 
 
 def check_exponent(name: str, labels: np.ndarray, place: Place | None = None) -> None:
-    """Labels whose powers of two, and the sums of these, are numbers of double precision."""
+    """Check that sums of ``2**label`` do not overflow."""
     if labels.max(initial=0) > MOST_GRADES:
         raise ValueError(
             f"{_highest(labels, place)} is too high for {name}, which takes two to its power: bin "
@@ -245,7 +245,7 @@ def check_exponent(name: str, labels: np.ndarray, place: Place | None = None) ->
 
 
 def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> None:
-    """Probabilities per label, at most 1."""
+    """Check that the probability of each label is at most 1."""
     if found.max(initial=0) > 1:
         worst = int(np.argmax(found))
         raise ValueError(
@@ -255,7 +255,7 @@ def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> Non
 
 
 def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) -> np.ndarray:
-    """The value of each label in `table`; a label without a value is an error, but for 0."""
+    """The value of each label in `table`. Label 0 may be missing and then has the value 0."""
     for label in labels:
         if label not in table and label != 0:
             raise ValueError(f"{parameter} has no value for label {label:g}: give one per label.")
@@ -263,7 +263,7 @@ def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) ->
 
 
 def check_positions(positions: ArrayLike, n_rows: int) -> np.ndarray:
-    """Where documents were shown: one whole number of at least 0 per row."""
+    """Positions at which documents were shown: one whole number of at least 0 per row."""
     vector = as_vector("positions", positions, n_rows)
     bad = np.flatnonzero(~((vector >= 0) & (vector <= MOST_RANKS) & (vector == np.rint(vector))))
     if len(bad):
@@ -275,7 +275,7 @@ def check_positions(positions: ArrayLike, n_rows: int) -> np.ndarray:
 
 
 def check_times(times: np.ndarray, name: str) -> np.ndarray:
-    """Times of queries, which have an order: no strings, and none missing."""
+    """Check that times of queries are not strings, and that none is missing."""
     values = times.ravel().tolist() if times.dtype.kind == "O" else []
     if times.dtype.kind in "USTV" or any(isinstance(one, (str, bytes)) for one in values):
         raise ValueError(
@@ -289,7 +289,7 @@ def check_times(times: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_rows_shown(kept: np.ndarray) -> None:
-    """All rows kept where their order says at which position each document was shown."""
+    """Check that no row would be dropped, if the order of rows gives the positions of documents."""
     if not kept.all():
         raise ValueError(
             f"the document of row {int(np.argmin(kept))} has no label and would be dropped, and "
@@ -299,7 +299,7 @@ def check_rows_shown(kept: np.ndarray) -> None:
 
 
 def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndarray:
-    """Mask of the rows that have a label; `graded` labels must be at least 0."""
+    """Mask of the rows that have a label. With `graded`, labels must be at least 0."""
     check_choice("unjudged", unjudged, ("raise", "drop", "zero"))
     labels = as_vector("y", y)
     if np.isinf(labels).any():
@@ -309,7 +309,7 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
     if unjudged == "raise" and not judged.all():
         raise ValueError(
             f"Input y contains NaN: the document of row {int(np.argmin(judged))} was not judged. "
-            'Choose unjudged="drop" to train without it, or "zero" to take it for not relevant.'
+            'Choose unjudged="drop" to train without it, or "zero" to count it as not relevant.'
         )
     if not judged.any():
         raise ValueError("y has no label: every document is unjudged.")
@@ -320,7 +320,7 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
 
 
 def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
-    """Labels to train on in a booster: finite and at least 0, one per row."""
+    """Labels for the training of a booster, one per row: finite and at least 0."""
     labels = as_vector("y", y, n_rows)
     bad = np.flatnonzero(~((labels >= 0) & np.isfinite(labels)))
     if len(bad) and np.isnan(labels[bad[0]]):
@@ -331,7 +331,7 @@ def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
 
 
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
-    """What gradients are multiplied by, one over the best value of each query: numbers."""
+    """Check that `inverse`, one over the best value of each query, is finite."""
     if math.isfinite(inverse.max()) and math.isfinite(inverse.min()):
         return
     bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
@@ -343,23 +343,26 @@ def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -
 
 
 def check_training_weights(weights: np.ndarray | None, queries: RowsByQuery) -> np.ndarray:
-    """Weights per query that gradients in single precision can bear; ones for None."""
+    """Weights of queries, at most HEAVIEST_QUERY, so that gradients in single precision are finite.
+
+    Ones for None.
+    """
     if weights is None:
         return np.ones(len(queries.indptr) - 1)
     heavy = np.flatnonzero(weights > HEAVIEST_QUERY)
     if len(heavy):
         raise ValueError(
             f"weight of query {queries.name(int(heavy[0]))} is {weights[heavy[0]]}: gradients in "
-            f"single precision bear no more than {HEAVIEST_QUERY:g}. Scale the weights down."
+            f"single precision allow no more than {HEAVIEST_QUERY:g}. Scale the weights down."
         )
     return weights
 
 
 def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> None:
-    """Gradients must be numbers."""
+    """Check that gradients and hessians are finite."""
     for values in (grad, hess):
         with np.errstate(all="ignore"):
-            suspicious = not np.isfinite(values.sum())  # one pass; of numbers it may overflow
+            suspicious = not np.isfinite(values.sum())  # one pass, which may overflow
         if suspicious and not np.isfinite(values).all():
             raise ValueError(
                 f"{objective} has gradients beyond the range of {values.dtype}: scale down the "

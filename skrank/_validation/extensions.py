@@ -1,4 +1,4 @@
-"""Checks of what others add: classes of metrics, their names, tables, and functions of a list."""
+"""Checks of metrics that users define: classes, names, tables, and functions of one list."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Kind = TypeVar("_Kind")
 
 
 def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
-    """A name that no other class has."""
+    """Check that no other class has this name."""
     other = taken.get(name)
-    # of one source is a class that is defined once more: a cell or a module that ran again
+    # the same module and name: the class was defined again, as when a notebook cell runs twice
     if other is not None and _source(other) != _source(cls):
         raise ValueError(
             f"the name {name!r} is taken by {_source(other)}: choose another, or free it "
@@ -31,17 +31,20 @@ def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
 
 
 def check_metric_name(name: object) -> str:
-    """A name as texts such as ``name(parameter=value)@k`` have it."""
+    """A name that texts such as ``name(parameter=value)@k`` can contain."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(
-            f"{name!r} is not a name for a metric: use small letters, digits and underscores, a "
-            "letter first, and no word of Python's own, such as 'my_metric'."
+            f"{name!r} is not a name for a metric: use small letters, digits and underscores, "
+            "with a letter first, such as 'my_metric', and no keyword of Python."
         )
     return name
 
 
 def check_metric_class(cls: object, base: type, name: str) -> None:
-    """A concrete, frozen dataclass of keyword parameters with defaults."""
+    """Check that a class is a metric that can be registered.
+
+    It must be a concrete subclass of `base`, a frozen dataclass, and have a default for each field.
+    """
     if not (inspect.isclass(cls) and issubclass(cls, base)):
         raise TypeError(
             f"register({name!r}) takes a class that derives from skrank.Metric, not {cls!r}. "
@@ -77,14 +80,14 @@ def _source(cls: type) -> str:
 
 
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
-    """A table as compiled loops take it: numbers in one contiguous block of one type."""
+    """A table as a contiguous array of one dtype, as compiled loops need it."""
     try:
         given = np.asarray(value)
         if value is None or np.iscomplexobj(given):
             raise TypeError
         with np.errstate(invalid="ignore"):
             array: np.ndarray = np.require(given.astype(dtype, copy=False), requirements=["C", "W"])
-        if dtype is np.int64 and not np.array_equal(array, given):  # 0.5 is not a place
+        if dtype is np.int64 and not np.array_equal(array, given):  # such as 0.5
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None
@@ -96,29 +99,33 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
 
 
 def check_finite_table(name: str, array: np.ndarray) -> None:
-    """Entries of a table, none of them NaN, that are numbers."""
+    """Check that no entry of a table without NaN is infinite."""
     if array.size and not (array.min() > -np.inf and array.max() < np.inf):
         raise ValueError(f"{name} holds an infinite entry: all must be finite.")
 
 
 def check_code(name: str, value: object) -> None:
-    """A code of documents, or the number of all codes."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+    """Check that `value` is a label code, a whole number of at least 0."""
+    if not _is_index(value):
         raise ValueError(
             f"{name} must be the least code of documents that were not judged, as scale.unjudged "
             f"is, not {_shown(value)}."
         )
 
 
+def _is_index(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 0
+
+
 def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
-    """A part of tables, which must be of a class."""
+    """`value`, after a check of its type."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be a {kind.__name__}, not {_shown(value)}.")
     return value
 
 
 def as_pair(name: str, value: Any) -> tuple[Any, Any]:
-    """Worth of codes and weights of ranks."""
+    """A pair of arrays: the worth by label code, and the weights of ranks."""
     try:
         worth, weights = value
     except (TypeError, ValueError):
@@ -130,7 +137,7 @@ def as_pair(name: str, value: Any) -> tuple[Any, Any]:
 
 
 def _shown(value: object) -> str:
-    """A value that is of the wrong kind, in short."""
+    """A short text of a bad value: its repr, or its type if the repr is long."""
     text = repr(value)
     return text if len(text) < 40 else f"a {type(value).__name__}"
 
@@ -139,16 +146,14 @@ def _shown(value: object) -> str:
 
 
 def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
-    """What a method of a metric returned is of a class."""
+    """Check the type of what a method of a metric returned."""
     if not isinstance(value, kind):
         raise TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
 
 
 def check_cutoff_of_ideal(value: object, method: str) -> None:
-    """The cut-off of the ideal list is None, or a rank from 0 on."""
-    if value is not None and (
-        isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0
-    ):
+    """Check that the cut-off of the ideal list is None or a rank of at least 0."""
+    if value is not None and not _is_index(value):
         raise ValueError(
             f"{method} is {_shown(value)}: it must be None for the whole list, 0 for none, or a "
             "rank."
@@ -156,7 +161,7 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
 
 
 def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
-    """A line whose parts are numbers, one for each query or one for all."""
+    """Check the type of a Line, and that each of its fields has one number, or one per query."""
     if not isinstance(line, kind):
         check_returned(line, kind, method, "a skrank.extending.Line")
     for name, part in zip(line._fields, line, strict=True):
@@ -170,7 +175,7 @@ def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
 
 
 def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
-    """Weights of queries in the mean, which are at least 0."""
+    """Weights of queries in the mean, after a check that all are finite and at least 0."""
     array: np.ndarray = as_table(method, mass, 1)
     if len(array) != n_queries or not (array.min(initial=0) >= 0 and array.max(initial=0) < np.inf):
         raise ValueError(
@@ -183,7 +188,7 @@ def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
 def check_entries(
     name: str, array: np.ndarray, axes: tuple[str, ...], entries: Mapping[str, int]
 ) -> None:
-    """A table must have an entry for each label code and query, and one at least for each rank."""
+    """Check the sizes of a table: one entry per label code and query, and at least one per rank."""
     for axis, size in zip(axes, array.shape, strict=True):
         needed = entries[axis]
         if size < needed or (axis != "ranks" and size > needed):
@@ -194,27 +199,30 @@ def check_entries(
 
 
 def check_within(name: str, array: np.ndarray, low: float, high: float) -> None:
-    """Entries of a table between bounds."""
+    """Check that all entries of a table are between two bounds."""
     outside = array[(array < low) | (array > high)]
     if outside.size:
         raise ValueError(f"{name} holds {outside[0]:g}: entries are between {low:g} and {high:g}.")
 
 
 def check_falling(name: str, array: np.ndarray) -> None:
-    """Entries of a table that do not rise from rank to rank."""
+    """Check that the entries of a table do not rise from rank to rank."""
     rises = np.flatnonzero(np.diff(array) > 0)
     if rises.size:
         raise ValueError(f"{name} rises from rank {rises[0] + 1} to {rises[0] + 2}: it must not.")
 
 
 def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.ndarray) -> None:
-    """Codes of equal gain are one class, and bring the same to pairs."""
+    """Check that labels of equal gain have the same entry in `worth`.
+
+    ``equals[c]`` is the first label code with the gain of code c.
+    """
     odd = np.flatnonzero(worth != worth[equals])
     if odd.size:
         one, other = labels[equals[odd[0]]], labels[odd[0]]
         raise ValueError(
             f"the labels {one:g} and {other:g} have equal gain and differ in {name}: documents of "
-            "equal gain are one class, and bring the same to pairs."
+            "equal gain must have equal values."
         )
 
 
@@ -222,7 +230,7 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
 
 
 def check_list_function(function: object) -> Callable[..., Any]:
-    """A function of the labels of one ranked list."""
+    """`function`, after a check that it can be called."""
     if callable(function):
         return function
     raise TypeError(
@@ -231,15 +239,15 @@ def check_list_function(function: object) -> Callable[..., Any]:
 
 
 def takes_unretrieved(function: Callable[..., object]) -> bool:
-    """Whether a function asks for the labels that its list does not contain."""
+    """True if a function has a parameter `unretrieved`."""
     try:
         return "unretrieved" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of compiled functions that do not tell
+    except (TypeError, ValueError):  # of compiled functions without a signature
         return False
 
 
 def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> float:
-    """What a function returned, if it is a number."""
+    """What a function of one list returned, after a check that it is a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -255,9 +263,9 @@ def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> 
 
 
 def too_many_orders(name: str, query: str, most: int) -> ValueError:
-    """The error for ties that break in more ways than can be tried."""
+    """The error for tied documents with too many orders."""
     return ValueError(
-        f"the ties of query {query} can be broken in more than {most} ways, and {name} is known as "
-        "a function of one list only, so that each would have to be tried: break the ties of the "
-        'scores, set a cut-off, or choose ties="stable", "worst" or "best".'
+        f"the tied documents of query {query} have more than {most} orders, and {name}, a Python "
+        "function of one list, would be called for each of them: break the ties of the scores, set "
+        'a cut-off, or choose ties="stable", "worst" or "best".'
     )

@@ -1,4 +1,4 @@
-"""Checks of the features of documents: columns of numbers, in whatever container."""
+"""Checks of features: arrays, data frames and sparse matrices of numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_rows, n_features)
     remedy : str
-        What to do with a column of a frame that is not numeric, in errors.
+        End of the error for a column that is not numeric: what the user can do.
     who : estimator
         Named in errors.
     """
@@ -28,7 +28,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     names = list(getattr(X, "columns", ()))
     kinds = set(X.dtypes) if names else ()
     if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
-        X = X.to_numpy()  # of frames, check_array takes 1 ms per 100 columns
+        X = X.to_numpy()  # check_array takes 1 ms per 100 columns of a frame
     elif names:
         _check_numeric(X, names, remedy)
     try:
@@ -39,14 +39,14 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
             ensure_all_finite=False,
             estimator=who,
         )
-    except TypeError as error:  # of an object that is not a number; scikit-learn does not name X
+    except TypeError as error:  # an object is not a number; scikit-learn does not name X
         raise TypeError(f"X must hold numbers: {error}") from None
     _check_finite(values, names)
     return values
 
 
 def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
-    """Refuse columns of a frame that are not numbers."""
+    """Refuse columns of a data frame that are not numeric."""
     for name in names:
         column = np.asarray(table[name])
         if column.dtype.kind not in "fiub":
@@ -58,22 +58,10 @@ def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
 
 def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:
     """Refuse infinite values; NaN is allowed."""
-    infinite = np.isinf(values if isinstance(values, np.ndarray) else values.data)
-    if not infinite.any():
+    if not np.isinf(values if isinstance(values, np.ndarray) else values.data).any():
         return
-    if isinstance(values, np.ndarray):
-        row, column = np.argwhere(infinite)[0]
-    else:
-        row, column = _cell(values, infinite)
-    name = names[column] if names else int(column)
+    row, column = (int(places[0]) for places in (abs(values) == np.inf).nonzero())
     raise ValueError(
-        f"row {row} of X is infinite in column {name!r}: replace the value by NaN, or by a finite "
-        "number."
+        f"row {row} of X is infinite in column {(names or range(column + 1))[column]!r}: replace "
+        "the value by NaN, or by a finite number."
     )
-
-
-def _cell(values: sparse.csr_matrix, stored: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first stored value that is True in `stored`."""
-    place = int(np.argmax(stored))
-    row = int(np.searchsorted(values.indptr, place, side="right")) - 1
-    return row, int(values.indices[place])

@@ -1,4 +1,4 @@
-"""The errors for texts and values that are neither a metric to train on nor an objective."""
+"""Errors for values that are neither a metric nor an objective, and names in other libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-# by what papers and other libraries call them, in letters and digits
+# names in papers and other libraries, in small letters and digits: name in skrank
 _WRITTEN = {
     "lambdamart": "lambdarank:ndcg",
     "rankndcg": "lambdarank:ndcg",
@@ -25,12 +25,12 @@ _WRITTEN = {
 
 
 def is_name_of_objective(text: str) -> bool:
-    """Whether papers or libraries call an objective so, in any case of letters."""
+    """True if papers or libraries use this name, in any spelling, for an objective."""
     return _letters(text) in _WRITTEN
 
 
 def unknown_objective(name: str, objectives: Iterable[str], metrics: Iterable[str]) -> ValueError:
-    """The error for a name that neither an objective nor a metric has."""
+    """The error for a name that is neither an objective nor a metric."""
     written = _WRITTEN.get(_letters(name))
     near = difflib.get_close_matches(name.lower(), [*metrics, *objectives], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -44,7 +44,7 @@ def unknown_objective(name: str, objectives: Iterable[str], metrics: Iterable[st
 
 
 def not_an_objective(value: object) -> ValueError:
-    """The error for what is neither a string nor a metric nor an objective."""
+    """The error for a value that is neither a string nor a metric nor an objective."""
     instance = f": write {value.__name__}(...)" if isinstance(value, type) else ""
     return ValueError(
         f"{value!r} is neither a metric nor an Objective{instance}. Name a metric to train on, "

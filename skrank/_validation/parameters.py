@@ -19,7 +19,7 @@ EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
 MOST_GRADES = 1000  # 2**1000 is near the largest double, so that gains 2**grade - 1 still add up
 LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # their sums, squares and quotients are doubles
-HEAVIEST = 1e9  # weight of a part of a mixture
+HEAVIEST = 1e9  # largest weight of a part of a mixture
 MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 MOST_REPEATS = 10**7  # more would take hours, and gigabytes
 
@@ -27,7 +27,7 @@ MOST_REPEATS = 10**7  # more would take hours, and gigabytes
 def unknown_name(
     kind: str, name: object, known: Iterable[str], meant: str | None = None
 ) -> ValueError:
-    """The error for a name that does not exist, with what is meant, or the nearest that does."""
+    """The error for an unknown name, with a suggestion: `meant`, or the most similar known name."""
     known = sorted(known)
     near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
     meant = meant or (near[0] if near else None)
@@ -46,7 +46,7 @@ def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
 
 
 def check_flag(parameter: str, value: object) -> bool:
-    """`value` as a bool; a word such as "no" is not one."""
+    """`value` as a bool, after a check that it is True, False, 1 or 0."""
     if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
         return bool(value)
     raise ValueError(f"{parameter}={value!r} must be True or False.")
@@ -60,7 +60,7 @@ def check_seed(parameter: str, value: object) -> int:
 
 
 def check_random_state(random_state: RandomState) -> int:
-    """A seed below 2**63: the integer, one drawn from a generator, or a fresh one for None."""
+    """A seed from 0 to 2**63 - 1: the integer, or one drawn from a generator, or a fresh one."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state >= 0:
             return int(random_state) % 2**63  # what kernels take
@@ -75,7 +75,7 @@ def check_random_state(random_state: RandomState) -> int:
 
 
 def as_random_state(parameter: str, value: object) -> np.random.RandomState:
-    """A random state as scikit-learn's splitters have it: from a seed, a state, or None."""
+    """A RandomState, as in scikit-learn's splitters, from a seed, a RandomState or None."""
     from sklearn.utils import check_random_state as sklearn_random_state
 
     try:
@@ -88,7 +88,7 @@ def as_random_state(parameter: str, value: object) -> np.random.RandomState:
 
 
 def check_repeats(parameter: str, value: object, meaning: str) -> int:
-    """`value` as a number of random draws, which must fit into memory."""
+    """`value` as a number of random draws, from 1 to MOST_REPEATS."""
     number = check_count(parameter, value, meaning)
     if number > MOST_REPEATS:
         raise ValueError(f"{parameter}={value} is beyond {MOST_REPEATS}: give fewer.")
@@ -116,7 +116,7 @@ def check_number(
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     number = value.item() if isinstance(value, np.generic) else value
     inside = low < number <= high if open_low else low <= number <= high
-    # NaN is not inside; float() of an integer beyond the greatest float overflows.
+    # NaN is not inside; float() of an integer above the largest float would overflow
     if not inside or (isinstance(number, int) and abs(number) > sys.float_info.max):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     return float(number)
@@ -157,7 +157,7 @@ def check_thresholds(thresholds: object, max_grade: int | None) -> tuple[float, 
 
 
 def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...]:
-    """A mapping from labels to numbers, or its pairs, as sorted pairs, which hash."""
+    """A mapping from labels to numbers as a sorted tuple of pairs, which is hashable."""
     try:
         values = dict(values)
     except (TypeError, ValueError):
@@ -168,12 +168,12 @@ def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...
 
 
 def check_rel(rel: object) -> float:
-    """The lowest label that counts as relevant: above 0, so that label 0 never does."""
+    """The lowest label of a relevant document, above 0."""
     return check_number("rel", rel, 0, MOST_LABEL, open_low=True)
 
 
 def check_persistence(p: object) -> float:
-    """The probability that a user goes to the next rank, in [0, 1)."""
+    """The probability that a user goes on to the next rank, in [0, 1)."""
     number = check_number("p", p, 0, 1)
     if number == 1:
         raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
@@ -181,7 +181,7 @@ def check_persistence(p: object) -> float:
 
 
 def refuse_cutoff(name: str, k: object, instead: str) -> None:
-    """The error for a cut-off where a metric has none."""
+    """Refuse a cut-off for a metric that has none; `instead` is a metric that has one."""
     if k is not None:
         raise ValueError(f"{name} has no cut-off: remove k={k}, or use {instead}.")
 
@@ -197,22 +197,22 @@ def check_max_grade(max_grade: object) -> int | None:
 
 
 def check_descending(parameter: str, values: Sequence[float]) -> None:
-    """Numbers that are at least 0 and do not increase."""
+    """Check that numbers are at least 0 and do not increase."""
     if min(values) < 0 or any(b > a for a, b in pairwise(values)):
         raise ValueError(f"{parameter}={list(values)} must not increase and must stay at least 0.")
 
 
 def check_gains(parameter: str, gains: Sequence[float]) -> None:
-    """Gains in the order of their labels: at least 0, not falling."""
+    """Check that gains, in the order of their labels, are at least 0 and do not fall."""
     if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
         raise ValueError(
             f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise: "
-            "a better document cannot be worth less."
+            "a document of a higher label must not have a lower gain."
         )
 
 
 def check_share(parameter: str, value: object, because: str = "") -> float:
-    """`value` as a float strictly between 0 and 1; `because` says what is wrong with 1."""
+    """`value` as a float between 0 and 1, both excluded; `because` says why 1 is not allowed."""
     share = check_number(parameter, value, 0, 1, open_low=True)
     if share == 1:
         raise ValueError(f"{parameter}={value!r} must be below 1{because}.")
@@ -220,7 +220,7 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
 
 
 def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
-    """Two numbers around 0, given as such or as one that stands for both sides."""
+    """Bounds (low, high) with low < 0 < high, from two numbers, or from one number for both."""
     if np.ndim(margin) == 0:
         half = check_number(parameter, margin, 0, math.inf, open_low=True)
         return -half, half
@@ -233,7 +233,7 @@ def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
 
 
 def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
-    """`value` if it is what `source` returns."""
+    """`value`, after a check that it has the type `kind`, which `source` returns."""
     if not isinstance(value, kind):
         raise TypeError(
             f"{parameter} is of type {type(value).__name__}: pass what {source} returns."
@@ -242,7 +242,7 @@ def check_result(parameter: str, value: object, kind: type[T], source: str) -> T
 
 
 def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
-    """A DataFrame of one row or more, with some columns among others."""
+    """Check that `table` is a DataFrame with at least one row and these columns."""
     missing = sorted(set(columns) - set(getattr(table, "columns", ())))
     n_rows = len(table) if hasattr(table, "columns") else 0
     if missing or not n_rows:
@@ -253,7 +253,7 @@ def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
 
 
 def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
-    """The things of a sequence, or the one thing that was given, of one of some types."""
+    """A list of the items of a sequence, or of one item, which is of one of the types `one`."""
     if isinstance(given, one):
         return [given]
     if not isinstance(given, Iterable):
@@ -262,7 +262,7 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
 
 
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
-    """Weights above 0 and what `make` makes of the things that they belong to, one by one."""
+    """Pairs (weight, make(item)) from pairs (weight, item); weights must be above 0."""
     wrong = ValueError(
         f"parts={parts!r} must be pairs of a weight and what it weighs, such as [{example}]."
     )

@@ -1,4 +1,4 @@
-"""Checks of what a caller passes to the statistics: messages name the place and the remedy."""
+"""Checks of the arguments of skrank.stats."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from skrank._validation.arrays import as_numbers, check_same_index
 from skrank._validation.parameters import check_choice, check_random_state, check_repeats
 
 NAN_CHOICES = ("drop", "raise")
-LARGEST = 1e50  # size of a score, of which sums of fourth powers are still numbers
-LEAST_WEIGHT = 1e-12  # as a share of the largest: of a lower weight nothing is left in any sum
+LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
+LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
 
 
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
@@ -30,7 +30,7 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
         if size < 2:
             raise ValueError(f"scores has {size} {what}: a comparison needs at least 2.")
     _refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
-    _refuse(np.abs(matrix) > LARGEST, matrix, "Its square is no number: divide all scores.")
+    _refuse(np.abs(matrix) > LARGEST, matrix, "It is too large: divide all scores by a constant.")
     if nan == "raise":
         _refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
     return matrix
@@ -65,7 +65,7 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
 
 
 def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Two finite vectors of one length, at least 2: the scores of the same systems."""
+    """Scores x and y of the same systems, two at least, as finite vectors."""
     check_same_index(x=x, y=y)
     first, second = (_ranking(name, values) for name, values in (("x", x), ("y", y)))
     if len(first) != len(second):
@@ -76,7 +76,7 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
-    """The items of a list, which has at least one and each once."""
+    """The items of a list, after a check that there is at least one, and none twice."""
     ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
     found = list(items) if ordered else []
     if not found or not all(isinstance(item, Hashable) for item in found):
@@ -88,7 +88,7 @@ def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
 
 
 def check_rankings_per_query(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Two matrices of the same queries x systems, of the queries on which all have a value."""
+    """Scores x and y (queries x systems), without queries on which a system has no value."""
     check_same_index(x=x, y=y)
     shapes = np.shape(x), np.shape(y)
     if shapes[0] != shapes[1]:
@@ -123,19 +123,19 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
         place = ", ".join(map(str, bad[0]))
         raise ValueError(
             f"p_values[{place}] is {p[tuple(bad[0])]}: a p-value lies in [0, 1]. "
-            "Leave out tests that gave none."
+            "Leave out tests without a p-value."
         )
     return p
 
 
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:
-    """The number of resamples, at least 1, and the seed that they are drawn from."""
+    """The number of resamples, at least 1, and the seed of their random draws."""
     number = check_repeats("n_resamples", n_resamples, "the number of random resamples")
     return number, check_random_state(random_state)
 
 
 def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | None:
-    """One weight per query, or None where all are the same."""
+    """One weight per query as a share of the largest; None if all weights are equal."""
     if weights is None:
         return None
     vector = as_numbers("weights", weights, "one per query")
@@ -154,7 +154,7 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
 def check_complete(
     who: str, scores: ArrayLike, nan: str, weights: ArrayLike | None, instead: str = ""
 ) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Scores of the queries with a value for all systems, their weights, number of the others."""
+    """Scores and weights of the queries on which all systems have a value; number of the others."""
     check_same_index(scores=scores, weights=weights)
     matrix = check_score_matrix(scores, nan)
     weight = check_importance(weights, len(matrix))
@@ -169,14 +169,14 @@ def check_complete(
 
 
 def _relative(weights: np.ndarray) -> np.ndarray:
-    """Weights as shares of the largest of each column; those that are next to nothing are 0."""
+    """Weights as shares of the largest of each column; shares below LEAST_WEIGHT become 0."""
     largest = weights.max(axis=0)
     shares = weights / np.where(largest > 0, largest, 1.0)
     return np.where(shares < LEAST_WEIGHT, 0.0, shares)
 
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Values of queries x columns, NaN = none, and the weight of each; two or more count."""
+    """Values (queries x columns; NaN = no value) and their weights, in each column at least two."""
     matrix = as_numbers("values", values, "one per query")
     weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")
     if matrix.ndim == 1:
@@ -214,7 +214,7 @@ def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise ValueError(f"{name} has shape {table.shape}: pass documents x assessors.")
     if (np.abs(table) > LARGEST).any():
-        raise ValueError(f"{name} has a label beyond {LARGEST:g}: use NaN for what was not judged.")
+        raise ValueError(f"{name} has a label beyond {LARGEST:g}: use NaN for unjudged ones.")
     return table
 
 

@@ -1,4 +1,4 @@
-"""Precision against recall: graded curves of GAP, and TREC's eleven points."""
+"""Curves of precision against recall: graded ones, and the eleven points of TREC."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def graded_precision_recall_curve(
 ) -> GradedCurve:
     r"""Graded precision and recall at each relevant document of one ranked list.
 
-    With u the probability that a document is relevant to the user and D its sum over the query,
+    u_m is the probability that a user regards the document at rank m as relevant (see `GAP`), and D
+    the sum of these probabilities over all documents of the query.
 
     .. math:: gRec@n = \frac1D \sum_{m \le n} u_m, \quad
               gPrec@n = \frac1n \sum_{m \le n} \min(u_m, u_n) / u_n.
@@ -69,7 +70,7 @@ def graded_precision_recall_curve(
     Raises
     ------
     ValueError
-        If `relevance` carries more than one query, or no document is relevant.
+        If `relevance` has the labels of more than one query, or no document is relevant.
 
     References
     ----------
@@ -88,8 +89,8 @@ def graded_precision_recall_curve(
     judgments = judge(relevance)
     if len(judgments.queries) != 1:
         raise ValueError(
-            f"relevance carries {len(judgments.queries)} queries: a curve is of one query; "
-            "select its rows, or plot the mean over queries by GradedPrecisionRecallDisplay."
+            f"relevance has the labels of {len(judgments.queries)} queries: a curve is of one "
+            "query. Select its rows, or plot the mean with GradedPrecisionRecallDisplay."
         )
     plan = metric.bind(judgments)
     ranked = Ranking(judgments, scores).codes("stable", condensed=False)
@@ -105,7 +106,7 @@ def graded_precision_recall_curve(
 def graded_points(
     ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Query, rank, graded recall and graded precision of documents of some worth, in rank order."""
+    """Query, rank, graded recall and graded precision of all documents with u > 0, by rank."""
     sizes = np.diff(ranked.indptr)
     query = np.repeat(np.arange(len(sizes)), sizes)
     rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
@@ -121,10 +122,7 @@ def graded_points(
 
 
 def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Cumulated sums that begin anew at each of `starts`.
-
-    They are not differences of one long sum, for these would lose the last digits.
-    """
+    """Cumulative sums that begin again at each of `starts`, without differences of long sums."""
     values = values.copy()
     values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
     return np.cumsum(values)
@@ -142,8 +140,7 @@ def eleven_point_curve(
 ) -> np.ndarray:
     """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
 
-    ROMIP lists another 11-point matrix of its own, which none of its editions defines; there is no
-    such function here.
+    ROMIP names a second 11-point matrix of its own, but no edition of ROMIP defines it.
 
     Parameters
     ----------
@@ -176,7 +173,7 @@ def eleven_point_curve(
 
 
 def eleven_points(metric: InterpolatedPrecision, ranking: Ranking) -> np.ndarray:
-    """Means of interpolated precision at the eleven levels, all else as `metric` says."""
+    """Means of interpolated precision at the eleven levels, with the parameters of `metric`."""
     levels = (replace(metric, recall=level) for level in ELEVEN_LEVELS)
     plans = (level.bind(ranking.judgments) for level in levels)
     return np.array([plan.mean(ranking, plan.values(ranking)) for plan in plans])

@@ -29,9 +29,9 @@ def metric_from_function(
 ) -> FunctionMetric:
     """The metric of a Python function of one ranked list.
 
-    It serves wherever a metric does: called, in `skrank.evaluate`, as scorer, as eval metric of
-    boosters, for early stopping and `GroupedRanker`; but not as objective, whose gradients need a
-    metric of a family. It runs in Python once per query, and for tied scores once per order.
+    The metric can be used wherever a metric can: called, in `skrank.evaluate`, as scorer, as eval
+    metric of boosters, for early stopping and in `GroupedRanker`. It cannot be an objective. The
+    function runs once per query, and in case of ties once per order of the tied documents.
 
     Parameters
     ----------
@@ -40,16 +40,16 @@ def metric_from_function(
         document first and down to the cut-off, and labels of the judged documents that the list
         does not contain, as float arrays. Returns a finite number.
     name : str, optional
-        What reports call it. Default: the name of the function, as far as it is one for metrics.
+        Name in reports: small letters, digits and underscores. Default: the name of the function.
     greater_is_better : bool
-        Whether rankings are the better the higher their value.
+        True if higher values are better.
     needs_relevant : bool
-        Whether it is not defined for queries without a document whose label is above 0, so that
-        `empty` says what becomes of them and `function` does not see them.
+        True if the metric is not defined for queries without a label above 0. `function` is then
+        not called for these queries, and their value is that of `empty`.
     value_range : str
         Range of the values, as in "[0, 1]", for tables and tests.
     unjudged : float
-        Label under which `function` sees documents without a label; NaN to tell them apart.
+        Label that `function` gets for documents without a label; may be NaN.
     **settings
         `k`, `condensed`, `empty`, `ties` and `average`: see `skrank.Metric`. With
         ``ties="average"`` the value is the exact mean over the orders of tied documents, found by
@@ -58,20 +58,21 @@ def metric_from_function(
     Returns
     -------
     FunctionMetric
-        ``metric @ 10`` cuts it. It is picklable if `function` is; it is not registered, so that
-        its name alone stands for nothing.
+        ``metric @ 10`` is the metric with a cut-off. It can be pickled if `function` can. It is not
+        registered: functions of skrank take the metric, not its name.
 
     Raises
     ------
     TypeError
         If `function` is not callable.
     ValueError
-        If the name is none, or is that of a metric of skrank's. When it measures: if the ties of a
-        query break in more than 10,000 ways, or `function` returns no finite number.
+        If the name is not allowed, or is the name of a metric of skrank. When the metric is
+        computed: if the tied documents of a query have more than 10,000 orders, or `function` does
+        not return a finite number.
 
     See Also
     --------
-    register : metrics of a family, which are fast and can be trained on.
+    register : metrics as classes, which run in compiled code and can be trained on.
 
     Examples
     --------
@@ -117,8 +118,8 @@ class FunctionMetric(Metric):
     )  # fmt: skip
 
     untrainable: ClassVar[str | None] = (
-        "it is a Python function of one list. Train on a metric of a family, and stop early "
-        "or search on this one; or write it as a class: see skrank.register."
+        "it is a Python function of one list. Train on another metric, and use this one for early "
+        "stopping or a search; or write it as a class: see skrank.register."
     )
 
     function: Callable[..., float] = None  # type: ignore[assignment,misc]
@@ -136,19 +137,19 @@ class FunctionMetric(Metric):
 
     @property
     def first_name(self) -> str:
-        """Its own name."""
+        """The name in reports, without parameters."""
         return self.name
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
-        """Read by trying every order."""
+        """Tables whose values are means of the function over all orders of tied documents."""
         labels = scale.judgments.graded(self.unjudged)
-        function, found = self.function, scale.labels > 0
+        function = self.function
         if not check.takes_unretrieved(function):
             function = partial(_of_ranked, function)
         ids = scale.judgments.queries.ids
-        return GenericTables(str(self), function, labels, found, scale.unjudged, k, ids)
+        return GenericTables(str(self), function, labels, scale.labels > 0, scale.unjudged, k, ids)
 
 
 def _of_ranked(function: Callable[..., float], ranked: np.ndarray, _: np.ndarray) -> float:
-    """Without the documents that the list does not contain."""
+    """Value of a function that does not take the labels of documents that are not in the list."""
     return function(ranked)

@@ -13,16 +13,17 @@ from skrank._engine.tables import Line, Lists
 @register("accuracy", function="accuracy_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(RelevantSet):
-    r"""Share of the query's documents that are rightly shown or rightly not shown.
+    r"""Accuracy: share of the documents that are relevant and shown, or neither relevant nor shown.
 
     .. math:: Acc@k = \frac1n \left(|\{r \le k : y_r \ge rel\}| + |\{r > k : y_r < rel\}|\right)
 
-    All documents of a query count, shown or not: give those not retrieved the score -inf.
+    The first k documents are shown. n is the number of documents of the query, shown or not: give
+    documents that were not retrieved the score -inf.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -38,7 +39,7 @@ class Accuracy(RelevantSet):
     """
 
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown and others not shown, of all documents."""
+        """(2 hits + others - shown) / all: hits, and non-relevant documents that are not shown."""
         return Line(2.0, lists.total - lists.relevant - lists.shown, lists.total)
 
 

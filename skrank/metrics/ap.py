@@ -18,17 +18,20 @@ from skrank._engine.tables import Scale, Smooth, discounts
 @register("ap", "map", function="average_precision_score")
 @dataclass(frozen=True, kw_only=True)
 class AP(Metric):
-    r"""Average precision: the mean over relevant documents of the precision at their ranks.
+    r"""Average precision: mean over relevant documents of the precision at their ranks.
 
     .. math:: AP = \frac1R \sum_{n: y_n \ge rel} \frac1n |\{m \le n : y_m \ge rel\}|
+
+    n and m are ranks, y_n is the label at rank n, and R is the number of relevant documents of the
+    query. Relevant documents that were not retrieved add 0. The mean over queries is MAP.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     normalize : {"all", "ideal"}
-        With a cut-off: divide by R (as trec_eval's map_cut), or by min(R, k), so that an ideal list
-        scores 1 (as LightGBM, XGBoost and CatBoost).
+        Divisor of a list that is cut at rank k: R, as trec_eval does for map_cut, or min(R, k), so
+        that an ideal list has the value 1, as in LightGBM, XGBoost and CatBoost.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -48,16 +51,16 @@ class AP(Metric):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """The whole list, or the first k ranks."""
+        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
         return None if self.normalize == "all" else self.k
 
     @property
     def smooth(self) -> Smooth:
-        """A ratio of expected sums over pairs: SoftGAP."""
+        """`skrank.SoftRank` can train on this metric: a sum over pairs of documents."""
         return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """A pair of relevant documents counts 1 / (rank of the lower one)."""
+        """The precision at a relevant document of rank n: 1 / n for each relevant one up to n."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, relevant, relevant, np.multiply)

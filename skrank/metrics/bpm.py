@@ -1,4 +1,4 @@
-"""The Bejeweled player model."""
+"""Bejeweled player model."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from skrank._engine.user_models import ReaderTables, UserModel, gain_shares
 @register("bpm")
 @dataclass(frozen=True, kw_only=True)
 class BPM(UserModel):
-    r"""Bejeweled player model: gain per document of a user who stops with gain T, or at rank k.
+    r"""Bejeweled player model: mean gain per document of a user who stops at gain T or rank k.
 
     .. math:: BPM = \frac1n \sum_{r \le n} \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade})}
 
-    n is the first rank where the gains add up to T, at most k. This is the static model.
+    n is the first rank at which the sum of the gains reaches T, but at most k. This is the static
+    model of the paper: T and k do not change while the user reads.
 
     Parameters
     ----------
     T : float
-        Gain that the user wants in all, in documents of the highest grade, above 0.
+        Total gain that the user wants, in units of the gain of the highest grade; above 0.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. The mean over the orders of ties has no closed form: ``ties="average"`` is
-        an error where the user stops inside a block of tied documents of different gains.
-        Range [0, 1].
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval. The
+        mean over the orders of ties has no closed form: ``ties="average"`` is an error where the
+        user stops inside a block of tied documents of different gains. Range [0, 1].
 
     See Also
     --------
-    BPMResidual : how much documents without a label could add.
+    BPMResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -56,13 +57,13 @@ class BPM(UserModel):
 
     strict: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
-        "how far its user reads depends on the order: train on precision@k."
+        "the number of ranks that its user reads depends on the order: train on precision@k."
     )
 
     T: float = number(1.0, 0, 1e6, open_low=True)
 
     def tables(self, scale: Scale, k: int | None) -> ReaderTables:
-        """Read by a kernel of its own."""
+        """Input of the compiled loop of this metric."""
         return ReaderTables(
             "bpm", "bpm", gain_shares(self, self.gain, scale), self.limit, self.T,
             np.zeros(self.limit + 1), ids=scale.judgments.queries.ids,

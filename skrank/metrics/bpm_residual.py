@@ -17,19 +17,19 @@ from skrank.metrics.bpm import BPM
 class BPMResidual(BPM):
     """Residual of the Bejeweled player model: what documents without a label could add to it.
 
-    Its value if documents without a label, and ranks below the end of the list, have the highest
-    grade, less its value if they gain nothing. It is below 0 where a user who gains nothing from
-    them reads on to better documents.
+    The value of the metric if all documents without a label, and all ranks below the end of the
+    list, have the highest grade, minus its value if they have gain 0. The residual is negative
+    where a user who gains nothing from these documents reads on to better ones.
 
     Parameters
     ----------
     T, gain, max_grade
         See `BPM`.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Defined for every query. The mean over the orders of ties has
-        no closed form: ``ties="average"`` is an error where the user stops inside a block of tied
-        documents of different gains. Range [-1, 1]; lower is better.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Defined for every query. The mean over the orders of ties has no closed form:
+        ``ties="average"`` is an error where the user stops inside a block of tied documents of
+        different gains. Range [-1, 1]; lower is better.
 
     References
     ----------
@@ -48,7 +48,7 @@ class BPMResidual(BPM):
     untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
-        """The metric twice: with the highest and with no gain."""
+        """The metric with the highest gain of unjudged documents, minus that with gain 0."""
         return ReaderResidualTables.of(super().tables(scale, k), scale)
 
 

@@ -19,12 +19,15 @@ _VARIANTS = ("trec", "romip", "10", "n", "relative", "old")
 @register("bpref")
 @dataclass(frozen=True, kw_only=True)
 class BPref(PreferenceMetric):
-    r"""Binary preference: mean over relevant documents of 1 - penalty, for incomplete judgments.
+    r"""Binary preference: how few judged non-relevant documents stand above relevant ones.
 
-    .. math:: \frac1R \sum_{r: y_r \ge rel} (1 - \text{penalty}(r))
+    bpref is for incomplete judgments: documents without a label are removed from the list.
 
-    With R relevant and N non-relevant judged documents of the query, and n judged non-relevant ones
-    above a relevant document, the penalty is
+    .. math:: bpref = \frac1R \sum_{r: y_r \ge rel} (1 - \text{penalty}(r))
+
+    The query has R relevant and N non-relevant judged documents. A relevant document at rank r of
+    the remaining list has n non-relevant documents above it. Relevant documents that were not
+    retrieved add 0. The penalty depends on the variant:
 
     ==========  =====================================
     trec        min(n, R) / min(R, N)
@@ -35,13 +38,14 @@ class BPref(PreferenceMetric):
     old         min(n, R) / min(R, N retrieved)
     ==========  =====================================
 
-    where r is the rank among judged documents. Documents without a label are passed over.
+    "N retrieved" is the number of judged non-relevant documents that were retrieved.
 
     Parameters
     ----------
     variant : {"trec", "romip", "10", "n", "relative", "old"}
+        The penalty, as in the table.
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 
@@ -64,7 +68,7 @@ class BPref(PreferenceMetric):
     rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
-        """Each non-relevant document above costs the same."""
+        """Weights of relevant documents, and the cap and the divisor of n by variant."""
         share = (scale.labels >= self.rel).astype(np.float64)
         check.check_few_labels(self.names[0], scale.labels)
         other = (1.0 - share) * scale.judged

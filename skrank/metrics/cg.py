@@ -18,7 +18,7 @@ from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_c
 @register("cg")
 @dataclass(frozen=True, kw_only=True)
 class CG(Metric):
-    r"""Cumulated gain: the sum of the gains, whatever the ranks.
+    r"""Cumulated gain: the sum of the gains of the first k documents, in any order.
 
     .. math:: CG@k = \sum_{r \le k} \text{gain}(y_r)
 
@@ -46,7 +46,7 @@ class CG(Metric):
     gain: Gain = parameter("exp2", check_gain)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Gain per label, no discount, no pairs."""
+        """Gain by label; all ranks up to the cut-off weigh 1."""
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
 

@@ -19,20 +19,21 @@ from skrank._engine.tables import Scale
 @register("compat")
 @dataclass(frozen=True, kw_only=True)
 class Compat(Metric):
-    r"""Compatibility: the rank-biased overlap of a list with its most similar ideal ranking.
+    r"""Compatibility: rank-biased overlap (RBO) of the list with its most similar ideal ranking.
 
     .. math:: RBO = \frac{\sum_{d \le D} p^{d-1} |A_d \cap I_d| / d}{\sum_{d \le D} p^{d-1}}
 
-    A_d and I_d are the first d documents of the list and of the ideal ranking, which holds the
-    documents of a label above 0, highest label first and, within a label, in the order of the list;
-    D is the length of the longer one.
+    A_d and I_d are the first d documents of the list and of the ideal ranking, and D is the length
+    of the longer of the two. The ideal ranking has all documents with a label above 0, the highest
+    labels first. Documents of equal label are in the order of the list, which makes this ideal
+    ranking the most similar one.
 
     Parameters
     ----------
     p : float
-        Persistence, in [0, 1).
+        Persistence: the weight of depth d is p^(d - 1); in [0, 1).
     normalize : bool
-        Divide by the overlap of the ideal ranking with itself, so that it scores 1.
+        Divide by the RBO of the ideal ranking with itself, so that an ideal list has the value 1.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 
@@ -56,7 +57,7 @@ class Compat(Metric):
     normalize: bool = flag(True)
 
     def tables(self, scale: Scale, k: int | None) -> OverlapTables:
-        """Documents of better labels above those of each code, and sums of the weights."""
+        """Numbers of better documents by query and label, and sums of the weights of depths."""
         check.check_few_labels(self.names[0], scale.labels)
         relevant = (scale.labels > 0) & scale.judged
         better = np.zeros((scale.n_queries, len(relevant)), np.int64)

@@ -25,7 +25,7 @@ from skrank._engine.tables import (
 )
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
-_SHIFTS = {"log2": 1.0, "romip": 2.0}  # what is added to the rank under the logarithm
+_SHIFTS = {"log2": 1.0, "romip": 2.0}  # c in the discount 1 / log2(c + rank)
 Discount = str | Sequence[float]
 
 
@@ -40,22 +40,22 @@ def _check_discount(discount: Discount) -> Discount:
 @register("dcg")
 @dataclass(frozen=True, kw_only=True)
 class DCG(Metric):
-    r"""Discounted cumulated gain.
+    r"""Discounted cumulated gain: the sum of the gains, each divided by a logarithm of its rank.
 
     .. math:: DCG@k = \sum_{r \le k} \text{gain}(y_r) / \log_2(1 + r)
 
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        ``2**label - 1``, the label itself, gains of the labels 0, 1, 2, ..., or gain by label.
-        Gains must be at least 0 and must not fall as labels rise; in a mapping without 0, label 0
-        gains 0.
+        Gain of a label. "exp2": ``2**label - 1``. "linear": the label itself. A sequence has the
+        gains of the labels 0, 1, 2, ...; a mapping has the gain of each label, and 0 for label 0 if
+        that is missing. Gains must be at least 0 and must not fall as labels rise.
     discount : {"log2", "jk", "letor", "romip"} or sequence of float
-        "log2": ``1 / log2(1 + rank)``. "jk": 1 above rank `base`, then ``1 / log(rank, base)``
-        (Jarvelin and Kekalainen). "letor": the official script of LETOR, ``1 / log2(rank)`` with 1
-        at rank 1, and 0 for queries with fewer than k documents. "romip": ``1 / log2(2 + rank)``,
-        as printed by ROMIP. Or the weights of the ranks 1, 2, ..., which must not increase and are
-        0 below.
+        Factor of the gain at a rank. "log2": ``1 / log2(1 + rank)``. "jk": 1 for ranks up to
+        `base`, then ``1 / log(rank, base)``, as Jarvelin and Kekalainen. "letor": as the official
+        script of LETOR, 1 at rank 1 and then ``1 / log2(rank)``; queries with fewer than k
+        documents have the value 0. "romip": ``1 / log2(2 + rank)``, as ROMIP. A sequence has the
+        factors of the ranks 1, 2, ..., which must not increase; lower ranks have the factor 0.
     base : float
         Base of the discount "jk", above 1.
     k, condensed, empty, ties, average
@@ -81,7 +81,7 @@ class DCG(Metric):
 
     @property
     def smooth(self) -> Smooth:
-        """Gains over the logarithms of expected ranks."""
+        """`skrank.SoftRank` can train on this metric: a sum of discounted gains."""
         return Smooth(pairs=False, shift=_SHIFTS.get(str(self.discount)))
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
@@ -94,12 +94,12 @@ class DCG(Metric):
         return np.log(base) / np.log(np.maximum(rank, base))
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Gain per label, discount per rank, no pairs."""
+        """Gain by label, and discount by rank."""
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def line(self, lists: Lists) -> Line:
-        """The sum, but for LETOR's rule for short lists."""
+        """The sum; with the discount "letor", 0 for queries with fewer than k documents."""
         if self.discount == "letor" and self.k is not None:
             return Line(slope=np.where(lists.total < self.k, 0.0, 1.0))
         return Line()

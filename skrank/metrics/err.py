@@ -18,19 +18,23 @@ from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_c
 @register("err")
 @dataclass(frozen=True, kw_only=True)
 class ERR(Metric):
-    r"""Expected reciprocal rank: a user stops at grade y with probability (2^y - 1) / 2^max_grade.
+    r"""Expected reciprocal rank: mean of 1 / rank of the document that satisfies the user.
+
+    The user reads from rank 1 on, and is satisfied by a document of label y with probability rho;
+    with the default gain, rho is (2^y - 1) / 2^max_grade. The first document that satisfies the
+    user ends the search.
 
     .. math:: ERR@k = \sum_{r \le k} \frac1r \rho_r \prod_{s<r} (1 - \rho_s), \quad
-              \rho = \frac{\text{gain}(y)}{\text{gain}(\text{max grade}) + 1}
+              \rho_r = \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade}) + 1}
 
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
-        See `DCG`. With another gain than "exp2" the metric is NTCIREVAL's.
+        See `DCG`. "exp2" is the definition of the paper; other gains give ERR of NTCIREVAL.
     max_grade : int, optional
-        Highest grade of the collection. Default: that of all labels of the `skrank.with_groups`
-        that the data come from, else the highest label of the data. Give it when values of
-        different data sets are to be compared.
+        Highest grade of the collection. Default: the highest of all labels that
+        `skrank.with_groups` was given, also for a part of them such as a fold; for other labels,
+        the highest of the labels that are measured. Give `max_grade` to compare data sets.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1); an ideal list scores less than 1.
 
@@ -53,11 +57,11 @@ class ERR(Metric):
 
     @property
     def needs_scale(self) -> bool:
-        """The chance to stop is a share of that of the highest grade."""
+        """True if no parameter gives the highest grade, on which rho depends."""
         return self.max_grade is None
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Stops with gain(y) / (gain(max_grade) + 1), worth 1 / rank."""
+        """Probability rho of each distinct label, and 1 / rank."""
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
         stop = gain_per_code(self.gain, scale.labels, scale.place) / (top + 1)

@@ -14,12 +14,14 @@ from skrank.metrics.accuracy import Accuracy
 @register("error", function="error_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Error(Accuracy):
-    """Share of the query's documents that are wrongly shown or wrongly not shown: 1 - accuracy.
+    """Error: share of the documents that are shown and not relevant, or relevant and not shown.
+
+    The value is 1 - `Accuracy`.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1]; lower is better.
 
@@ -40,7 +42,7 @@ class Error(Accuracy):
     )
 
     def line(self, lists: Lists) -> Line:
-        """Others shown and relevant documents not shown, of all documents."""
+        """One minus the accuracy."""
         right = super().line(lists)
         return Line(-right.slope, lists.total - right.shift, lists.total)
 

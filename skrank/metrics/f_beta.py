@@ -14,7 +14,7 @@ from skrank._engine.tables import Line, Lists
 @register("f1", "f", function="f_beta_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class FBeta(RelevantSet):
-    r"""Weighted harmonic mean of precision and recall.
+    r"""F measure: weighted harmonic mean of precision P and recall R.
 
     .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)
 
@@ -23,7 +23,7 @@ class FBeta(RelevantSet):
     beta : float
         Weight of recall against precision, above 0.
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1]; 0 where precision or recall is 0.
 
@@ -41,7 +41,7 @@ class FBeta(RelevantSet):
     beta: float = number(1.0, 0, 1e6, open_low=True)
 
     def line(self, lists: Lists) -> Line:
-        """Both means at once: the product P R cancels."""
+        """(1 + beta^2) hits / (beta^2 R + shown), which equals the definition."""
         shown = lists.shown if self.k is None else self.k
         weight = self.beta**2
         return Line(slope=1 + weight, divisor=weight * lists.relevant + shown)

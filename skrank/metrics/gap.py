@@ -19,28 +19,35 @@ from skrank._engine.tables import Scale, Smooth, discounts
 @register("gap")
 @dataclass(frozen=True, kw_only=True)
 class GAP(Metric):
-    r"""Graded average precision: average precision for users who differ in what they call relevant.
+    r"""Graded average precision: average precision, extended to graded labels.
 
-    A user regards grades j and better as relevant with probability g_j; a document of grade i is
-    then relevant with probability ``G(i) = g_1 + ... + g_i``.
+    Users differ in which grades they regard as relevant: a share g_j of the users regards grade j
+    and all higher grades as relevant. A document of grade i is thus relevant to the share
+    ``G(i) = g_1 + ... + g_i`` of the users. GAP is the ratio of two means over these users: that of
+    the sum of the precisions at relevant documents, and that of the number of relevant documents.
 
     .. math:: GAP = \frac1D \sum_n \frac1n \sum_{m \le n} G(\min(i_m, i_n)),
               \quad D = \sum_{\text{documents}} G(i)
 
+    Here n and m are ranks, i_n is the grade of the document at rank n, and D sums over all
+    documents of the query. With binary labels, GAP is average precision.
+
     Parameters
     ----------
     thresholds : sequence of float, optional
-        g_1..g_c, probabilities that sum to 1. Default: uniform over the grades 1..max_grade. A
-        point mass on grade t gives average precision with ``rel=t``.
+        The probabilities g_1, ..., g_c, which sum to 1. Default: 1 / max_grade for each grade. With
+        g_t = 1 and all others 0, GAP is average precision with ``rel=t``.
     max_grade : int, optional
-        Highest grade of the collection. Default: the number of thresholds, else the highest label
-        of the labels that are measured.
+        Highest grade of the collection. Default: the number of thresholds; without thresholds, the
+        highest of the labels that are measured.
     normalize : {"all", "ideal"}
-        With a cut-off: divide by D over all documents of the query (as trec_eval's map_cut), or by
-        the best possible value at k, so that an ideal list scores 1.
+        Divisor of a list that is cut at rank k: D over all documents of the query, as trec_eval
+        does for map_cut, or D over the k documents of highest grade, so that an ideal list has the
+        value 1. Without a cut-off, both are equal.
     labels : {"step", "interp"}, optional
-        Worth of a label between two grades: that of the grade below, or in proportion (for grades
-        averaged over assessors). Both agree on whole grades. Default: such a label is an error.
+        How G is defined for a label between two grades, such as the mean of several assessors:
+        G of the grade below, or linear interpolation between the two grades. Default: such a label
+        is an error.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -52,10 +59,10 @@ class GAP(Metric):
     Examples
     --------
     >>> import skrank
-    >>> skrank.metric("gap", thresholds=[0.2, 0.5, 0.3])([1, 0, 3, 2], [4, 3, 2, 1]) < 1
-    True
     >>> skrank.metric("gap")([2, 1, 0], [3, 2, 1])
     1.0
+    >>> round(skrank.metric("gap", thresholds=[0.2, 0.5, 0.3])([1, 0, 3, 2], [4, 3, 2, 1]), 4)
+    0.5263
     """
 
     thresholds: Sequence[float] | None = None
@@ -69,28 +76,32 @@ class GAP(Metric):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """The whole list, or the first k ranks."""
+        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
         return None if self.normalize == "all" else self.k
 
     def worth(self, scale: Scale) -> np.ndarray:
-        """G per code: the probability that its documents are relevant."""
+        """G of each distinct label, in the order of ``scale.labels``."""
         top = scale.max_grade if self.thresholds is None else len(self.thresholds)
         check.check_grades(scale.labels, top, self, scale.place)
         if self.labels is None:
             check.check_whole_grades(scale.labels, self, scale.place)
         g = self.thresholds or (1 / top,) * top
         cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
-        cumulated[-1] = 1.0
+        cumulated[-1] = 1.0  # exactly: the sum may end below 1 by rounding
         steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
         return np.interp(steps, np.arange(top + 1), cumulated)
 
     @property
     def smooth(self) -> Smooth:
-        """A ratio of expected sums over pairs: SoftGAP."""
+        """`skrank.SoftRank` can train on this metric: a sum over pairs of documents."""
         return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """A pair of documents counts the smaller G / (rank of the lower one)."""
+        """The definition as a sum over documents and pairs of documents.
+
+        A document at rank n adds G / n. Two documents add the smaller G / n, with n the rank of the
+        lower one. D sums G over the documents within the cut-off.
+        """
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, worth, worth, np.minimum)

@@ -33,7 +33,7 @@ class InterpolatedAP(StrictMetric):
     levels : sequence of float
         Levels of recall, in [0, 1].
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     rounding
         See `InterpolatedPrecision`.
     k : None
@@ -64,7 +64,7 @@ class InterpolatedAP(StrictMetric):
     rounding: str = choice("up", ROUNDINGS)
 
     def tables(self, scale: Scale, k: int | None) -> MeanTables:
-        """Those of each level."""
+        """The tables of `InterpolatedPrecision` at each level of recall."""
         levels = (
             InterpolatedPrecision(recall=level, rel=self.rel, rounding=self.rounding)
             for level in self.levels

@@ -18,15 +18,16 @@ from skrank._engine.tables import Scale
 @register("infap")
 @dataclass(frozen=True, kw_only=True)
 class InfAP(StrictMetric):
-    """Inferred average precision: AP estimated from judgments of a random part of the pool.
+    """Inferred average precision: AP, estimated from judgments of a random sample of the pool.
 
-    Documents without a label count as pooled but not drawn for judgment (label -1 of trec_eval):
-    the precision above a relevant document is that of the judged ones above it.
+    Documents without a label count as documents of the pool that were not drawn for judgment; they
+    have the label -1 in trec_eval. The precision above a relevant document is estimated by the
+    share of relevant documents among the judged ones above it.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
         where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
@@ -48,7 +49,7 @@ class InfAP(StrictMetric):
     rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
-        """Read by a kernel of its own."""
+        """Input of the compiled loop of this metric."""
         needed = np.zeros(len(scale.judgments.queries), np.int64)
         found = scale.labels >= self.rel
         return StrictTables(

@@ -1,4 +1,4 @@
-"""INSQ: the gain per document of a user who is the less likely to go on the less was read."""
+"""INSQ: mean gain per document of a user who reads ranks with quadratically falling probability."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ from skrank._engine.user_models import UserModel, gain_shares, insq_weights
 @register("insq")
 @dataclass(frozen=True, kw_only=True)
 class INSQ(UserModel):
-    r"""INSQ: gain per document of a user who goes on from rank i with ((i + 2T - 1) / (i + 2T))^2.
+    r"""INSQ: mean gain of the documents read by a user more likely to go on the more was read.
 
     .. math:: INSQ = \frac{\sum_{r \le k} w_r\, \text{gain}(y_r) / \text{gain}(\text{max grade})}
               {\sum_{r \le k} w_r}, \quad w_r = \frac{1}{(r + 2T - 1)^2}
 
+    The user goes on from rank i to the next rank with probability ((i + 2T - 1) / (i + 2T))^2, and
+    thus reads rank r with a probability in proportion to w_r.
+
     Parameters
     ----------
     T : float
-        Gain that the user wants in all, in documents of the highest grade, above 0.
+        Total gain that the user wants, in units of the gain of the highest grade; above 0.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Range [0, 1]; an ideal list scores less than 1 if it has fewer than k
-        documents of the highest grade.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less
+        than 1.
 
     See Also
     --------
-    INST : a user who also minds the gain seen so far.
-    INSQResidual : how much documents without a label could add.
+    INST : the probability of going on also depends on the gain found so far.
+    INSQResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -54,7 +58,7 @@ class INSQ(UserModel):
     T: float = number(1.0, 0, 1e6, open_low=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Share of the highest gain per label, quadratically falling weights per rank."""
+        """Share of the highest gain by label, and w_r by rank."""
         weights = self.weights(insq_weights(self.T), scale)
         return QuadraticTables(gain_shares(self, self.gain, scale), weights)
 

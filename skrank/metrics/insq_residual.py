@@ -23,10 +23,10 @@ class INSQResidual(WeightResidual):
     Parameters
     ----------
     T : float
-        As for `INSQ`.
+        See `INSQ`.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Defined for every query. Range [0, 1]; lower is better.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Defined for every query. Range [0, 1]; lower is better.
 
     References
     ----------
@@ -44,7 +44,7 @@ class INSQResidual(WeightResidual):
     T: float = number(1.0, 0, 1e6, open_low=True)
 
     def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """Quadratically falling weights."""
+        """The weights of `INSQ`."""
         return insq_weights(self.T)(rank)
 
 

@@ -1,4 +1,4 @@
-"""INST: the gain per document of a user who wants a certain gain."""
+"""INST: mean gain per document of a user who wants a certain gain."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from skrank._engine.user_models import ReaderTables, UserModel, gain_shares
 @register("inst")
 @dataclass(frozen=True, kw_only=True)
 class INST(UserModel):
-    r"""INST: gain per document of a user who stops the sooner, the more gain was found.
+    r"""INST: mean gain of the documents read by a user who stops earlier the more gain was found.
 
     .. math:: C(i) = \left(\frac{i + T + T_i - 1}{i + T + T_i}\right)^2, \quad
               T_i = T - \sum_{r \le i} \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade})}
 
-    The user goes on from rank i with probability C(i), so that rank r has the weight
-    C(1) ... C(r - 1) over the sum of these products.
+    The user reads rank 1, and goes on from rank i to the next rank with probability C(i). T_i is
+    the gain that the user still wants after rank i. The user thus reads rank r with probability
+    C(1) ... C(r - 1). These probabilities, divided by their sum, are the weights of the gains.
 
     Parameters
     ----------
     T : float
-        Gain that the user wants in all, in documents of the highest grade, at least
-        0.5.
+        Total gain that the user wants, in units of the gain of the highest grade; at least 0.5.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. The mean over the orders of ties has no closed form: where it depends on
-        that order, ``ties="average"`` is an error. Range [0, 1].
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval. The
+        mean over the orders of ties has no closed form: where it depends on that order,
+        ``ties="average"`` is an error. Range [0, 1].
 
     See Also
     --------
-    INSQ : a user who does not mind the gain seen, on which LambdaRank trains.
-    INSTResidual : how much documents without a label could add.
+    INSQ : the same without T_i: the gain found does not matter. LambdaRank can train on INSQ.
+    INSTResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -59,13 +60,13 @@ class INST(UserModel):
 
     strict: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
-        "how far its user reads depends on the order: train on insq."
+        "the number of ranks that its user reads depends on the order: train on insq."
     )
 
     T: float = number(1.0, 0.5, 1e6)
 
     def tables(self, scale: Scale, k: int | None) -> ReaderTables:
-        """Read by a kernel of its own."""
+        """Input of the compiled loop of this metric."""
         return ReaderTables(
             "inst", "inst", gain_shares(self, self.gain, scale), self.limit, self.T,
             np.zeros(self.limit + 1), ids=scale.judgments.queries.ids,

@@ -17,18 +17,17 @@ from skrank.metrics.inst import INST
 class INSTResidual(INST):
     """Residual of INST: what documents without a label could add to it.
 
-    Its value if documents without a label, and ranks below the end of the list, have the highest
-    grade, less its value if they gain nothing.
+    The value of the metric if all documents without a label, and all ranks below the end of the
+    list, have the highest grade, minus its value if they have gain 0.
 
     Parameters
     ----------
     T, gain, max_grade
         See `INST`.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Defined for every query. The mean over the orders of ties has
-        no closed form: where it depends on that order, ``ties="average"`` is an error.
-        Range [0, 1]; lower is better.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Defined for every query. The mean over the orders of ties has no closed form: where it
+        depends on that order, ``ties="average"`` is an error. Range [0, 1]; lower is better.
 
     References
     ----------
@@ -46,7 +45,7 @@ class INSTResidual(INST):
     untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
-        """The metric twice: with the highest and with no gain."""
+        """The metric with the highest gain of unjudged documents, minus that with gain 0."""
         return ReaderResidualTables.of(super().tables(scale, k), scale)
 
 

@@ -21,20 +21,23 @@ ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
 @register("iprec", function="interpolated_precision_score")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedPrecision(StrictMetric):
-    r"""Highest precision at any rank where recall has reached a level; 0 if it never does.
+    r"""Interpolated precision: the highest precision at any rank with at least a given recall.
 
     .. math:: \max_{n:\, recall@n \ge level} P@n
+
+    The value is 0 if no rank has this recall.
 
     Parameters
     ----------
     recall : float
-        Recall level in [0, 1].
+        The level of recall, in [0, 1].
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     rounding : {"up", "trec_eval9", "trec_eval10"}
-        How many of R relevant documents reach a level: recall R rounded up, as the level says;
-        rounded down after .9 is added, as trec_eval does up to version 9; or rounded to the nearest
-        whole number, as version 10 does, which may report a level that was not reached.
+        How recall times R, R being the number of relevant documents, becomes a whole number of
+        documents. "up": rounded up. "trec_eval9": rounded down after .9 is added, as in trec_eval
+        up to version 9. "trec_eval10": rounded to the nearest whole number, as in version 10, so
+        that a value may be reported for a recall that was not reached.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
         where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
@@ -61,7 +64,7 @@ class InterpolatedPrecision(StrictMetric):
     rounding: str = choice("up", ROUNDINGS)
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
-        """The number of relevant documents that makes the level."""
+        """Relevant labels, and the number of relevant documents that reach the recall, by query."""
         found = scale.labels >= self.rel
         relevant = scale.totals(found)
         needed = _whole(self.recall * relevant, self.rounding).astype(np.int64)
@@ -71,12 +74,12 @@ class InterpolatedPrecision(StrictMetric):
 
 
 def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:
-    """Whole numbers of documents that reach a level of recall."""
+    """Number of relevant documents that reach a recall, from a number that may be fractional."""
     if rounding == "trec_eval9":
         return np.floor(documents + 0.9)
     if rounding == "trec_eval10":
         return np.floor(documents + 0.5)
-    return np.ceil(documents - 1e-9)  # 0.07 * 100 is above 7, and would ask for an eighth
+    return np.ceil(documents - 1e-9)  # 0.07 * 100 is slightly above 7
 
 
 interpolated_precision_score = score_function(InterpolatedPrecision, 1.0)

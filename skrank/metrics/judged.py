@@ -16,7 +16,7 @@ from skrank._engine.tables import Line, Lists, Scale
 @register("judged", function="judged_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Judged(SetMetric):
-    r"""Share of the documents shown that were judged.
+    r"""Judged: share of judged documents among the first k documents.
 
     .. math:: \frac1{\min(k, n)} |\{r \le k : y_r \text{ is known}\}|
 
@@ -40,11 +40,11 @@ class Judged(SetMetric):
     untrainable: ClassVar[str | None] = "it does not depend on relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:
-        """Documents with a label."""
+        """True for documents with a label."""
         return scale.judged
 
     def line(self, lists: Lists) -> Line:
-        """Judged documents shown, of the documents shown."""
+        """Divided by the number of documents shown."""
         return Line(divisor=lists.shown)
 
 

@@ -1,4 +1,4 @@
-"""Weighted sums of metrics: metrics themselves, with names, plans and gradients."""
+"""Weighted sums of metrics, which are metrics themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skrank._engine.mixture import MixturePlan, MixtureTables
 from skrank._engine.names import metric
 from skrank._engine.tables import Scale
 
-_AS_PARTS: Any = None  # the settings of the metrics of a mixture
+_AS_PARTS: Any = None  # default of a setting: that of the metrics of the mixture
 SETTINGS = ("condensed", "empty", "ties", "average")  # on which the metrics of a mixture agree
 
 
@@ -24,20 +24,21 @@ class Mixture(Metric):
 
     .. math:: M = \sum_i w_i M_i
 
-    It is a metric like any other: it has a name that parses back, and serves wherever a metric or
-    its name does, in training too. The weights are taken as they are: with weights that sum to 1,
-    a mixture of metrics with range [0, 1] has range [0, 1].
+    A mixture can be used wherever a metric or its name can, also in training. `skrank.metric` makes
+    the mixture from its name. Weights are not divided by their sum: with weights that sum to 1, a
+    mixture of metrics with range [0, 1] has range [0, 1].
 
     Parameters
     ----------
     parts : sequence of (float, Metric or str)
-        Weights above 0, and what they weigh. Mixtures among them are taken apart.
+        Weights above 0, and the metrics. A mixture among them is replaced by its own parts.
     k, condensed, empty, ties
-        Given here, they replace those of all metrics: ``dataclasses.replace(mixture, empty=0)``,
-        ``mixture @ 10``. Default: what the metrics say; on all but `k` they must agree.
+        Values that replace those of all metrics, as in ``dataclasses.replace(mixture, empty=0)``
+        and ``mixture @ 10``. Default: the values of the metrics, which must be equal except for
+        `k`.
     average : {"macro"}
-        The mean over queries is arithmetic, so that it is the mixture of the means of the metrics
-        where they count the same queries.
+        The mean over queries is arithmetic. If all metrics are defined for the same queries, it is
+        the weighted sum of the means of the metrics.
 
     Raises
     ------
@@ -47,14 +48,14 @@ class Mixture(Metric):
 
     Notes
     -----
-    The value of a query is the weighted sum of the values that the metrics give it. It is not
-    defined where one of them is not: with ``empty="skip"`` a query counts only where all metrics
-    count. With ``empty=0`` or 1 a metric that is not defined contributes 0 or its weight.
+    The value of a query is the weighted sum of the values of the metrics. The value is not defined
+    if one of the metrics is not defined for the query: with ``empty="skip"``, the mean is over the
+    queries for which all metrics are defined. With ``empty=0`` or 1, a metric that is not defined
+    has the value 0 or 1.
 
-    As an objective: no trainable metric falls when a better document moves up, so that the swap
-    deltas of a mixture are the weighted sums of those of its metrics, each divided by its best
-    value as `skrank.LambdaRank` does for one metric. A query that only some of the metrics know is
-    trained on for these.
+    As an objective: `skrank.LambdaRank` weights a pair of documents by the weighted sum of the
+    changes of the metrics, each divided by the best value of the metric for the query. Metrics
+    that are not defined for a query are left out of its gradients.
 
     Examples
     --------
@@ -98,16 +99,16 @@ class Mixture(Metric):
 
     @property
     def terms(self) -> tuple[tuple[float, Metric], ...]:
-        """The weights and metrics."""
+        """Pairs of a weight and a metric."""
         return self.parts
 
     @property
     def needs_scale(self) -> bool:
-        """Whether one of the metrics does."""
+        """True if one of the metrics needs the highest grade of the collection."""
         return any(one.needs_scale for _, one in self.parts)
 
     def on_scale(self, max_grade: int) -> Mixture:
-        """The mixture of the metrics on that scale."""
+        """The mixture of the metrics with this highest grade of the collection."""
         return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> MixturePlan:
@@ -117,17 +118,17 @@ class Mixture(Metric):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """0 if no metric is divided by its best value; each metric has its own otherwise."""
+        """0 if no metric is divided by its best value, else None."""
         return 0 if all(one.ideal_cutoff == 0 for _, one in self.parts) else None
 
     @property
     def untrainable(self) -> str | None:
-        """What keeps the first of its metrics from being trained on."""
+        """Why the first metric that cannot be trained on cannot; None if all can."""
         reasons = ((one, one.untrainable) for _, one in self.parts)
         return next((f"{one}: {reason}" for one, reason in reasons if reason), None)
 
     def tables(self, scale: Scale, k: int | None) -> MixtureTables:
-        """Those of the metrics side by side, each with its own cut-off and scale of grades."""
+        """Tables of all metrics, each with its own cut-off and highest grade."""
         return self.bind(scale.judgments, max_grade=scale.max_grade).tables
 
     def map(self, change: Callable[[Metric], Metric]) -> Mixture:
@@ -146,7 +147,7 @@ Metric.mixture = Mixture
 
 
 def _check(terms: list[tuple[float, Metric]]) -> None:
-    """Metrics that can be added."""
+    """Refuse metrics that cannot be added."""
     first = terms[0][1]
     for weight, one in terms:
         if not 0 < weight < math.inf:

@@ -12,11 +12,12 @@ from skrank.metrics.dcg import DCG
 @register("ndcg")
 @dataclass(frozen=True, kw_only=True)
 class NDCG(DCG):
-    r"""Normalised discounted cumulated gain: DCG@k over the best DCG@k of the query.
+    r"""Normalised discounted cumulated gain: DCG@k divided by the highest possible DCG@k.
 
     .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}
 
-    ``gain="linear"`` equals scikit-learn and trec_eval, the default equals LightGBM and XGBoost.
+    The maximum is over all orders of the documents of the query, retrieved or not. The default is
+    the nDCG of LightGBM and XGBoost; ``gain="linear"`` is the nDCG of scikit-learn and trec_eval.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class NDCG(DCG):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """The first k ranks, as the list itself."""
+        """The best list is cut at rank k, as the ranked list is."""
         return self.k
 
 

@@ -1,4 +1,4 @@
-"""Nearly expected reciprocal rank."""
+"""Nearly ERR: a mean gain per document that behaves like expected reciprocal rank."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from skrank._engine.user_models import (
 @register("nearly_err")
 @dataclass(frozen=True, kw_only=True)
 class NearlyERR(UserModel):
-    r"""Nearly ERR: gain per document of a user whom each document satisfies by its gain.
+    r"""Nearly ERR: mean gain of the documents read by a user whom gains satisfy.
 
     .. math:: C(i) = c_i \left(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\right)
 
-    The user goes on from rank i with probability C(i), so that rank r has the weight
-    C(1) ... C(r - 1) over the sum of these products.
+    The user reads rank 1, and goes on from rank i to the next rank with probability C(i). The user
+    thus reads rank r with probability C(1) ... C(r - 1). These probabilities, divided by their sum,
+    are the weights of the gains.
 
     Parameters
     ----------
     patience : {"all", "rank", "rbp", "insq"}
-        Who goes on from a document that does not satisfy, c_i: "all" users, which is NERR8 of
-        ir_measures; i / (i + 1) of them, "rank", as in ERR (NERR9); p of them, "rbp" (NERR10); or
-        ((i + 2T - 1) / (i + 2T))^2, "insq" (NERR11).
+        c_i, the share of the users who go on from rank i if its document does not satisfy them.
+        "all": 1 (NERR8 of ir_measures). "rank": i / (i + 1), as in ERR (NERR9). "rbp": p (NERR10).
+        "insq": ((i + 2T - 1) / (i + 2T))^2 (NERR11).
     p : float
         Persistence, in [0, 1), for "rbp".
     T : float
@@ -44,17 +45,18 @@ class NearlyERR(UserModel):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. The mean over the orders of ties has no closed form: where it depends on
-        that order, ``ties="average"`` is an error. Range [0, 1].
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval. The
+        mean over the orders of ties has no closed form: where it depends on that order,
+        ``ties="average"`` is an error. Range [0, 1].
 
     See Also
     --------
-    ERR : the metric itself, which is not a mean gain per document.
-    NearlyERRResidual : how much documents without a label could add.
+    ERR : expected reciprocal rank, which is not a mean gain per document.
+    NearlyERRResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -69,14 +71,16 @@ class NearlyERR(UserModel):
     """
 
     strict: ClassVar[bool] = True
-    untrainable: ClassVar[str | None] = "how far its user reads depends on the order: train on err."
+    untrainable: ClassVar[str | None] = (
+        "the number of ranks that its user reads depends on the order: train on err."
+    )
 
     patience: str = choice("rbp", ("all", "rank", "rbp", "insq"))
     p: float = parameter(0.9, check.check_persistence)
     T: float = number(1.0, 0, 1e6, open_low=True)
 
     def tables(self, scale: Scale, k: int | None) -> ReaderTables:
-        """Read by a kernel of its own."""
+        """Input of the compiled loop of this metric."""
         rank = np.arange(1.0, self.limit + 1)
         weights: dict[str, Weigh] = {
             "all": np.ones_like,

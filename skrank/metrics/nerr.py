@@ -12,9 +12,11 @@ from skrank.metrics.err import ERR
 @register("nerr")
 @dataclass(frozen=True, kw_only=True)
 class NERR(ERR):
-    r"""Normalised expected reciprocal rank: ERR@k over the best ERR@k of the query.
+    r"""Normalised expected reciprocal rank: ERR@k divided by the highest possible ERR@k.
 
     .. math:: nERR@k = \frac{ERR@k}{\max ERR@k}
+
+    The maximum is over all orders of the documents of the query, retrieved or not.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ class NERR(ERR):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """The first k ranks, as the list itself."""
+        """The best list is cut at rank k, as the ranked list is."""
         return self.k
 
 

@@ -15,12 +15,12 @@ from skrank._engine.tables import Scale
 @register("num_nonrel_judged_ret")
 @dataclass(frozen=True, kw_only=True)
 class NumNonrelevantRetrieved(RelevantCount):
-    """Number of documents retrieved that were judged not relevant, down to the cut-off.
+    """Number of retrieved documents that were judged not relevant, down to the cut-off.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     average : {"sum", "macro"}
         Over queries: the sum, or the mean.
     k, condensed, empty, ties
@@ -40,7 +40,7 @@ class NumNonrelevantRetrieved(RelevantCount):
     greater_is_better = False
 
     def hits(self, scale: Scale) -> np.ndarray:
-        """Labels below `rel`."""
+        """True for labels below `rel`."""
         return scale.judged & (scale.labels < self.rel)
 
 

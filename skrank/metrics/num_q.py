@@ -39,7 +39,7 @@ class NumQueries(CountMetric):
     cut_instead: ClassVar[str | None] = "num_ret@k"
 
     def line(self, lists: Lists) -> Line:
-        """One, whatever the list."""
+        """1 for each query."""
         return Line(slope=0.0, shift=1.0)
 
 

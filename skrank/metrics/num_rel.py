@@ -19,7 +19,7 @@ class NumRelevant(RelevantCount):
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k : None
         There is no cut-off.
     average : {"sum", "macro"}
@@ -41,7 +41,7 @@ class NumRelevant(RelevantCount):
     cut_instead: ClassVar[str | None] = "num_rel_ret@k"
 
     def line(self, lists: Lists) -> Line:
-        """The relevant documents of the query."""
+        """The number of relevant documents of the query."""
         return Line(slope=0.0, shift=lists.relevant)
 
 

@@ -12,12 +12,12 @@ from skrank._engine.sets import RelevantCount
 @register("num_rel_ret")
 @dataclass(frozen=True, kw_only=True)
 class NumRelevantRetrieved(RelevantCount):
-    """Number of relevant documents retrieved, down to the cut-off (hits).
+    """Number of relevant documents that were retrieved, down to the cut-off.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     average : {"sum", "macro"}
         Over queries: the sum, or the mean.
     k, condensed, empty, ties

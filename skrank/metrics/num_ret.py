@@ -13,7 +13,7 @@ from skrank._engine.tables import Line, Lists
 @register("num_ret")
 @dataclass(frozen=True, kw_only=True)
 class NumRetrieved(CountMetric):
-    """Number of documents retrieved, down to the cut-off.
+    """Number of retrieved documents, down to the cut-off.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class NumRetrieved(CountMetric):
     """
 
     def line(self, lists: Lists) -> Line:
-        """The length of the list."""
+        """The number of documents of the list, down to the cut-off."""
         return Line(slope=0.0, shift=lists.shown)
 
 

@@ -1,4 +1,4 @@
-"""PFound: the probability that a user finds what he looks for."""
+"""PFound: the probability that a user finds a document that is wanted."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ def _check_p_rel(p_rel: str | Mapping[float, float]) -> str | tuple[tuple[float,
 @register("pfound")
 @dataclass(frozen=True, kw_only=True)
 class PFound(Metric):
-    r"""Probability that a user finds what is wanted before tiring.
+    r"""PFound: probability that a user finds a wanted document before giving up.
 
     .. math:: PFound@k = \sum_{r \le k} p(y_r) \prod_{s<r} (1 - p(y_s)) (1 - p_{break})
+
+    The user reads from rank 1 on. A document of label y is the wanted one with probability p(y);
+    the search then ends.
 
     Parameters
     ----------
     p_rel : {"romip", "yandex", "raw"} or mapping
-        Probability that a document of a label is what the user wants. "romip": ``2**(label - 3) /
-        2`` above 0, for grades to 3 (4 gives 1); "yandex": 0, .07, .14, .41, .61 for the grades
-        0..4; "raw": the label itself, as CatBoost; or a probability by label.
+        p(y). "romip": ``2**(label - 4)`` for labels above 0, which must be at most 4. "yandex": 0,
+        .07, .14, .41, .61 for the grades 0..4. "raw": the label itself, as in CatBoost. Or a
+        mapping from labels to probabilities.
     p_break : float
         Probability of giving up after each document, in [0, 1].
     k, condensed, empty, ties, average
@@ -63,13 +66,15 @@ class PFound(Metric):
 
     @property
     def untrainable(self) -> str | None:
-        """A user who never tires finds the same in any order."""
+        """With p_break = 0 and without a cut-off, all orders of a list have the same value."""
         return ORDERLESS if self.p_break == 0 and self.k is None else None
 
     def probability(self, labels: np.ndarray) -> np.ndarray:
-        """Probability that a document of each label is what the user wants."""
+        """p(y) of each label."""
         if self.p_rel == "romip":
-            known = np.minimum(labels, check.MOST_GRADES)  # others overflow; refused below
+            known = np.minimum(
+                labels, check.MOST_GRADES
+            )  # higher labels would overflow; they are refused below
             found = np.where(labels > 0, np.exp2(known - 3) / 2, 0.0)
         elif self.p_rel == "yandex":
             found = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
@@ -82,7 +87,7 @@ class PFound(Metric):
         return found
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Stops with p_rel, goes on with 1 - p_break."""
+        """p(y) by label, and (1 - p_break)^(r - 1) by rank."""
         stay = 1 - self.p_break
         patience = discounts(lambda rank: stay ** (rank - 1), scale.longest, k)
         return CascadeTables(self.probability(scale.labels), patience)

@@ -14,19 +14,20 @@ from skrank._engine.tables import Line, Lists
 @register("precision", "p", function="precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Precision(RelevantSet):
-    r"""Share of relevant documents among those shown.
+    r"""Precision: share of relevant documents among the first k documents.
 
     .. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|
 
-    Without a cut-off divided by the number of documents retrieved, 0 if there are none.
+    Without a cut-off, all retrieved documents count, and their number replaces k. The precision of
+    an empty list is 0.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     normalize : {"k", "shown"}
-        With a cut-off: divide by k, also for shorter lists (as TREC and ROMIP), or by the number of
-        documents within the first k ranks (as XGBoost and CatBoost).
+        Divisor for lists of fewer than k documents: k, as in TREC and ROMIP, or the number of
+        documents of the list, as in XGBoost and CatBoost.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -44,7 +45,7 @@ class Precision(RelevantSet):
     normalize: str = choice("k", ("k", "shown"))
 
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown, of k or of the documents shown."""
+        """Divided by k, or by the number of documents shown."""
         by_shown = self.k is None or self.normalize == "shown"
         return Line(divisor=lists.shown if by_shown else float(self.k or 0))
 

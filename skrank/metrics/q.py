@@ -18,37 +18,40 @@ from skrank._kernels.arguments import QGains
 
 
 class _Pairs(PairWorth):
-    """Their weights, as many as the data has rows, are numbers as they were made."""
+    """Pairs whose weights `QMeasure` has computed: no check, which would read one per row."""
 
     def __post_init__(self) -> None:
-        """Nothing to check."""
+        """Check nothing."""
 
 
 @register("q", function="q_measure_score")
 @dataclass(frozen=True, kw_only=True)
 class QMeasure(Metric):
-    r"""Q-measure: average precision whose precision is blended with cumulated gain.
+    r"""Q-measure: average precision, with a blend of precision and cumulated gain at each rank.
 
     .. math:: Q = \frac1R \sum_{r: g_r > 0}
               \frac{\beta\, cg(r) + \text{count}(r)}{\beta\, cg^*(r) + r}
 
-    cg and count are gain and relevant documents down to rank r, cg* the gain of the ideal list.
+    g_r is the gain of the document at rank r, and R the number of documents of the query with a
+    gain above 0. cg(r) is the sum of the gains down to rank r, cg*(r) the same sum for the ideal
+    list, and count(r) the number of documents with a gain above 0 down to rank r.
 
     Parameters
     ----------
     beta : float
-        Weight of the gain, at least 0; 0 gives average precision.
+        Weight of the gain, at least 0. With 0, the metric is average precision.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     normalize : {"all", "ideal"}
-        With a cut-off: divide by R, or by min(R, k), so that an ideal list scores 1 (as NTCIREVAL).
+        Divisor of a list that is cut at rank k: R, or min(R, k), so that an ideal list has the
+        value 1, as in NTCIREVAL.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
     Notes
     -----
-    A better document that moves up can lower Q when grades differ. LambdaRank leaves such pairs
-    out.
+    With three or more grades, Q can fall when a document moves above one of lower grade.
+    `skrank.LambdaRank` leaves out such pairs of documents.
 
     References
     ----------
@@ -67,11 +70,16 @@ class QMeasure(Metric):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """The whole list, or the first k ranks."""
+        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
         return None if self.normalize == "all" else self.k
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """A pair of documents counts the share of the upper one in the blend of the lower one."""
+        """The definition as a sum over documents and pairs of documents.
+
+        With ``blend = 1 + beta gain`` for a gain above 0, and w_r one over the denominator at rank
+        r: a document at rank r adds blend w_r, and two documents add (blend of the upper one) w_r,
+        with r the rank of the lower one.
+        """
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
@@ -83,15 +91,13 @@ class QMeasure(Metric):
         )
 
     def _weights(self, gain: np.ndarray, scale: Scale, k: int | None) -> np.ndarray:
-        """Weight of each rank of each query: one over the denominator of the definition."""
+        """``1 / (beta cg*(r) + r)`` of each rank of each query, in one array for all queries."""
         from skrank._kernels import labels
 
         judgments = scale.judgments
         weights = np.empty(len(judgments.codes))
-        tables, indptr = (
-            QGains(gain, self.beta, scale.longest if k is None else k),
-            judgments.indptr,
-        )
+        tables = QGains(gain, self.beta, scale.longest if k is None else k)
+        indptr = judgments.indptr
         if judgments.counts is None:
             best = judgments.best_lists(gain).codes
             run_chunks(labels.q_weights_of_lists, indptr, best, tables, weights)

@@ -19,18 +19,18 @@ from skrank._engine.tables import Line, Lists, Scale
 @register("r_precision")
 @dataclass(frozen=True, kw_only=True)
 class RPrecision(Metric):
-    r"""Precision at R, the number of the query's relevant documents, or at a multiple of R.
+    r"""R-precision: precision at R, the number of relevant documents of the query.
 
     .. math:: P@R
 
     Parameters
     ----------
     multiple : float
-        The cut-off is this times R, rounded down after .9 is added, as trec_eval does.
+        The cut-off is R times this number, rounded down after .9 is added, as in trec_eval.
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k : None
-        The cut-off follows from R; any other is an error.
+        Must be None, as R is the cut-off.
     condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -51,11 +51,14 @@ class RPrecision(Metric):
     rel: float = parameter(1.0, check.check_rel)
 
     def _cutoff(self, relevant: np.ndarray) -> np.ndarray:
-        """Ranks that count for queries with so many relevant documents."""
+        """Cut-off of each query, from its number of relevant documents."""
         return np.floor(self.multiple * relevant + 0.9)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Ones, then zeros: each query enters so that as many ones are left as ranks count."""
+        """Weights of ranks: ones, then zeros; `offset` is where the weights of a query begin.
+
+        The first weight of a query is so many ones before the zeros as its cut-off is.
+        """
         found = scale.labels >= self.rel
         cutoff = self._cutoff(scale.judgments.number_of(found))
         ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
@@ -65,7 +68,7 @@ class RPrecision(Metric):
         return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
 
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown, of the ranks that count."""
+        """Divided by the cut-off."""
         return Line(divisor=self._cutoff(lists.relevant))
 
 

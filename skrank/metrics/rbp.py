@@ -19,28 +19,31 @@ from skrank._engine.user_models import gain_shares
 @register("rbp")
 @dataclass(frozen=True, kw_only=True)
 class RBP(Metric):
-    r"""Rank-biased precision: gain per document seen by a user who goes on with probability p.
+    r"""Rank-biased precision: mean gain of the documents that a user of persistence p reads.
+
+    The user reads rank 1, and goes on from each rank to the next one with probability p.
 
     .. math:: RBP = (1 - p) \sum_r p^{r-1} \text{gain}(y_r) / \text{gain}(\text{max grade})
 
     Parameters
     ----------
     p : float
-        Persistence, in [0, 1).
+        Persistence: the probability of going on to the next rank, in [0, 1).
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     rel : float, optional
-        Lowest label of a relevant document, which gains 1 where others gain 0. Default: documents
-        gain as `gain` says.
+        Binary gains: 1 for labels of at least `rel`, 0 for all others; `gain` and `max_grade` must
+        then be left out. Default: the gains that `gain` defines.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1); an ideal list scores less than 1.
 
     See Also
     --------
-    RBPResidual : how much documents without a label could add.
+    RBPResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -65,17 +68,17 @@ class RBP(Metric):
         super().__post_init__()
         if self.rel is not None and (self.gain != "linear" or self.max_grade is not None):
             raise ValueError(
-                "rel says that documents are relevant or not, and gain and max_grade how much: "
+                f"rel={self.rel} defines binary gains, gain and max_grade define graded gains: "
                 "give rbp one or the other."
             )
 
     @property
     def needs_scale(self) -> bool:
-        """The gain of the highest grade is the unit."""
+        """True if no parameter gives the highest grade, by whose gain gains are divided."""
         return self.max_grade is None and self.rel is None
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Share of the highest gain per label, geometric weights per rank."""
+        """Share of the highest gain by label, and (1 - p) p^(r - 1) by rank."""
         weights = persistence_weights(self.p, scale.longest, k)
         if self.rel is not None:
             return QuadraticTables((scale.labels >= self.rel).astype(np.float64), weights)
@@ -83,7 +86,7 @@ class RBP(Metric):
 
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:
-    """Weight of each rank for a user who goes on with probability p."""
+    """(1 - p) p^(r - 1) of each rank r: the share of this rank in what the user reads."""
     return discounts(lambda rank: (1 - p) * p ** (rank - 1), longest, k)
 
 

@@ -22,13 +22,14 @@ from skrank.metrics.rbp import persistence_weights
 class RBPResidual(Metric):
     """Residual of rank-biased precision: what documents without a label could add to it at most.
 
-    RBP lies between its value and value + residual, whatever the labels of the documents that were
-    not judged and of those below the end of the list (or the cut-off).
+    With complete judgments, RBP would lie between its present value and that value plus the
+    residual, whatever the labels of the documents that were not judged, and of those below the end
+    of the list or below the cut-off.
 
     Parameters
     ----------
     p : float
-        Persistence, in [0, 1), as for `RBP`.
+        Persistence, in [0, 1); see `RBP`.
     k, condensed, empty, ties, average
         See `Metric`; defined for every query. Range [0, 1]; lower is better.
 
@@ -55,7 +56,7 @@ class RBPResidual(Metric):
         return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
 
     def line(self, lists: Lists) -> Line:
-        """And the weight of all ranks below the list."""
+        """Plus the weight of all ranks below the list, p to the power of its length."""
         return Line(shift=self.p**lists.shown)
 
 

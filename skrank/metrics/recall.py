@@ -13,14 +13,17 @@ from skrank._engine.tables import Line, Lists
 @register("recall", "r", function="recall_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Recall(RelevantSet):
-    r"""Share of the query's relevant documents that are shown.
+    r"""Recall: share of the relevant documents of the query that are among the first k documents.
 
     .. math:: recall@k = \frac1R |\{r \le k : y_r \ge rel\}|
+
+    R is the number of relevant documents of the query. Without a cut-off, all retrieved documents
+    count.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -36,7 +39,7 @@ class Recall(RelevantSet):
     """
 
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown, of all relevant documents."""
+        """Divided by the number of relevant documents of the query."""
         return Line(divisor=lists.relevant)
 
 

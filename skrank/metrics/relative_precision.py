@@ -15,18 +15,18 @@ from skrank._engine.tables import Line, Lists
 @register("relative_precision", function="relative_precision_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class RelativePrecision(RelevantSet):
-    r"""Precision over the highest precision possible: an ideal list scores 1 at every cut-off.
+    r"""Relative precision: precision divided by the highest possible precision.
 
     .. math:: \frac{|\{r \le k : y_r \ge rel\}|}{\min(k, R)}
 
-    With a cut-off, relevant documents shown divided by the lesser of k and R, the number of the
-    query's relevant documents: precision down to rank R, and recall below. Without a cut-off the
-    number of documents retrieved stands for k.
+    An ideal list has the value 1. R is the number of relevant documents of the query. The value is
+    the precision for cut-offs up to R, and the recall for higher cut-offs. Without a cut-off, the
+    number of retrieved documents replaces k.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -42,9 +42,9 @@ class RelativePrecision(RelevantSet):
     """
 
     def line(self, lists: Lists) -> Line:
-        """Relevant documents shown, of those that could be."""
-        room = lists.shown if self.k is None else np.full_like(lists.shown, self.k)
-        return Line(divisor=np.minimum(room, lists.relevant))
+        """Divided by the highest number of relevant documents that the list could show."""
+        most = lists.shown if self.k is None else np.full_like(lists.shown, self.k)
+        return Line(divisor=np.minimum(most, lists.relevant))
 
 
 relative_precision_at_k_score = score_function(RelativePrecision, 0.5, k=2)

@@ -1,4 +1,4 @@
-"""Graded preference."""
+"""Rank-biased preference."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from skrank._engine.tables import Gain, Scale, check_gain, gain_per_code
 @register("rpref")
 @dataclass(frozen=True, kw_only=True)
 class RPref(PreferenceMetric):
-    r"""Rank-biased preference: bpref for grades, penalties in proportion to what a document lacks.
+    r"""Rank-biased preference: bpref, extended to graded labels.
 
     .. math:: \frac1{\sum_i g_i} \sum_{r: g_r > 0} g_r
               \left(1 - \frac1{D_r} \sum_{s < r,\, g_s < g_r} \frac{g_r - g_s}{g_r}\right)
 
-    A relevant document of gain g pays (g - g') / g for each document of lower gain g' above it,
-    unjudged ones passed over. The sum is divided by D: the total lack of gain of the judged
-    documents ("n"), the rank among judged documents less one ("relative", where rank 1 is worth
-    nothing), or that rank ("relative2"); the mean over relevant documents is weighted by gain.
+    g_r is the gain of the document at rank r as a share of the gain of the highest grade. Documents
+    without a label are removed from the list. Each document of lower gain g' above a document of
+    gain g adds a penalty of (g - g') / g. The mean over relevant documents is weighted by gain.
 
     Parameters
     ----------
     variant : {"relative2", "n", "relative"}
+        Divisor D_r of the penalties. "relative2": the rank r. "relative": r - 1; the document at
+        rank 1 adds 0. "n": the sum of 1 - g over all judged documents of the query.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 
@@ -56,11 +58,11 @@ class RPref(PreferenceMetric):
 
     @property
     def needs_scale(self) -> bool:
-        """The gain of the highest grade says what the other documents lack."""
+        """True if no parameter gives the highest grade, and the divisor depends on it."""
         return self.max_grade is None and self.variant == "n"
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
-        """A worse document above costs the share of gain that it lacks."""
+        """Gain shares, and the penalty of each pair of labels: (g - g') / g if g' < g, else 0."""
         check.check_few_labels(self.names[0], scale.labels)
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]

@@ -24,17 +24,20 @@ RULERS: dict[str, tuple[float, ...]] = {
 @register("rr", "mrr", function="reciprocal_rank_score")
 @dataclass(frozen=True, kw_only=True)
 class RR(Metric):
-    r"""Reciprocal rank of the first relevant document.
+    r"""Reciprocal rank of the first relevant document; 0 if there is none.
 
-    .. math:: RR@k = 1 / \text{rank of the first relevant document, 0 if that is beyond } k
+    .. math:: RR@k = 1 / \min \{r \le k : y_r \ge rel\}
+
+    The mean over queries is MRR.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     ruler : {"trec", "romip"} or sequence of float, optional
-        Worth of each rank instead of 1/rank, 0 beyond its end. "trec" (1, .5, .33, .2, .1) and
-        "romip" (1, .9, ..., .1) are those of ROMIP 2010. Must not increase.
+        Values of the ranks 1, 2, ... that replace 1 / rank; they must not increase, and further
+        ranks have the value 0. "trec" (1, .5, .33, .2, .1) and "romip" (1, .9, ..., .1) are from
+        ROMIP 2010.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -62,7 +65,7 @@ class RR(Metric):
             self._set(ruler=ruler)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Satisfied by the first relevant document, who then values its rank."""
+        """The first relevant document ends the search; its rank has the value."""
         found = (scale.labels >= self.rel).astype(np.float64)
         if self.ruler is None:
             return CascadeTables(found, discounts(lambda rank: 1 / rank, scale.longest, k))

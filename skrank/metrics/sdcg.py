@@ -16,7 +16,7 @@ from skrank._engine.user_models import UserModel, gain_shares
 @register("sdcg")
 @dataclass(frozen=True, kw_only=True)
 class SDCG(UserModel):
-    r"""Scaled discounted cumulated gain: DCG over that of k documents of the highest grade.
+    r"""Scaled discounted cumulated gain: DCG divided by that of k documents of the highest grade.
 
     .. math:: SDCG@k = \frac{\sum_{r \le k} \text{gain}(y_r) / \log_2(1 + r)}
               {\text{gain}(\text{max grade}) \sum_{r \le k} 1 / \log_2(1 + r)}
@@ -26,16 +26,17 @@ class SDCG(UserModel):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection, whose gain is the unit. Default: that of all labels of the
-        `skrank.with_groups` that the data come from, else the highest label of the data.
+        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
+        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
+        fold; for other labels, the highest of the labels that are measured.
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Range [0, 1]; an ideal list scores less than 1 if the query has fewer than k
-        documents of the highest grade.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less
+        than 1.
 
     See Also
     --------
-    SDCGResidual : how much documents without a label could add.
+    SDCGResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -50,13 +51,13 @@ class SDCG(UserModel):
     """
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Share of the highest gain per label, share of all discounts per rank."""
+        """Share of the highest gain by label, and share of the sum of all discounts by rank."""
         weights = self.weights(log_discount, scale)
         return QuadraticTables(gain_shares(self, self.gain, scale), weights)
 
 
 def log_discount(rank: np.ndarray) -> np.ndarray:
-    """The discount of DCG."""
+    """Discount of DCG."""
     return 1 / np.log2(1 + rank)
 
 

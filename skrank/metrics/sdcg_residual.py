@@ -23,8 +23,8 @@ class SDCGResidual(WeightResidual):
     Parameters
     ----------
     k, condensed, empty, ties, average
-        See `Metric`. k is the number of ranks that the user reads at most, 1000 without a cut-off
-        as in cwl_eval. Defined for every query. Range [0, 1]; lower is better.
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Defined for every query. Range [0, 1]; lower is better.
 
     References
     ----------
@@ -40,7 +40,7 @@ class SDCGResidual(WeightResidual):
     untrainable: ClassVar[str | None] = "it does not depend on relevance: train on sdcg."
 
     def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """The discount of DCG."""
+        """The weights of `SDCG`."""
         return log_discount(rank)
 
 

@@ -21,14 +21,14 @@ class SetAP(RelevantSet):
 
     .. math:: \frac{h}{\min(k, n)} \cdot \frac{h}{R}, \quad h = |\{r \le k : y_r \ge rel\}|
 
-    It is AP where each relevant document shown has the precision of the whole set. With a cut-off
-    the set is the first k of the n documents retrieved. Unlike `Precision` with a cut-off, the
-    precision of a list shorter than k is divided by n.
+    h is the number of relevant documents among the first k of the n retrieved documents, and R the
+    number of relevant documents of the query. Unlike in `Precision` with a cut-off, the precision
+    of a list shorter than k is divided by n. Without a cut-off, all retrieved documents count.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -46,14 +46,14 @@ class SetAP(RelevantSet):
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The square of the number of hits: each by itself, and twice each pair."""
+        """The square of h: 1 for each relevant document shown, and 2 for each pair of them."""
         single = super().tables(scale, k)
         pairs = PairWorth(2.0 * single.u, single.gain, single.gain, np.multiply)
         ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
         return replace(single, pairs=pairs, ideal=ideal)
 
     def line(self, lists: Lists) -> Line:
-        """Of all pairs of a document shown and a relevant document."""
+        """Divided by the number of documents shown times R."""
         return Line(divisor=lists.shown * lists.relevant)
 
 

@@ -19,14 +19,16 @@ from skrank._engine.tables import Scale, discounts
 @register("success", function="success_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Success(Metric):
-    r"""Whether a relevant document stands within the first k ranks (hit rate).
+    r"""Success: 1 if a relevant document is among the first k documents, else 0.
 
     .. math:: \max_{r \le k} [y_r \ge rel]
+
+    The mean over queries is the hit rate.
 
     Parameters
     ----------
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`. Without k: within the list. Range [0, 1].
 
@@ -46,7 +48,7 @@ class Success(Metric):
     rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """Satisfied by the first relevant document, wherever it stands."""
+        """The first relevant document ends the search; all ranks up to the cut-off are worth 1."""
         found = (scale.labels >= self.rel).astype(np.float64)
         return CascadeTables(found, discounts(np.ones_like, scale.longest, k))
 

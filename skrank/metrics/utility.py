@@ -1,4 +1,4 @@
-"""Utility: what the documents shown and not shown are worth together."""
+"""Utility: a weighted sum of numbers of documents."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def _check_size(n_documents: int | None) -> int | None:
 @register("utility", function="utility_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Utility(RelevantSet):
-    r"""Weighted sum of the numbers of relevant and other documents, shown and not shown.
+    r"""Utility: weighted sum of the numbers of relevant and other documents, shown and not shown.
 
     .. math:: w_1 a + w_2 b + w_3 c + w_4 d
 
     Parameters
     ----------
     weights : sequence of four floats
-        Of a relevant document shown (there are a of them), another one shown (b), a relevant one
-        that is not shown (c), and another one that is not shown (d).
+        Weights of a, the number of relevant documents that are shown; b, of others that are shown;
+        c, of relevant documents that are not shown; and d, of others that are not shown.
     n_documents : int, optional
-        Size of the collection, which the last weight counts by. Default: the documents of the query
-        that are known, retrieved or judged.
+        Number of documents of the collection, from which d follows. Default: the number of
+        documents of the query, retrieved or judged.
     rel : float
-        Lowest label of a relevant document.
+        Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
         See `Metric`; defined for every query. Range (-inf, inf).
 
@@ -68,7 +68,7 @@ class Utility(RelevantSet):
     n_documents: int | None = parameter(None, _check_size)
 
     def line(self, lists: Lists) -> Line:
-        """Linear in the number of relevant documents shown."""
+        """a, b, c and d are linear in the number of relevant documents shown."""
         hit, miss, lost, rest = self.weights
         size = lists.total if self.n_documents is None else self.n_documents
         others = size - lists.shown - lists.relevant

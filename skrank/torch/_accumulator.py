@@ -17,6 +17,7 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
 from skrank.torch._batch import Batch
+from skrank.torch._checks import needs_max_grade, whole_numbers
 from skrank.torch._ranks import check_group, gather_all
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class MetricAccumulator:
         self.process_group = check_group(process_group)
         for one in self.metrics.values():
             if one.needs_scale and self.max_grade is None:
-                raise check.needs_max_grade(one)
+                raise needs_max_grade(one)
         self.reset()
 
     def reset(self) -> None:
@@ -141,10 +142,12 @@ class MetricAccumulator:
 
     def _unseen(self, ids: torch.Tensor | ArrayLike, n_queries: int) -> set[int]:
         """The numbers of queries, after a check that all are new."""
-        if isinstance(ids, torch.Tensor):
-            ids = ids.numpy(force=True)
+        remedy = "give one whole number per query, such as the ids of a QueryBatch"
+        numbers = whole_numbers("ids", ids, remedy)
+        if len(numbers) != n_queries:
+            raise ValueError(f"there are {len(numbers)} ids for {n_queries} queries: {remedy}.")
         found: set[int] = set()
-        for one in check.check_query_numbers(check.as_new_array("ids", ids), n_queries).tolist():
+        for one in numbers.tolist():
             if one in self._seen or one in found:
                 raise ValueError(
                     f"query {one} comes twice: batches must hold whole queries, each query in one "

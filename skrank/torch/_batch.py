@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank.torch._checks import whole_numbers
 
 _COMPUTED = torch.float32, torch.float64  # dtypes that losses are computed in
 _NO_DOUBLES = ("mps",)  # types of devices without double precision
@@ -64,44 +64,60 @@ class Batch:
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
         self.labels = self._like_scores(as_tensor("labels", labels))
         inside = None if mask is None else as_tensor("mask", mask).to(self.device)
-        check.check_layout(
-            scores.shape, self.labels.shape, None if inside is None else inside.shape,
-            has_offsets=offsets is not None,
-        )  # fmt: skip
+        fits = self.scores.ndim == (2 if offsets is None else 1)
+        if not (fits and self.labels.shape == scores.shape):
+            raise self._misfit(has_offsets=offsets is not None)
+        if inside is not None and (offsets is not None or inside.shape != scores.shape):
+            raise ValueError(
+                f"mask has shape {tuple(inside.shape)} and scores {tuple(scores.shape)}: a mask "
+                "has the shape of padded scores."
+            )
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
         if inside is None and self._is_clean():
             self.kept = torch.ones_like(self.labels, dtype=torch.bool)
-            self.sizes = self._sizes()
-            return
-        self.kept = self._kept(inside, unjudged=unjudged)
+        else:
+            self.kept = self._kept(inside, unjudged=unjudged)
+            self._check_values()
         self.sizes = self._sizes()
-        good_scores = self.scores.abs() < torch.inf
-        self.refuse(self.kept & ~good_scores, self.scores, check.bad_batch_score)
-        bad_labels = (self.labels < 0) | (self.labels == torch.inf)
-        self.refuse(self.kept & bad_labels, self.labels, check.bad_batch_label)
 
     def __len__(self) -> int:
         return len(self.scores) if self.offsets is None else len(self.offsets) - 1
 
-    def refuse(
-        self,
-        bad: torch.Tensor,
-        values: torch.Tensor,
-        error: Callable[[float, list[int]], ValueError],
-    ) -> None:
-        """Raise the error of the first value that is bad; on a device, set `bad` instead."""
-        if not can_look(self.device):
+    def refuse(self, bad: torch.Tensor, values: torch.Tensor, message: str) -> None:
+        """Raise an error for the first value that is bad; on a device, set `bad` instead.
+
+        Parameters
+        ----------
+        bad : bool Tensor of the shape of `values`
+        values : Tensor
+            One value per query, or in the layout of the scores.
+        message : str
+            May contain ``{value}``; ``{place}``, such as "row 3"; and ``{index}``, the first index.
+        """
+        if not readable(self.device):
             self.bad = self.bad | bad.any()
         elif bad.any():
-            place = torch.nonzero(bad)[0].tolist()
-            raise error(float(values[tuple(place)]), place)
+            index, *column = torch.nonzero(bad)[0].tolist()
+            place = f"document {column[0]} of query {index}" if column else f"row {index}"
+            value = float(values[(index, *column)])
+            raise ValueError(message.format(value=value, place=place, index=index))
 
     def weights(self, given: torch.Tensor | ArrayLike, highest: float) -> torch.Tensor:
         """One weight per query, from 0 to `highest`."""
         weights = self._like_scores(as_tensor("weights", given))
-        check.check_weight_shape(tuple(weights.shape), len(self))
-        good = (weights >= 0) & (weights <= highest) & torch.isfinite(weights)
-        self.refuse(~good, weights, check.bad_batch_weight)
+        if weights.shape != (len(self),):
+            raise ValueError(
+                f"weights have shape {tuple(weights.shape)} for {len(self)} queries: give one per "
+                "query."
+            )
+        good = (weights >= 0) & torch.isfinite(weights)
+        which = "weight of query {index} of the batch is {value:g}: "
+        self.refuse(~good, weights, which + "it must be finite and not negative.")
+        self.refuse(
+            weights > highest, weights,
+            f"{which}gradients in single precision allow weights of no more than {highest:g}. "
+            "Scale the weights down.",
+        )  # fmt: skip
         return weights
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
@@ -142,40 +158,54 @@ class Batch:
         single = exact or self.device.type in _NO_DOUBLES
         return values.to(self.device, self.scores.dtype if single else torch.float64)
 
-    def _is_clean(self) -> bool:
-        """True if quick checks on the host prove that all documents count and are good."""
-        if not can_look(self.device) or self.labels.numel() == 0:
-            return False
-        low, high = self.labels.aminmax()  # NaN if a label is NaN
-        return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
-
-    def _sizes(self) -> torch.Tensor:
-        """Number of kept documents of each query."""
-        if self.offsets is None:
-            return self.kept.sum(1)
-        offsets = self.offsets.to(self.device, non_blocking=True)
-        if can_look(self.device) and self.kept.all():
-            return torch.diff(offsets)
-        return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
+    def _misfit(self, *, has_offsets: bool) -> ValueError:
+        """The error for scores, labels and offsets that fit neither layout."""
+        scores, labels = tuple(self.scores.shape), tuple(self.labels.shape)
+        if len(scores) not in (1, 2):
+            hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
+            return ValueError(
+                f"scores have shape {scores}: pass (rows,) with offsets, or (queries, documents)."
+                f"{hint}"
+            )
+        if labels != scores:
+            return ValueError(
+                f"labels have shape {labels} and scores {scores}: both must have the same shape."
+            )
+        if has_offsets:
+            return ValueError(
+                "offsets are for flat rows, and scores are padded, (queries, documents): leave out "
+                "the offsets, or pass scores.squeeze(-1) if each row of scores is one document."
+            )
+        return ValueError(
+            "scores are flat rows: give the offsets of their queries, 0, the first row of the "
+            "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
+        )
 
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
         """Offsets in int64, after a check that they cover the rows."""
-        n_rows = len(self.scores)
-        if not isinstance(given, torch.Tensor):
-            array = check.as_new_array("offsets", given)
-            check.check_offsets(array, n_rows)
-            return torch.from_numpy(array.astype(np.int64))
-        offsets = as_tensor("offsets", given)
-        if self.device.type == "cpu":
-            offsets = offsets.cpu()
-        if offsets.is_floating_point() or offsets.dtype == torch.bool or offsets.ndim != 1:
-            raise check.bad_offsets(tuple(offsets.shape), offsets.dtype)
-        if can_look(offsets.device):
-            check.check_offsets(offsets.numpy(), n_rows)
-            return offsets.to(torch.int64)
-        falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
-        self.bad = self.bad | falls.to(self.device)
-        return offsets.to(torch.int64)
+        remedy = "give one whole number more than there are queries"
+        if isinstance(given, torch.Tensor):
+            offsets = as_tensor("offsets", given)
+            offsets = offsets.cpu() if self.device.type == "cpu" else offsets
+        else:
+            offsets = torch.from_numpy(whole_numbers("offsets", given, remedy))
+        shape, dtype, n_rows = tuple(offsets.shape), offsets.dtype, len(self.scores)
+        if dtype.is_floating_point or dtype == torch.bool or len(shape) != 1 or shape == (0,):
+            raise ValueError(f"offsets have shape {shape} and type {dtype}: {remedy}.")
+        offsets = offsets.to(torch.int64)
+        if readable(offsets.device):
+            _check_offsets(offsets.numpy(), n_rows)
+        else:
+            falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
+            self.bad = self.bad | falls.to(self.device)
+        return offsets
+
+    def _is_clean(self) -> bool:
+        """True if quick checks on the host prove that all documents count and are good."""
+        if not readable(self.device) or self.labels.numel() == 0:
+            return False
+        low, high = self.labels.aminmax()  # NaN if a label is NaN
+        return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
 
     def _kept(self, mask: torch.Tensor | None, *, unjudged: bool) -> torch.Tensor:
         """True for documents that count."""
@@ -183,13 +213,59 @@ class Batch:
         if mask is None:
             return torch.ones_like(judged) if unjudged and self.offsets is not None else judged
         if mask.dtype != torch.bool:
-            self.refuse((mask != 0) & (mask != 1), mask, check.bad_mask)
+            self.refuse(
+                (mask != 0) & (mask != 1), mask,
+                "mask holds numbers other than 0 and 1, such as {value:g} in {place}: a mask is "
+                "True where there is a document, and False in the padding.",
+            )  # fmt: skip
             mask = mask != 0
         return mask if unjudged else mask & judged
 
+    def _check_values(self) -> None:
+        """Refuse infinite and NaN scores, and infinite and negative labels, of kept documents."""
+        bad = self.kept & ~(self.scores.abs() < torch.inf)
+        self.refuse(
+            bad, self.scores,
+            "score of {place} is {value}: gradients need finite scores. Lower the learning rate, "
+            "clip gradients, or look for NaN among the features.",
+        )  # fmt: skip
+        bad = self.kept & ((self.labels < 0) | (self.labels == torch.inf))
+        self.refuse(
+            bad, self.labels,
+            "label of {place} is {value:g}: labels must be at least 0 and finite, or NaN for "
+            "padding and documents that were not judged.",
+        )  # fmt: skip
 
-def can_look(device: torch.device) -> bool:
-    """Whether values can be read without waiting for a device or leaving a compiled graph."""
+    def _sizes(self) -> torch.Tensor:
+        """Number of kept documents of each query."""
+        if self.offsets is None:
+            return self.kept.sum(1)
+        offsets = self.offsets.to(self.device, non_blocking=True)
+        if readable(self.device) and self.kept.all():
+            return torch.diff(offsets)
+        return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
+
+
+def _check_offsets(offsets: np.ndarray, n_rows: int) -> None:
+    """Refuse offsets that do not cover all rows, from the first to the last."""
+    sizes = offsets[1:] - offsets[:-1]
+    if len(sizes) and sizes.min() < 0:
+        raise ValueError(
+            f"offsets fall after query {np.argmax(sizes < 0)}: they are the first row of each "
+            "query in turn."
+        )
+    if offsets[0] != 0 or offsets[-1] != n_rows:
+        hint = ""
+        if offsets.sum() == n_rows:
+            hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
+        raise ValueError(
+            f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: offsets "
+            f"must begin with 0 and end with the number of rows.{hint}"
+        )
+
+
+def readable(device: torch.device) -> bool:
+    """True if values can be read without waiting for a device or leaving a compiled graph."""
     return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
@@ -197,15 +273,21 @@ def as_tensor(name: str, values: torch.Tensor | ArrayLike) -> torch.Tensor:
     """A dense tensor of real numbers that double precision can hold; scores must be a tensor."""
     if not isinstance(values, torch.Tensor):
         if name == "scores":
-            raise check.not_a_tensor(values)
+            raise ValueError(
+                f"scores are of type {type(values).__name__}: pass a torch.Tensor, as a network "
+                "gives."
+            )
         what = "True or False" if name == "mask" else "as a tensor"
         values = torch.from_numpy(np.array(check.as_numbers(name, values, what)))
     values = values.detach()
     dense = values.layout == torch.strided and not (values.is_nested or values.is_quantized)
     if not dense or values.is_complex():
         raise ValueError(f"{name} must be a dense tensor of real numbers.")
-    if values.dtype.itemsize == 8 and not values.is_floating_point() and can_look(values.device):
+    if values.dtype.itemsize == 8 and not values.is_floating_point() and readable(values.device):
         array = values.numpy()
         if array.size and max(-int(array.min()), int(array.max())) >= check.EXACT:
-            raise check.inexact_integers(name)
+            raise ValueError(
+                f"{name} hold a whole number of 2**53 or more, which double precision may round "
+                "to its neighbour: subtract an offset, or divide and pass floats."
+            )
     return values

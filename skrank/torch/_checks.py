@@ -1,21 +1,191 @@
-"""Checks of the parameters, the network and the device of NeuralRanker."""
+"""Checks of data sets and samplers of queries, and of the parameters of NeuralRanker."""
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 from torch import nn
 
 from skrank import _validation as check
+from skrank._engine.queries import Queries
 from skrank._typing import Options
 from skrank.metrics import metric
+
+# data sets and samplers
+
+
+def whole_numbers(name: str, values: torch.Tensor | ArrayLike, remedy: str) -> np.ndarray:
+    """A copy of `values` in int64, after a check that they are whole numbers in one dimension.
+
+    `remedy` says in errors what to pass.
+    """
+    try:
+        tensor = isinstance(values, torch.Tensor)
+        array = np.array(values.numpy(force=True) if tensor else values)  # type: ignore[union-attr]
+    except (TypeError, ValueError):  # such as rows of different lengths
+        raise ValueError(f"{name} must be whole numbers in one dimension: {remedy}.") from None
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise ValueError(
+            f"{name} must be whole numbers in one dimension, and not of shape {array.shape} and "
+            f"type {array.dtype}: {remedy}."
+        )
+    return array.astype(np.int64)
+
+
+def check_contiguous(groups: np.ndarray) -> np.ndarray:
+    """Offsets of queries, after a check that the rows of each query are adjacent."""
+    changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
+    starts = np.concatenate(([0], changes)) if len(groups) else np.empty(0, np.int64)
+    ids = groups[starts]
+    if ids.dtype == object or not (ids[1:] > ids[:-1]).all():  # ids that rise do not repeat
+        import pandas as pd
+
+        again = np.flatnonzero(pd.Series(ids).duplicated().to_numpy())
+        if len(again):
+            row = starts[again[0]]
+            raise ValueError(
+                f"query {groups[row : row + 1].tolist()[0]!r} begins again in row {row}: sort the "
+                "rows by query, so that the rows of each query are adjacent."
+            )
+    return np.append(starts, len(groups)).astype(np.int64)
+
+
+def check_sizes(sizes: ArrayLike) -> np.ndarray:
+    """Numbers of documents, one per query, after a check."""
+    remedy = "pass a QueryDataset, or the number of documents of each query"
+    found = whole_numbers("data", sizes, remedy)
+    if len(found) and found.min() < 0:
+        raise ValueError(f"query {np.argmin(found)} of data has {found.min()} documents: {remedy}.")
+    return found
+
+
+def check_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
+    """Rank of a process and number of processes, after a check."""
+    if rank is None or world_size is None:
+        raise ValueError(
+            f"rank={rank} and world_size={world_size} belong together: give both, or neither."
+        )
+    world_size = check.check_count("world_size", world_size, "processes")
+    rank = check.check_count("rank", rank, "the number of this process", least=0)
+    if rank >= world_size:
+        raise ValueError(
+            f"rank={rank} is too high for world_size={world_size}: ranks go from 0 to "
+            f"{world_size - 1}."
+        )
+    return rank, world_size
+
+
+def check_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The paths of one or several files."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    try:
+        found = [os.fsdecode(path) for path in several]
+    except TypeError:
+        raise ValueError(
+            f"paths={paths!r} must be the path of a file, or a sequence of paths."
+        ) from None
+    if not found:
+        raise ValueError("paths is empty: give at least one file.")
+    return found
+
+
+def check_names(parameter: str, names: list[str]) -> list[str]:
+    """Names of columns, after a check that there is at least one."""
+    if not names or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"{parameter}={names!r} must name columns of the files.")
+    return names
+
+
+def check_data_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
+    """Labels of a data set, after a check of each: NaN, or in the range of grades."""
+    bad = np.flatnonzero(check.are_no_labels(labels))
+    if len(bad):
+        raise check.bad_label(float(labels[bad[0]]), first_row + int(bad[0]))
+    return labels
+
+
+def are_finite(values: np.ndarray) -> bool:
+    """True if every value is finite."""
+    with np.errstate(all="ignore"):  # a finite sum proves it in one pass; large sums may overflow
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
+
+
+def check_narrowed(
+    narrow: np.ndarray, values: np.ndarray, names: Sequence[object], rows: np.ndarray, kind: object
+) -> None:
+    """Check that no feature became infinite by conversion of `values` to dtype `kind`."""
+    if are_finite(narrow):
+        return
+    lost = np.argwhere(np.isinf(narrow) & np.isfinite(values))
+    if len(lost):
+        row, feature = lost[0]
+        raise ValueError(
+            f"feature {names[feature]!r} of row {rows[row]} is {values[row, feature]:g}, which is "
+            f"infinite in {kind}: scale the features, or choose dtype=torch.float64."
+        )
+
+
+def check_kept_grades(
+    narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
+) -> None:
+    """Check that conversion to another dtype does not round whole labels to other grades."""
+    lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
+    if len(lost):
+        raise ValueError(
+            f"label of row {rows[lost[0]]} is {labels[lost[0]]:.17g}, which {kind} rounds to "
+            f"{narrow[lost[0]]:.17g}: choose dtype=torch.float64, or bin the labels into grades."
+        )
+
+
+def check_kept_weights(
+    narrow: np.ndarray, weights: np.ndarray, queries: Queries, kind: object
+) -> None:
+    """Check that conversion to another dtype makes no weight infinite or 0."""
+    lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (weights > 0)))
+    if len(lost):
+        raise ValueError(
+            f"weight of query {queries.name(int(lost[0]))} is {weights[lost[0]]:g}, which is "
+            f"{narrow[lost[0]]:g} in {kind}: scale the weights, or choose dtype=torch.float64."
+        )
+
+
+def check_chosen_queries(numbers: Sequence[int], n_queries: int) -> np.ndarray:
+    """Numbers of queries of a data set; negative numbers count from the end."""
+    try:
+        chosen = whole_numbers("numbers of queries", numbers, "")
+    except ValueError:
+        raise TypeError(
+            f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}."
+        ) from None
+    bad = np.flatnonzero((chosen < -n_queries) | (chosen >= n_queries))
+    if len(bad):
+        raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
+    return np.where(chosen < 0, chosen + n_queries, chosen)
+
+
+def needs_max_grade(what: object) -> ValueError:
+    """The error for a missing `max_grade`."""
+    return ValueError(
+        f"{what} depends on the highest grade of the collection, which may be missing from a "
+        "batch: give max_grade."
+    )
+
+
+# NeuralRanker
 
 
 def check_training_options(
     params: Options, X_val: object, y_val: object, groups_val: object
 ) -> None:
     """Check the parameters of a NeuralRanker, and which validation rows are given."""
-    check.check_hidden(params["hidden"])
+    check_hidden(params["hidden"])
     if params["module"] is not None and not callable(params["module"]):
         raise ValueError(
             f"module={params['module']!r} must be a torch.nn.Module, or a function of the number "
@@ -23,18 +193,18 @@ def check_training_options(
         )
     for name in ("standardize", "warm_start", "progress"):
         check.check_flag(name, params[name])
-    check.check_count("epochs", params["epochs"], "passes over the training queries")
-    check.check_count("batch_queries", params["batch_queries"], "queries of a batch")
     check.check_number("learning_rate", params["learning_rate"], 0, 1e3, open_low=True)
     check.check_number("weight_decay", params["weight_decay"], 0, 1e3)
     if check.check_number("dropout", params["dropout"], 0, 1):
         check.check_share("dropout", params["dropout"], ": it leaves no unit")
-    if params["max_queries"] is not None:
-        check.check_count("max_queries", params["max_queries"], "training queries to use")
-    if params["early_stopping_rounds"] is not None:
-        check.check_count(
-            "early_stopping_rounds", params["early_stopping_rounds"], "epochs without improvement"
-        )
+    for name, meaning in (
+        ("epochs", "passes over the training queries"),
+        ("batch_queries", "queries of a batch"),
+        ("max_queries", "training queries to use"),
+        ("early_stopping_rounds", "epochs without improvement"),
+    ):
+        if params[name] is not None or name in ("epochs", "batch_queries"):
+            check.check_count(name, params[name], meaning)
     with check.about("scoring"):
         metric(params["scoring"])  # raises if scoring is not a metric
     with check.about("random_state"):
@@ -57,11 +227,44 @@ def _check_validation(
             raise ValueError("X_val and validation_fraction are both given: leave out one.")
 
 
+def check_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
+    """Widths of the hidden layers; one number is the width of one hidden layer."""
+    hidden = [hidden] if isinstance(hidden, (int, np.integer)) else hidden
+    if not isinstance(hidden, (list, tuple, np.ndarray)) or np.ndim(hidden) != 1:
+        raise ValueError(
+            f"hidden={hidden!r} must be the width of the hidden layer, or a sequence of widths."
+        )
+    return tuple(check.check_count("each of hidden", width, "units of a layer") for width in hidden)
+
+
 def fixed_parameters(params: Options) -> dict[str, object]:
     """Parameters of a NeuralRanker that a warm start cannot change."""
     names = "module", "dropout", "standardize", "random_state"
     fixed: dict[str, object] = {name: params[name] for name in names}
-    return fixed | {"hidden": check.check_hidden(params["hidden"])}
+    return fixed | {"hidden": check_hidden(params["hidden"])}
+
+
+def check_unchanged(before: Mapping[str, object], now: Mapping[str, object]) -> None:
+    """Check that parameters have the values of the first fit, for a warm start."""
+    for name, value in before.items():
+        if value is not now[name] and value != now[name]:
+            raise ValueError(
+                f"{name}={now[name]!r} was {value!r} in the first fit, which warm_start=True "
+                f"continues: restore {name}, or set warm_start=False to train anew."
+            )
+
+
+def check_feature_sizes(X: np.ndarray | csr_matrix, highest: float) -> None:
+    """Check that no feature of X, dense or sparse, exceeds `highest` in absolute value."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    if not values.size or max(values.max(), -values.min()) <= highest:
+        return
+    large = np.abs(X) > highest
+    row, feature = (int(one[0]) for one in large.nonzero())
+    raise ValueError(
+        f"feature {feature} of row {row} of X is {X[row, feature]:g}, and networks take features "
+        f"up to {highest:g}: scale the features, or choose standardize=True."
+    )
 
 
 def check_trainable(network: object) -> None:

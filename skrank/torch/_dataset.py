@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,14 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.queries import Queries
 from skrank._typing import Table
+from skrank.torch._checks import (
+    check_chosen_queries,
+    check_contiguous,
+    check_data_labels,
+    check_kept_grades,
+    check_kept_weights,
+    check_narrowed,
+)
 from skrank.torch._parquet import ParquetRows
 
 
@@ -84,19 +92,10 @@ def query_offsets(groups: ArrayLike) -> torch.Tensor:
     >>> query_offsets(["a", "a", "b"])
     tensor([0, 2, 3])
     """
-    return torch.from_numpy(check.check_contiguous(check.as_ids("groups", groups)))
+    return torch.from_numpy(check_contiguous(check.as_ids("groups", groups)))
 
 
 _DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
-
-
-class Source(Protocol):
-    """Rows of a data set."""
-
-    part_of_row: np.ndarray  # number of the row group of each row; 0 for arrays
-
-    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of these rows."""
 
 
 class QueryDataset(Dataset):
@@ -161,7 +160,7 @@ class QueryDataset(Dataset):
         _check_dtype(dtype)
         ids = require_groups(groups, relevance, X, who="QueryDataset")
         labels = check.as_vector("relevance", check.without_index(relevance))
-        source = ArrayRows(X, check.check_data_labels(labels))
+        source = ArrayRows(X, check_data_labels(labels))
         self._set(source, ids, sample_weight, dtype)
 
     @classmethod
@@ -204,13 +203,17 @@ class QueryDataset(Dataset):
         """
         real = _numpy_type(_check_dtype(dtype))
         rows = ParquetRows(paths, relevance, groups, features, open_parts, real)
-        check.check_contiguous(rows.groups)
+        check_contiguous(rows.groups)
         dataset = cls.__new__(cls)
         dataset._set(rows, rows.groups, None, dtype)
         return dataset
 
     def _set(
-        self, source: Source, ids: np.ndarray, weight: ArrayLike | None, dtype: torch.dtype
+        self,
+        source: ArrayRows | ParquetRows,
+        ids: np.ndarray,
+        weight: ArrayLike | None,
+        dtype: torch.dtype,
     ) -> None:
         self.source = source
         self.dtype = dtype
@@ -219,7 +222,7 @@ class QueryDataset(Dataset):
         self.weights = check.query_weights(weight, self.queries)
         if self.weights is not None:
             narrow = self._narrow(self.weights).double().numpy()
-            check.check_kept_weights(narrow, self.weights, self.queries, dtype)
+            check_kept_weights(narrow, self.weights, self.queries, dtype)
         first = self.queries.indptr[:-1]
         order = self.queries.order
         self.parts = source.part_of_row[first if order is None else order[first]]
@@ -232,7 +235,7 @@ class QueryDataset(Dataset):
 
     def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
         """The queries of these numbers as one batch."""
-        chosen = check.check_chosen_queries(numbers, len(self))
+        chosen = check_chosen_queries(numbers, len(self))
         sizes = self.sizes[chosen]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.queries.indptr[chosen], sizes)
@@ -248,8 +251,8 @@ class QueryDataset(Dataset):
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
             names = range(X.shape[1])
-            check.check_narrowed(X.float().numpy(), values, names, rows, self.dtype)
-            check.check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
+            check_narrowed(X.float().numpy(), values, names, rows, self.dtype)
+            check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
         return X, labels
 
     def _narrow(self, values: np.ndarray) -> torch.Tensor:
@@ -298,7 +301,11 @@ class ArrayRows:
     """Rows in memory, dense or sparse."""
 
     def __init__(self, X: Table, labels: np.ndarray) -> None:
-        self.X = csr_matrix(X) if issparse(X) else check.as_features(X)
+        self.X = (
+            csr_matrix(X)
+            if issparse(X)
+            else check.unmasked("X", X, "an array of shape (n_rows, n_features)")
+        )
         if self.X.ndim != 2 or self.X.shape[0] != len(labels):
             raise ValueError(
                 f"X has shape {self.X.shape} and relevance {len(labels)} rows: X must have one row "

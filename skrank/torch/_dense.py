@@ -37,7 +37,7 @@ class DenseQueries(NamedTuple):
 
     @torch.compiler.disable
     def bind(self, metric: Metric, cutoff: int | None) -> QuadraticSum:
-        """The sum of a metric for these queries, whose best list ends at `cutoff`."""
+        """The sum of a metric for these queries; their best lists are cut at `cutoff`."""
         n = self.labels.shape[1]
         longest = 1 << (n - 1).bit_length()  # so that batches share cached tables
         found = quadratic_tables(metric, cutoff, self.max_grade, longest)
@@ -88,10 +88,13 @@ class QuadraticSum(NamedTuple):
 def quadratic_tables(
     metric: Metric, cutoff: int | None, max_grade: int, longest: int
 ) -> tuple[QuadraticTables, np.ndarray, np.ndarray] | None:
-    """Tables of a metric, and worth by label and weight by rank of its best list; None without."""
+    """Tables of a metric, and gains by label and weights by rank of the sum of its best list.
+
+    None if the metric is not a sum over documents and pairs with one weight per rank.
+    """
     labels = np.resize(np.arange(max_grade + 1.0), max(longest, max_grade + 1))  # all labels
     plan = metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
-    # without a best list, for a cutoff of 0, any will do
+    # with a cutoff of 0, nothing is divided by the best list, and any cut-off serves
     tables, best = plan.tables, metric.tables(plan.scale, cutoff or None)
     if not (isinstance(tables, QuadraticTables) and isinstance(best, QuadraticTables)):
         return None

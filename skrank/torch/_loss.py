@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
 from skrank.objectives._pairs import PairRounds
 from skrank.objectives.base import BoundFunction
-from skrank.torch._batch import Batch, can_look
+from skrank.torch._batch import Batch, readable
+from skrank.torch._checks import needs_max_grade
 from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
 
@@ -38,8 +38,9 @@ class RankingLoss(nn.Module):
     Parameters
     ----------
     objective : str, Metric or Objective
-        A metric, which stands for `skrank.LambdaRank` on it, or LambdaRank, LambdaLoss, SoftRank,
-        Softmax, SquaredError, or a mixture of them; or a text such as ``"softrank:ndcg"``.
+        A metric, which is short for `skrank.LambdaRank` on this metric; or LambdaRank, LambdaLoss,
+        SoftRank, Softmax, SquaredError, or a mixture of them; or a text such as
+        ``"softrank:ndcg"``.
     max_grade : int, optional
         Highest grade of the collection. Metrics such as ERR need it, as a batch may lack the
         highest grade. With it, the native path does not read labels on the host.
@@ -47,18 +48,22 @@ class RankingLoss(nn.Module):
         Weighted mean of the losses of the queries, their weighted sum, or one loss per query.
         Queries without documents do not count.
     path : {"auto", "kernels", "native"}
-        "kernels": compiled loops on the host, for all objectives; memory grows with the number of
-        documents, not of pairs. "native": tensor operations on the device of the scores, with
-        tensors of all pairs of documents in blocks of queries; for LambdaRank on sums over
-        documents and pairs such as GAP, AP and nDCG, SoftRank by moments, Softmax and SquaredError,
-        and labels that are whole numbers. Other objectives, such as LambdaRank on Q-measure,
-        R-precision and ERR, are refused. "auto": kernels for scores on the host; for scores on a
-        device, native if the objective has this path, else kernels.
+        How the loss is computed:
+
+        - "kernels": compiled loops on the host, for all objectives. Memory grows with the number
+          of documents.
+        - "native": tensor operations on the device of the scores, with tensors of all pairs of
+          documents, in blocks of queries. For Softmax, SquaredError, SoftRank by moments, and
+          LambdaRank on sums over documents and pairs, such as GAP, AP and nDCG. Labels must be
+          whole numbers. Other objectives, such as LambdaRank on Q-measure, R-precision and ERR,
+          are refused.
+        - "auto": "kernels" for scores on the host. For scores on a device, "native" if the
+          objective has this path, else "kernels".
     process_group : torch.distributed process group, optional
-        In training mode, if torch.distributed is initialised, the mean is over the queries of all
-        processes of the group: each process has a value whose gradients `DistributedDataParallel`
-        averages to the gradient of this mean. Default: the default group. All processes must call
-        the loss equally often; a batch may be empty.
+        The processes whose queries the mean is over, in training mode, if torch.distributed is
+        initialised. The average over processes of their gradients, which
+        `DistributedDataParallel` computes, is the gradient of this mean. All processes must call
+        the loss equally often; a batch may be empty. Default: the default group.
 
     Attributes
     ----------
@@ -76,11 +81,12 @@ class RankingLoss(nn.Module):
 
     Notes
     -----
-    Both paths have the same gradients. SoftRank, Softmax and SquaredError are functions, and the
-    loss is their value: for SoftRank, one minus the smooth metric. LambdaRank and LambdaLoss hold
-    the weights of pairs constant, so that their gradients belong to no function. Their loss is
-    ``S / (2 sigmoid)``, S being the sum of the sizes of all gradients of pairs of a query; with
-    `sum_norm`, ``log2(1 + S)`` replaces S. This value falls as pairs come into the right order. Its
+    Both paths have the same gradients. For SoftRank, Softmax and SquaredError, the loss is the
+    value of the function whose gradient is computed; for SoftRank, it is one minus the smooth
+    metric. LambdaRank and LambdaLoss treat the weights of pairs as constants, so that their
+    gradients are not the gradients of a function. Their loss is ``S / (2 sigmoid)``, with S the sum
+    of the absolute values of all gradients of pairs of a query; with `sum_norm`, ``log2(1 + S)``
+    replaces S. This value falls as pairs come into the right order. Its
     gradient in torch is the gradient of LambdaRank, not the derivative of the value.
 
     The loss is computed in single precision, for double scores in double precision, with and
@@ -169,8 +175,11 @@ class RankingLoss(nn.Module):
     def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each query, and gradient in the layout of the scores."""
         if self.max_grade is not None:
-            error = partial(check.label_above_scale, self.max_grade)
-            batch.refuse((batch.labels > self.max_grade) & batch.kept, batch.labels, error)
+            batch.refuse(
+                (batch.labels > self.max_grade) & batch.kept, batch.labels,
+                f"label {{value:g}} is above max_grade={self.max_grade}: give the highest grade of "
+                "the collection.",
+            )  # fmt: skip
         if batch.scores.numel() == 0:
             return batch.scores.new_zeros(len(batch)), torch.zeros_like(batch.scores)
         native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
@@ -189,7 +198,7 @@ class RankingLoss(nn.Module):
             # Tiny weights are divided by their sum first: its inverse may be infinite.
             weight = torch.where(total > 0, weight / total * ranks, 0.0)
         weight = weight.to(batch.scores.dtype)
-        return weight if can_look(batch.device) else weight.masked_fill(batch.bad, torch.nan)
+        return weight if readable(batch.device) else weight.masked_fill(batch.bad, torch.nan)
 
 
 class _WithGradient(torch.autograd.Function):
@@ -216,7 +225,7 @@ class _WithGradient(torch.autograd.Function):
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
-    """The objective on the scale of `max_grade`, after a check that it can train on batches."""
+    """The objective with the highest grade `max_grade`, after a check that it can use batches."""
     for _, one in objective.terms:
         if one.takes_positions:
             raise ValueError(
@@ -225,12 +234,12 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
             )
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
-            raise check.needs_max_grade(getattr(one, "metric", type(one).__name__))
+            raise needs_max_grade(getattr(one, "metric", type(one).__name__))
     return objective if max_grade is None else objective.on_scale(max_grade)
 
 
 def _leaves_graph(device: torch.device) -> bool:
-    """Whether the loss stays outside the graph of torch.compile: on the host, to check values."""
+    """True if the loss stays outside the graph of torch.compile: on the host, to check values."""
     return device.type == "cpu"
 
 
@@ -241,16 +250,10 @@ _outside_of_graph = torch.compiler.disable(RankingLoss.forward)
 def kernel_losses(
     objective: Objective, batch: Batch, max_grade: int | None, round_: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Loss of each query, and gradient in the layout of the scores.
+    """Loss of each query, and gradient in the layout of the scores, from compiled loops.
 
-    Parameters
-    ----------
-    objective : Objective
-    batch : Batch
-    max_grade : int or None
-        Highest grade of the collection. None: the highest label of the batch, rounded up.
-    round_ : int Tensor of shape ()
-        Number of the round, which random draws depend on.
+    Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Random
+    draws depend on `round_`, the number of the call.
     """
     sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
     filled, rows = sizes > 0, slice(None) if kept.all() else kept

@@ -17,6 +17,7 @@ from skrank.torch._dense import DenseQueries, QuadraticSum, quadratic_tables
 Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
 
 _PAIRS = 2**22  # pairs of documents in a block, which bounds the memory
+# Options of objectives with the only value that the native path supports.
 _OPTIONS = {"perturbations": None, "pairs": "all", "form": "moments", "random_gains": False}
 _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
@@ -59,15 +60,23 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
     """All queries of a batch. Without `max_grade`, the highest label is read on the host."""
     scores, labels, valid = batch.padded()
     labels = labels.masked_fill(~valid, 0.0)
-    batch.refuse(labels != labels.round(), labels, check.fractional_label)
+    batch.refuse(
+        labels != labels.round(), labels,
+        'label {value:g} is not a whole number, as path="native" needs: use path="kernels".',
+    )  # fmt: skip
     if max_grade is None:
-        max_grade = check.check_table_size(max(1, int(labels.max())))
+        max_grade = max(1, int(labels.max()))
+        if max_grade > check.MOST_GRADES:
+            raise ValueError(
+                f"label {max_grade} is above {check.MOST_GRADES}, the highest label of "
+                'path="native": use path="kernels", or bin the labels into grades.'
+            )
     codes = labels.to(torch.int64).clamp(0, max_grade).masked_fill(~valid, max_grade + 1)
     return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
 
 
 def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """The loss is half the sum of the sizes of the gradients; see `skrank.LambdaRank`."""
+    """The loss is half the sum of the absolute gradients of all pairs; see `skrank.LambdaRank`."""
     order = _ranked(objective, queries, round_)
     scores, labels, valid = (part.gather(1, order) for part in queries[:3])
     queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
@@ -94,7 +103,7 @@ def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tenso
 
 
 def _deltas(metric: QuadraticSum) -> torch.Tensor:
-    """Size of the change of the sum if documents a and b swap ranks; 0 unless a gains more than b.
+    """|Change of the sum| if documents a and b swap ranks; 0 unless a has a higher gain than b.
 
     Documents are numbered by rank. t[r, x] is the sum of the pairs of document x if x stands at
     rank r and all others stay. The swap changes the pairs by t[a, b] - t[a, a] + t[b, a] - t[b, b]
@@ -118,7 +127,7 @@ def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) 
     """Index that sorts the documents of each query by rank, with the padding at the end."""
     keys = queries.fill(-queries.scores, math.inf)
     places = torch.arange(keys.shape[1], device=keys.device)
-    if objective.tie_order == "random":  # one order for all queries, drawn on the device
+    if objective.tie_order == "random":  # one order for all queries: ranks of hashed positions
         drawn = (places + round_.to(places.device) * _STEP + objective.random_state % 2**31) % 2**31
         for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
             drawn = ((drawn ^ (drawn >> 16)) * factor) % 2**31
@@ -178,7 +187,7 @@ def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def softmax(objective: Softmax, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """The loss is the cross-entropy of shares in the gain and softmax; see `skrank.Softmax`."""
+    """The loss is the cross-entropy of softmax and the shares of gain; see `skrank.Softmax`."""
     gain = queries.look_up(gain_per_code(objective.gain, np.arange(queries.max_grade + 1.0)))
     total = gain.sum(1, keepdim=True)
     share = torch.where(total > 0, gain / total, 0.0)

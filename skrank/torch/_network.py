@@ -75,7 +75,7 @@ def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Seque
 
 
 def is_standardized(network: nn.Module) -> TypeGuard[nn.Sequential]:
-    """Whether the first layer of a network is Standardize."""
+    """True if the first layer of a network is Standardize."""
     return isinstance(network, nn.Sequential) and isinstance(network[0], Standardize)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank.torch._checks import check_data_labels, check_names, check_narrowed, check_paths
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,25 +20,16 @@ if TYPE_CHECKING:
 
 
 class ParquetRows:
-    """Rows of parquet files.
-
-    Parameters
-    ----------
-    paths : path or sequence of paths
-    relevance, groups : str
-        Columns of labels and query ids.
-    features : sequence of str, optional
-        Columns of features. Default: all others.
-    open_parts : int
-        Maximum number of row groups in memory.
-    real : numpy dtype
-        Dtype of features.
+    """Rows of parquet files; parameters are those of `QueryDataset.from_parquet`.
 
     Attributes
     ----------
     groups : ndarray of shape (n_rows,)
+        Query id of each row.
     part_of_row : int64 ndarray of shape (n_rows,)
-        Number of the row group of each row, over all files.
+        Number of the row group of each row, counted over all files.
+    real : numpy dtype
+        Dtype of features.
     """
 
     def __init__(
@@ -49,7 +41,7 @@ class ParquetRows:
         open_parts: int,
         real: np.dtype,
     ) -> None:
-        self.paths = check.check_paths("paths", paths)
+        self.paths = check_paths(paths)
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
@@ -89,8 +81,8 @@ class ParquetRows:
         self, relevance: str, groups: str, features: Sequence[str] | None
     ) -> list[str]:
         """Names of the columns of features."""
-        check.check_names("relevance", [relevance])
-        check.check_names("groups", [groups])
+        check_names("relevance", [relevance])
+        check_names("groups", [groups])
         if relevance == groups:
             raise ValueError(
                 f"relevance and groups are both {groups!r}: name two different columns."
@@ -98,7 +90,7 @@ class ParquetRows:
         if features is None:
             names = self._file(0).schema_arrow.names
             features = [name for name in names if name not in (relevance, groups)]
-        return check.check_names("features", check.several("features", features, (str,)))
+        return check_names("features", check.several("features", features, (str,)))
 
     def _check_columns(self, number: int, groups: str) -> None:
         """Check that a file has each column once, and numbers in labels and features."""
@@ -169,10 +161,8 @@ class ParquetRows:
         for at, values in enumerate(columns):
             with np.errstate(over="ignore"):  # check_narrowed refuses infinite values
                 X[:, at] = values
-            check.check_narrowed(
-                X[:, at, None], values[:, None], self.features[at:], rows, self.real
-            )
-        return X, check.check_data_labels(labels, int(self.first[part]))
+            check_narrowed(X[:, at, None], values[:, None], self.features[at:], rows, self.real)
+        return X, check_data_labels(labels, int(self.first[part]))
 
     def _file(self, number: int) -> ParquetFile:
         if self._files is None:
@@ -196,7 +186,7 @@ def _reading(what: str) -> Iterator[None]:
 
 
 def _is_number(kind: pyarrow.DataType) -> bool:
-    """Whether a type of columns is numeric, boolean or null."""
+    """True if a type of columns is numeric, boolean or null."""
     types = _arrow().types
     if types.is_dictionary(kind):
         kind = kind.value_type

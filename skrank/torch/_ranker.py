@@ -18,7 +18,7 @@ from torch import nn
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, require_groups
 from skrank._engine.names import unique_metrics
-from skrank._fitted import warn_of_feature
+from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -26,7 +26,15 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._rows import Part, Rows
-from skrank.torch._checks import check_trainable, check_training_options, fixed_parameters, usable
+from skrank.torch._checks import (
+    check_feature_sizes,
+    check_hidden,
+    check_trainable,
+    check_training_options,
+    check_unchanged,
+    fixed_parameters,
+    usable,
+)
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import Standardize, is_standardized, layers
@@ -48,9 +56,9 @@ class NeuralRanker(Ranker):
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        Objective, as in `RankingLoss`. A metric stands for LambdaRank on it.
+        Objective, as in `RankingLoss`. A metric is short for LambdaRank on this metric.
     hidden : sequence of int, or int, default=(64, 32)
-        Widths of the hidden layers, with ReLU between them; 16 stands for ``(16,)``.
+        Widths of the hidden layers, with ReLU between them; 16 means ``(16,)``.
     module : torch.nn.Module, or function of the number of features, optional
         Another network, or a function that returns one: from (n_rows, n_features) to (n_rows,) or
         (n_rows, 1). A module is copied.
@@ -229,39 +237,35 @@ class NeuralRanker(Ranker):
             another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
             the epochs that were completed.)
         """
-        if groups is not None and qid is not None:
-            raise ValueError("groups and qid both give the query of each row: leave one out.")
-        if y is None:
-            raise ValueError("NeuralRanker requires y to be passed, but the target y is None.")
-        asked = {"groups": groups, "qid": qid, "sample_weight": sample_weight}
-        check.check_same_index(X=X, y=y, **asked)
+        given = self._given_groups(y, groups, qid)
+        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
         check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
         params = self.get_params(deep=False)
         check_training_options(params, X_val, y_val, groups_val)
         again = self.warm_start and hasattr(self, "module_")
         if again:
-            check.check_unchanged(self._begun_with, fixed_parameters(params))
-        ids = require_groups(groups if qid is None else qid, y, X, who="NeuralRanker.fit")
-        begun = copy.copy(self)  # replaces the state of self after all checks
-        table = begun._table(X, reset=not again)
-        warn_of_feature(X, begun)
-        with check.about("X and y", also=TypeError):
-            check_consistent_length(table, y)
-        rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-        check_lists(rows)
-        validation = None
-        if X_val is not None and y_val is not None:
-            validation = X_val, y_val, groups_val
-        training = begun._begin(rows, y, validation, again=again)
-        before, self.__dict__ = self.__dict__, begun.__dict__
-        try:
-            with threads_for(training.network, training.device):
-                training.run(self.epochs, self._state)
-        except Exception:
-            self.__dict__ = before
-            raise
-        finally:
+            check_unchanged(self._begun_with, fixed_parameters(params))
+        ids = require_groups(given, y, X, who="NeuralRanker.fit")
+        interrupt = None
+        with restored_on_failure(self):
+            table = self._table(X, reset=not again)
+            warn_of_feature(X, self)
+            with check.about("X and y", also=TypeError):
+                check_consistent_length(table, y)
+            rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
+            check_lists(rows)
+            validation = None
+            if X_val is not None and y_val is not None:
+                validation = X_val, y_val, groups_val
+            training = self._begin(rows, y, validation, again=again)
+            try:
+                with threads_for(training.network, training.device):
+                    training.run(self.epochs, self._state)
+            except KeyboardInterrupt as error:  # completed epochs are not lost
+                interrupt = error
             self._note()
+        if interrupt is not None:
+            raise interrupt
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -294,7 +298,7 @@ class NeuralRanker(Ranker):
     def _begin(
         self, rows: Rows, y: ArrayLike, validation: Validation | None, *, again: bool
     ) -> NeuralTraining:
-        """Choose the rows and the network of a training; `again`: continue the last one."""
+        """Choose the rows and the network; with `again`, continue the last training."""
         if again:
             self._state = replace(self._state)  # a copy, so that an error leaves the old state
         else:
@@ -313,9 +317,7 @@ class NeuralRanker(Ranker):
         return self._training(train, valid)
 
     def _note(self) -> None:
-        """Set the fitted attributes from the state of the training, if there is one."""
-        if not hasattr(self, "_state"):
-            return
+        """Set the fitted attributes from the state of the training."""
         state = self._state
         self.n_epochs_ = state.epoch
         self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
@@ -333,7 +335,7 @@ class NeuralRanker(Ranker):
             table = table.copy()
             table.sum_duplicates()
         standardizes = self.standardize if reset else is_standardized(self.module_)
-        check.check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
+        check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
         return table
 
     def _network(self, X: Table) -> nn.Module:
@@ -341,7 +343,7 @@ class NeuralRanker(Ranker):
         n_features = X.shape[1]
         with seeded(self._state.seed, torch.device("cpu")):
             if self.module is None:
-                hidden = check.check_hidden(self.hidden)
+                hidden = check_hidden(self.hidden)
                 inner: nn.Module = layers(n_features, hidden, self.dropout)
             elif isinstance(self.module, nn.Module):
                 inner = copy.deepcopy(self.module)

@@ -32,9 +32,9 @@ def check_group(group: object) -> ProcessGroup | None:
     )
 
 
-def this_rank(group: ProcessGroup | None = None) -> int:
-    """Rank of this process in a group."""
-    return 0 if n_ranks(group) == 1 else distributed.get_rank(group)
+def this_rank() -> int:
+    """Rank of this process; 0 if torch.distributed is not initialised."""
+    return 0 if n_ranks() == 1 else distributed.get_rank()
 
 
 def total_over(value: torch.Tensor, group: ProcessGroup | None = None) -> torch.Tensor:

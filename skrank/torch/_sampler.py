@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch.utils.data import Sampler
 
 from skrank import _validation as check
+from skrank.torch._checks import check_rank, check_sizes
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._ranks import n_ranks, this_rank
 
@@ -55,7 +56,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         if isinstance(data, QueryDataset):
             self.sizes, self.parts = data.sizes, data.parts
         else:
-            self.sizes = check.check_sizes(data)
+            self.sizes = check_sizes(data)
             self.parts = np.zeros(len(self.sizes), np.int64)
         self.max_documents = check.check_count(
             "max_documents", max_documents, "documents of a batch"
@@ -65,13 +66,9 @@ class QueryBatchSampler(Sampler[list[int]]):
         self.max_queries = max_queries
         self.shuffle = check.check_flag("shuffle", shuffle)
         self.random_state = check.check_seed("random_state", random_state)
-        if (rank is None) != (world_size is None):
-            raise ValueError(
-                f"rank={rank} and world_size={world_size} belong together: give both, or neither."
-            )
-        if rank is None:
+        if rank is world_size is None:
             rank, world_size = this_rank(), n_ranks()
-        self.rank, self.world_size = check.check_rank(rank, world_size)
+        self.rank, self.world_size = check_rank(rank, world_size)
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:

@@ -15,8 +15,8 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import nn
 
-from skrank import _validation as check
 from skrank.rankers._fit import HeldOut
+from skrank.torch._checks import are_finite
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
 from skrank.torch._network import rows_for, scores_of
@@ -30,61 +30,32 @@ _SMALL = 100_000  # parameters of a network up to which one thread is used
 
 @dataclass
 class Progress:
-    """State of a training.
-
-    Attributes
-    ----------
-    seed : int
-    epoch : int
-        Number of completed epochs.
-    last, best : weights after the last and after the best epoch
-        None before the first epoch; `best` is None without validation, too.
-    optimizer : state of the optimizer
-    rounds : number of batches of the loss
-    best_epoch, best_value : best epoch by the first metric, and its value
-    patient_from : int
-        Epoch from which patience counts, if later than the best epoch.
-    values : values per epoch, by metric
-        NaN for epochs without a value of the metric.
-    """
+    """State of a training, from which a later fit can continue."""
 
     seed: int
-    epoch: int = 0
-    last: dict[str, torch.Tensor] | None = None
-    best: dict[str, torch.Tensor] | None = None
+    epoch: int = 0  # number of completed epochs
+    last: dict[str, torch.Tensor] | None = None  # weights after the last epoch
+    best: dict[str, torch.Tensor] | None = None  # weights after the best epoch; None without one
     optimizer: StateDict | None = None
-    rounds: int = 0
-    best_epoch: int = 0
+    rounds: int = 0  # number of batches that the loss has seen
+    best_epoch: int = 0  # by the first metric
     best_value: float | None = None
-    patient_from: int = 0
-    values: dict[str, list[float]] = field(default_factory=dict)
+    patient_from: int = 0  # epoch from which patience counts, if later than the best epoch
+    values: dict[str, list[float]] = field(default_factory=dict)  # per epoch; NaN without a value
 
 
 @dataclass
 class NeuralTraining:
-    """Network, loss, data and options of one fit.
-
-    Attributes
-    ----------
-    network : module with one score per row as output
-    loss : RankingLoss
-    data : QueryDataset
-    held_out : (features, HeldOut) or None
-    batch_queries : int
-    learning_rate, weight_decay : float, of Adam
-    patience : epochs without improvement after which training stops, or None
-    device : torch.device
-    progress : bool
-    """
+    """Network, loss, data and options of one fit."""
 
     network: nn.Module
     loss: RankingLoss
     data: QueryDataset
-    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None
+    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None  # features and metrics
     batch_queries: int
-    learning_rate: float
+    learning_rate: float  # of Adam
     weight_decay: float
-    patience: int | None
+    patience: int | None  # epochs without improvement after which training stops
     device: torch.device
     progress: bool
 
@@ -216,11 +187,34 @@ def predict(network: nn.Module, X: np.ndarray | csr_matrix, device: torch.device
             dense = chunk if isinstance(chunk, np.ndarray) else chunk.toarray()
             values = np.array(dense, dtype=np.float64)
             rows = rows_for(network, torch.from_numpy(values))
-            check.check_single_precision(rows.numpy(), values, first)
+            _check_rows(rows.numpy(), values, first)
             found = scores_of(network, rows.to(device)).double().cpu().numpy()
-            check.check_predicted(found, first)
+            _check_scores(found, first)
             scores[first : first + step] = found
     return scores
+
+
+def _check_rows(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
+    """Check that the input `rows` of a network, made from the features `values`, are finite."""
+    if are_finite(rows):
+        return
+    row, feature = np.argwhere(~np.isfinite(rows))[0]
+    raise ValueError(
+        f"feature {feature} of row {first_row + row} of X is {values[row, feature]:g}, too far "
+        "from the training rows for single precision: look for an error in the data, or train on "
+        "such rows."
+    )
+
+
+def _check_scores(scores: np.ndarray, first_row: int) -> None:
+    """Check that the scores of a network are finite."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise ValueError(
+            f"the network gives row {first_row + bad[0]} of X the score {scores[bad[0]]}: its "
+            "features are too far from those of the training rows, or its training has diverged. "
+            "Scale the features, or lower learning_rate."
+        )
 
 
 @contextmanager

@@ -1,13 +1,29 @@
-"""Judgments for tests, and the private names that several tests share."""
+"""Judgments for tests, and all private names that several tests share."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from skrank._engine.peer_names import PEERS as PEERS
+from skrank._engine.peer_names import expand as expand
+from skrank._engine.peer_tables import NICKNAMES as NICKNAMES
+from skrank._engine.peer_tables import Here as Here
+from skrank._engine.peer_tables import Refused as Refused
 from skrank._engine.ranking import Ranking as Ranking
 from skrank._engine.threads import limit_threads as limit_threads
+from skrank._engine.threads import thread_count as thread_count
 from skrank.extending import Judgments, Queries
 from skrank.stats._resampling import query_counts as query_counts
+from skrank.testing._lists import without_nan as without_nan
+from skrank.testing._orders import lambdas as lambdas
+from skrank.testing._orders import logistic_of_minus as logistic_of_minus
+from skrank.testing._orders import missing as missing
+from skrank.testing._orders import ranking as ranking
+from skrank.testing._orders import stable as stable
+from skrank.testing._orders import swap_delta as swap_delta
+from skrank.testing._orders import tie_expectation as tie_expectation
+from skrank.testing._orders import tie_orders as tie_orders
+from skrank.testing._orders import tie_values as tie_values
 
 
 def judge(relevance, groups=None):

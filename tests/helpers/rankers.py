@@ -16,9 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank import GroupedRanker
-from skrank.model_selection import QueryKFold
-from skrank.scoring import scorer
+from skrank import GroupedRanker, QueryKFold, scorer
 
 MODES = ("carried", "routed")
 CV = QueryKFold(3, stratify="n_relevant")

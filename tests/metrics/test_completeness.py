@@ -1,4 +1,4 @@
-"""Registry = functions = points of the tests: a new metric cannot be half finished."""
+"""Each registered metric has a class, a score function, documentation and points in the tests."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_example_of_a_function_runs(name):
 
 
 @every_function
-def test_functions_refuse_what_is_no_parameter(name):
+def test_functions_refuse_unknown_parameters(name):
     with pytest.raises(TypeError, match=rf"{name}\(\) has no parameter 'cutoff': it has relevance"):
         FUNCTIONS[name]([1, 0], [2, 1], cutoff=3)
 

@@ -1,4 +1,4 @@
-"""Tables of families, asked directly, as whoever writes a metric does."""
+"""Tables of the families of metrics, used directly, as by authors of metrics."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_the_best_value_of_what_has_no_closed_form_counts_documents():
 
 
 @pytest.mark.parametrize("name", ["bpref", "iprec", "iap"])
-def test_families_without_gradients_say_so(name):
+def test_families_without_gradients_name_the_reason(name):
     plan = bound(name)
     with pytest.raises(TypeError, match="Tables has no gradients"):
         plan.tables.lambda_kernels(plan.judgments)
@@ -65,7 +65,7 @@ def test_labels_of_many_values_have_no_table_of_pairs():
         skrank.metric("bpref")(labels, labels)
 
 
-def test_a_best_value_next_to_nothing_teaches_nothing():
+def test_a_tiny_best_value_is_refused():
     tiny = skrank.metric("ndcg", gain={0: 0, 1: 1e-320})
     with pytest.raises(ValueError, match="too near to 0 to divide by: scale the labels or their"):
         skrank.LambdaRank(tiny)([1, 0], [0.5, 0.7])

@@ -112,11 +112,11 @@ def test_queries_without_relevant_documents():
     assert every(*given[0], **given[1]) == 1.5
 
 
-def test_ties_that_cannot_be_tried():
+def test_too_many_orders_of_ties_are_refused():
     """Thousands of documents of two labels, as a model that has learned nothing ranks them."""
     labels = np.arange(3000) % 2
     metric = skrank.metric_from_function(first)
-    with pytest.raises(ValueError, match=r"more than 10000 ways.*set a cut-off, or choose"):
+    with pytest.raises(ValueError, match=r"more than 10000 orders.*set a cut-off, or choose"):
         metric(labels, np.zeros(3000), groups=["q"] * 3000)
     few = metric @ 10
     compiled = skrank.metric("rr@10")(labels, np.zeros(3000))
@@ -126,13 +126,13 @@ def test_ties_that_cannot_be_tried():
 
 
 @pytest.mark.parametrize("value", [NAN, np.inf, None, "much", [1, 2]])
-def test_values_that_are_none(value):
+def test_values_must_be_finite_numbers(value):
     metric = skrank.metric_from_function(lambda ranked: value, "odd")
     with pytest.raises(ValueError, match=r"odd returned .* for query 'q'.*labels \[1, 0\].*finite"):
         metric([1, 0], [2, 1], groups=["q", "q"])
 
 
-def test_functions_that_do_not_tell_their_parameters():
+def test_functions_without_a_signature():
     assert skrank.metric_from_function(max)([0, 2, 1], [1, 2, 3]) == 2
 
 
@@ -154,7 +154,7 @@ def test_it_is_not_trained_on_and_says_what_is():
         metric.bind(judge([1, 0])).tables.ideals(judge([1, 0]))
 
 
-def test_it_travels_by_its_function():
+def test_pickling_pickles_the_function():
     metric = skrank.metric_from_function(first, greater_is_better=False)
     assert pickle.loads(pickle.dumps(metric)) == metric
     assert hash(metric) == hash(skrank.metric_from_function(first, greater_is_better=False))

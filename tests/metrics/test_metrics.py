@@ -1,4 +1,4 @@
-"""Values of metrics: ties, ideal lists, GAP; what holds for all is in test_properties.py."""
+"""Values of metrics: ties, ideal lists, GAP. test_properties.py tests properties of all metrics."""
 
 from __future__ import annotations
 

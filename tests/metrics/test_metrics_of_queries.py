@@ -11,11 +11,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._engine import threads as _parallel
 from skrank.extending import Judgments
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_point, lists, literal_values
-from tests.helpers.engine import Ranking, judge
+from tests.helpers.engine import Ranking, judge, limit_threads, thread_count
 from tests.helpers.metrics_cases import close, per_query
 
 # ---------------------------------------------------------------------- empty queries
@@ -51,14 +50,14 @@ def test_queries_without_relevant_documents(point):
 
 
 @pytest.mark.parametrize("name", ["judged", "rbp_residual"])
-def test_metrics_of_every_query_know_no_empty_one(name):
+def test_metrics_defined_for_every_query_have_no_empty_queries(name):
     for empty in ("skip", "nan", 0, 1, "raise"):
         values = skrank.metric(name, empty=empty).per_query(RELEVANCE, SCORES, groups=GROUPS)
         assert_array_equal(values, skrank.metric(name).per_query(RELEVANCE, SCORES, groups=GROUPS))
         assert values.notna().all()
 
 
-def test_a_metric_that_pays_for_nothing_in_a_query_is_empty_there():
+def test_a_query_without_gain_is_empty():
     labels, scores = [1, 1, 2, 0], [4, 3, 2, 1]
     groups = ["low", "low", "high", "high"]
     for name in ("gap(thresholds=[0,1])", "ap(rel=2)", "ndcg(gain=[0,0,1])", "rr(rel=2)"):
@@ -84,7 +83,7 @@ def test_relevant_documents_that_were_not_retrieved_are_misses():
 # ---------------------------------------------------------------------- weights, index, name
 
 
-def test_weights_weigh_queries():
+def test_weights_of_queries():
     data = lists(15, n_queries=20)
     weight_of = {query: i % 4 for i, query in enumerate(data.ids)}
     weights = np.array([weight_of[query] for query in data.groups], float)
@@ -285,7 +284,7 @@ def test_number_of_threads_changes_no_bit(name, every_thread):
         metric = skrank.metric(name, ties=ties)
         values = []
         for n_threads in (1, 2, 6):
-            with _parallel.limit_threads(n_threads):
+            with limit_threads(n_threads):
                 values.append(per_query(metric, data))
         assert_array_equal(values[1], values[0])
         assert_array_equal(values[2], values[0])
@@ -300,19 +299,19 @@ def big(n_queries=1200, seed=0):
 
 
 def test_threads_reset_and_nest():
-    before = _parallel.thread_count()
-    with _parallel.limit_threads(3):
-        with _parallel.limit_threads(1):
-            assert _parallel.thread_count() == 1
-        assert _parallel.thread_count() == 3
-    assert _parallel.thread_count() == before
+    before = thread_count()
+    with limit_threads(3):
+        with limit_threads(1):
+            assert thread_count() == 1
+        assert thread_count() == 3
+    assert thread_count() == before
 
 
 @pytest.mark.usefixtures("every_thread")
 def test_errors_in_threads_are_raised():
     data = big()
     data.scores[70_000] = np.nan
-    with _parallel.limit_threads(4), pytest.raises(ValueError, match="score of row 70000 is nan"):
+    with limit_threads(4), pytest.raises(ValueError, match="score of row 70000 is nan"):
         per_query(skrank.metric("gap"), data)
 
 

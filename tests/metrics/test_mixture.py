@@ -112,7 +112,7 @@ def test_metrics_that_do_not_add_up(text, message):
         skrank.metric(text)
 
 
-def test_what_is_no_weight_or_metric():
+def test_weights_and_parts_are_checked():
     for wrong in (lambda: "2" * gap, lambda: gap + "ap", lambda: 1 + gap, lambda: None * gap):
         with pytest.raises(TypeError, match=r"operand|multiply"):
             wrong()

@@ -1,4 +1,4 @@
-"""Weighted sums of metrics and of objectives as what is trained on."""
+"""Training on weighted sums of metrics and of objectives."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_mixtures_of_objectives_are_values():
         as_objective(both, sigmoid=2)
 
 
-def test_what_is_no_mixture_of_objectives():
+def test_weights_and_parts_of_objectives_are_checked():
     one = LambdaRank("gap")
     for weight in (0, -1, math.nan, True):
         with pytest.raises(ValueError, match="weight="):

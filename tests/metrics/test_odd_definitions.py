@@ -1,4 +1,4 @@
-"""What a metric of one's own may return by mistake is refused with its method and the remedy."""
+"""Bad return values of the methods of user-defined metrics are refused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def message(metric, use=lambda metric: metric):
 
 
 @pytest.mark.parametrize("given", [None, 3, "x", [1, 2], np.ones(2), {}, object()], ids=type)
-def test_tables_that_are_none(given):
+def test_tables_must_be_tables_of_a_family(given):
     said = message(made(tables=lambda self, scale, k: given))
     assert said.startswith("Toy.tables() returned ")
     assert said.endswith("tables of a family, such as skrank.extending.QuadraticTables.")

@@ -1,4 +1,4 @@
-"""Values of other libraries, where their definitions are ours."""
+"""Values equal those of other libraries with the same definitions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
 
 import skrank
-from skrank._engine.peer_names import PEERS
-from skrank._engine.peer_tables import Here
+from tests.helpers.engine import PEERS, Here
 
 N_QUERIES, N_DOCUMENTS = 60, 25
 GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
@@ -77,101 +75,6 @@ def test_average_precision_of_scikit_learn(rel):
             assert value == pytest.approx(sklearn_metrics.average_precision_score(y >= rel, s))
         else:
             assert np.isnan(value)
-
-
-# ---------------------------------------------------------------------- trec_eval
-
-TREC = {
-    "ap": "map",
-    "ap@5": "map_cut_5",
-    "ndcg(gain=linear)": "ndcg",
-    "ndcg(gain=linear)@5": "ndcg_cut_5",
-    "ndcg(gain=linear)@100": "ndcg_cut_100",
-    "precision@1": "P_1",
-    "precision@10": "P_10",
-    "precision@100": "P_100",
-    "rr": "recip_rank",
-    "bpref": "bpref",
-    "recall@5": "recall_5",
-    "r_precision": "Rprec",
-    "success@1": "success_1",
-    "precision": "set_P",
-    "recall": "set_recall",
-    "f1": "set_F",
-    "iprec(recall=0.3)": "iprec_at_recall_0.30",
-    "iprec(recall=0)": "iprec_at_recall_0.00",
-    "iprec(recall=1)": "iprec_at_recall_1.00",
-}
-MEASURES = {
-    "map", "map_cut.5", "ndcg", "ndcg_cut.5,100", "P.1,10,100", "recip_rank", "bpref", "recall.5",
-    "Rprec", "success.1", "set_P", "set_recall", "set_F", "iprec_at_recall",
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def trec():
-    """Lists with unjudged and unretrieved documents, and what trec_eval says of them."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    labels, scores = queries(5)
-    labels = labels.astype(float)
-    rng = np.random.default_rng(6)
-    labels[rng.random(labels.shape) < 0.2] = np.nan
-    labels[:, 3] = 2
-    scores[rng.random(scores.shape) < 0.2] = -np.inf
-    scores[np.isnan(labels) & np.isinf(scores)] = 0.123
-    scores = np.where(np.isinf(scores), scores, scores.argsort(1).argsort(1))
-    qrels, run = {}, {}
-    for q, (ys, ss) in enumerate(zip(labels, scores, strict=True)):
-        qrels[f"{q}"] = {f"d{i}": int(y) for i, y in enumerate(ys) if not np.isnan(y)}
-        run[f"{q}"] = {f"d{i}": float(s) for i, s in enumerate(ss) if np.isfinite(s)}
-    found = pytrec_eval.RelevanceEvaluator(qrels, MEASURES).evaluate(run)
-    return labels, scores, found
-
-
-@pytest.mark.parametrize("name", TREC)
-def test_trec_eval(trec, name):
-    labels, scores, found = trec
-    actual = mine(name, labels, scores)
-    expected = [found[f"{q}"][TREC[name]] for q in range(N_QUERIES)]
-    assert_allclose(actual, expected, atol=1e-10)
-
-
-# ---------------------------------------------------------------------- CatBoost
-
-CATBOOST = {
-    "ndcg": "NDCG:type=Exp",
-    "ndcg@5": "NDCG:top=5;type=Exp",
-    "ndcg(gain=linear)": "NDCG:type=Base",
-    "ndcg(gain=linear)@10": "NDCG:top=10;type=Base",
-    "dcg": "DCG:type=Exp",
-    "dcg(gain=linear)@5": "DCG:top=5;type=Base",
-    "ap(normalize=ideal)": "MAP:border=0.5",
-    "ap(normalize=ideal)@5": "MAP:top=5;border=0.5",
-    "rr": "MRR:border=0.5",
-    "rr@3": "MRR:top=3;border=0.5",
-}
-
-
-@pytest.mark.parametrize("name", CATBOOST)
-@pytest.mark.parametrize("levels", [None, 4])
-def test_catboost_orders_ties_by_label_worst_first(name, levels):
-    utils = pytest.importorskip("catboost.utils")
-    labels, scores = queries(7, levels)
-    target = labels.ravel().astype(float)
-    expected = utils.eval_metric(target, scores.ravel(), CATBOOST[name], group_id=GROUPS)[0]
-    metric = skrank.metric(name, ties="worst")
-    assert mine(metric, labels, scores).mean() == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("name", ["pfound(p_rel=raw)", "pfound(p_rel=raw)@5"])
-def test_pfound_of_catboost(name):
-    utils = pytest.importorskip("catboost.utils")
-    metric = skrank.metric(name)
-    labels, scores = queries(8)
-    labels = labels / 5
-    theirs = "PFound" + (f":top={metric.k}" if metric.k else "")
-    expected = utils.eval_metric(labels.ravel(), scores.ravel(), theirs, group_id=GROUPS)[0]
-    assert mine(metric, labels, scores).mean() == pytest.approx(expected, rel=1e-6)
 
 
 # ------------------------------------------------- names of libraries, behind their prefix

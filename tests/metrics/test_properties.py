@@ -1,4 +1,4 @@
-"""What holds for every metric: against its literal definition, and by itself."""
+"""Properties of every metric, such as equality with its literal definition."""
 
 from __future__ import annotations
 

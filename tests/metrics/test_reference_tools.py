@@ -1,9 +1,11 @@
-"""The literal definitions against Sakai's families and other tools; ties and lambdas by hand."""
+"""The literal definitions against Sakai's families and LightGBM; ties and lambdas by hand.
+
+Metrics are compared with other tools, and with the literal definitions, in other files.
+"""
 
 import itertools
 import math
 import random
-from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -92,62 +94,7 @@ def test_condensed_metrics_do_not_see_unjudged_documents():
     assert ref.judged([None, 1, 0, 0], k=2) == 0.5
 
 
-# ---------------------------------------------------------------------- other tools
-
-
-def trec_eval(ranked, rest, measures, unjudged):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    names = [f"d{i:03}" for i in range(len(ranked))]
-    qrel = {d: y for d, y in zip(names, ranked, strict=True) if y is not None}
-    if unjudged == "pooled":
-        qrel.update({d: -1 for d, y in zip(names, ranked, strict=True) if y is None})
-    qrel.update({f"u{i:03}": y for i, y in enumerate(rest)})
-    run = {d: float(-i) for i, d in enumerate(names)}
-    return pytrec_eval.RelevanceEvaluator({"q": qrel}, measures).evaluate({"q": run})["q"]
-
-
-@pytest.mark.parametrize("unjudged", ["pooled", "outside"])
-def test_trec_eval(unjudged):
-    measures = {"map", "map_cut.3", "ndcg", "ndcg_cut.3", "bpref", "infAP", "iprec_at_recall"}
-    measures |= {"Rprec", "recip_rank", "P.3", "recall.3", "success.1", "set_P", "set_recall"}
-    for ranked, rest in queries(300, seed=14):
-        value = trec_eval(ranked, rest, measures, unjudged)
-        how = {"unretrieved": rest}
-        expected = {
-            "map": ref.ap(ranked, **how),
-            "map_cut_3": ref.ap(ranked, k=3, **how),
-            "ndcg": ref.ndcg(ranked, gain="linear", **how),
-            "ndcg_cut_3": ref.ndcg(ranked, gain="linear", k=3, **how),
-            "bpref": ref.bpref(ranked, **how),
-            "infAP": ref.infap(ranked, unjudged=unjudged, **how),
-            "Rprec": ref.r_precision(ranked, **how),
-            "recip_rank": ref.rr(ranked, **how),
-            "P_3": ref.precision(ranked, k=3, **how),
-            "recall_3": ref.recall(ranked, k=3, **how),
-            "success_1": ref.success(ranked, k=1, **how),
-            "set_P": ref.precision(ranked, **how),
-            "set_recall": ref.recall(ranked, **how),
-        }
-        relevant = ref.count_relevant(ranked + rest, 1)
-        for i in range(11):
-            # trec_eval cuts at int(level * R + 0.9) in floating point, which misses e.g. 0.7 * 3
-            if int(i / 10 * relevant + 0.9) == -(-i * relevant // 10):
-                exact = ref.iprec(ranked, Fraction(i, 10), **how)
-                expected[f"iprec_at_recall_{i / 10:.2f}"] = exact
-        for name, number in expected.items():
-            assert value[name] == close(number, abs=1e-9), (name, ranked, rest)
-
-
-def test_ties_agree_with_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = random.Random(15)
-    for _ in range(50):
-        labels = [rng.randint(0, 3) for _ in range(5)] + [2]
-        scores = [rng.choice((0.0, 1.0)) for _ in labels]
-        for k in (None, 2):
-            metric = partial(ref.ndcg, gain="linear", k=k)
-            expected = metrics.ndcg_score([labels], [scores], k=k)
-            assert ref.tie_expectation(metric, scores, labels) == close(expected)
+# ---------------------------------------------------------------------- LightGBM
 
 
 def lightgbm_gradients(labels, scores, parameters, copies=200):

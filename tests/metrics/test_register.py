@@ -1,4 +1,4 @@
-"""Names of metrics that others add: what is refused, replaced and taken away."""
+"""register and unregister: names that are refused, replaced and removed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_taken_names(name):
 
 
 @pytest.mark.parametrize("name", ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3])
-def test_names_that_are_none(name):
+def test_names_that_are_not_allowed(name):
     assert "is not a name for a metric" in refused(made(), name)
 
 
@@ -55,7 +55,7 @@ def test_no_name():
     assert "has no name" in refused(made())
 
 
-def test_things_that_are_no_metric_class():
+def test_only_metric_classes_are_registered():
     assert "derives from skrank.Metric" in refused(dict, "toy")
     assert "skrank.metric_from_function" in refused(lambda ranked: 1.0, "toy")
     assert "derives from skrank.Metric" in refused(skrank.metric("gap"), "toy")
@@ -97,7 +97,7 @@ def test_a_class_that_is_defined_again_takes_the_place():
     assert str(skrank.metric("toy")) == "toy"
 
 
-def test_taking_away():
+def test_unregister():
     skrank.register("toy", "plaything")(made())
     skrank.metric("toy")
     skrank.unregister("plaything")

@@ -1,4 +1,4 @@
-"""What need not be refused: ties that change nothing; and queries that was not judged."""
+"""Ties that do not change a strict metric are allowed; queries without judgments are skipped."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_query_whose_ties_matter_is_named(name):
         skrank.metric(name)(labels, scores, groups=groups)
 
 
-def test_ties_of_a_label_and_none_and_of_two_relevant_labels():
+def test_ties_with_unjudged_documents_and_of_relevant_labels():
     assert skrank.metric("iprec(recall=1)")([1, 0, NAN], [2, 1, 1]) == 1
     assert skrank.metric("infap")([1, 0, NAN, 2, 1], [3, 1, 1, 2, 2]) > 0.99
 

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 import skrank
-from skrank.sentence_transformers import CrossEncoderEvaluator, CrossEncoderLoss
+from skrank import sentence_transformers as ours
 from skrank.torch import RankingLoss
 
 WORDS = ["apple", "banana", "cherry", "grape", "lemon", "melon", "peach", "plum", "red", "green",
@@ -71,7 +71,7 @@ def columns(rows):
 @pytest.mark.parametrize("objective", ["gap", skrank.Softmax(), skrank.SoftRank("ndcg")])
 def test_the_loss_is_that_of_the_scores(model, objective):
     queries, documents, labels = columns(texts(5))
-    loss = CrossEncoderLoss(model, objective)
+    loss = ours.CrossEncoderLoss(model, objective)
     found = loss([queries, documents], [torch.tensor(of) for of in labels])
     pairs = [(query, one) for query, of in zip(queries, documents, strict=True) for one in of]
     scores = model.predict(pairs, activation_fn=torch.nn.Identity(), convert_to_tensor=True)
@@ -86,7 +86,7 @@ def test_the_loss_is_that_of_the_scores(model, objective):
 def test_the_evaluator_measures_what_the_model_predicts(model):
     queries, documents, labels = columns(texts(10, seed=1))
     labels[0][0] = math.nan
-    judged = CrossEncoderEvaluator(queries, documents, labels, ["gap(max_grade=3)", "ndcg@3"])
+    judged = ours.CrossEncoderEvaluator(queries, documents, labels, ["gap(max_grade=3)", "ndcg@3"])
     found = judged(model)
     scores = np.concatenate([
         model.predict([(query, one) for one in of])
@@ -96,14 +96,14 @@ def test_the_evaluator_measures_what_the_model_predicts(model):
     flat = [label for of in labels for label in of]
     mean = skrank.evaluate(flat, scores, groups=groups, metrics=["gap(max_grade=3)", "ndcg@3"]).mean
     assert found == pytest.approx(mean.to_dict(), abs=1e-6)
-    named = CrossEncoderEvaluator(queries, documents, labels, "ndcg@3", name="valid")
+    named = ours.CrossEncoderEvaluator(queries, documents, labels, "ndcg@3", name="valid")
     assert named.primary_metric == "valid_ndcg@3"
     assert list(named(model)) == ["valid_ndcg@3"]
 
 
 def test_a_cross_encoder_learns(model, tmp_path):
     valid = texts(30, seed=2)
-    judged = CrossEncoderEvaluator(*columns(valid), ["ndcg@5", "ap"], name="valid")
+    judged = ours.CrossEncoderEvaluator(*columns(valid), ["ndcg@5", "ap"], name="valid")
     before = judged(model)["valid_ndcg@5"]
     trainer = CrossEncoderTrainer(
         model=model,
@@ -114,7 +114,7 @@ def test_a_cross_encoder_learns(model, tmp_path):
             report_to=[], disable_tqdm=True, seed=0, save_total_limit=1, use_cpu=True,
         ),
         train_dataset=Dataset.from_dict(texts(200)),
-        loss=CrossEncoderLoss(model, "ndcg@5"),
+        loss=ours.CrossEncoderLoss(model, "ndcg@5"),
         evaluator=judged,
     )  # fmt: skip
     trainer.train()
@@ -127,12 +127,12 @@ def test_a_cross_encoder_learns(model, tmp_path):
 
 
 def test_wrong_input_is_refused(model):
-    loss = CrossEncoderLoss(model, "ap")
+    loss = ours.CrossEncoderLoss(model, "ap")
     with pytest.raises(ValueError, match="query 1 has 1 documents and 2 labels"):
         loss([["a", "b"], [["c"], ["d"]]], [torch.tensor([1]), torch.tensor([1, 0])])
     with pytest.raises(ValueError, match="a list of documents and a list of their labels"):
         loss([["a"], ["b"]], torch.tensor([1]))
     with pytest.raises(ValueError, match="1 queries, 2 lists of documents"):
-        CrossEncoderEvaluator(["a"], [["b"], ["c"]], [[1]])
+        ours.CrossEncoderEvaluator(["a"], [["b"], ["c"]], [[1]])
     with pytest.raises(ValueError, match="query 0 has 1 documents and 2 labels"):
-        CrossEncoderEvaluator(["a"], [["b"]], [[1, 0]])
+        ours.CrossEncoderEvaluator(["a"], [["b"]], [[1, 0]])

@@ -166,10 +166,13 @@ def test_processes_share_the_batches(world_size):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"data": [3.5, 2]}, "data has shape .* and type float64"),
+        ({"data": [3.5, 2]}, "data must be whole numbers in one dimension, .* type flo"),
         ({"data": [3, -2]}, "query 1 of data has -2 documents"),
-        ({"data": [[3, 2]]}, r"data has shape \(1, 2\)"),
-        ({"data": None}, r"data has shape \(\)"),
+        (
+            {"data": [[3, 2]]},
+            r"data must be whole numbers in one dim.* of shape \(1, 2\)",
+        ),
+        ({"data": None}, r"data must be whole numbers in one dim.* not of shape \(\)"),
         ({"world_size": 2}, "rank=None and world_size=2 belong together"),
         ({"rank": 0}, "rank=0 and world_size=None belong together"),
         ({"rank": 0.5, "world_size": 2}, "rank=0.5 must be an integer"),

@@ -98,7 +98,7 @@ def test_the_row_is_that_of_the_caller(call):
 
 @every_door
 @pytest.mark.parametrize("scores", [["x", "y", "z", "w"], [None, {}, 1, 2], "abcd"])
-def test_scores_that_are_no_numbers(call, scores):
+def test_scores_that_are_not_numbers(call, scores):
     with pytest.raises(ValueError, match="scores must be numbers, one per row"):
         call(scores=scores)
 
@@ -136,7 +136,7 @@ def test_infinite_labels(call):
 
 
 @every_door
-def test_labels_that_are_no_numbers(call):
+def test_labels_that_are_not_numbers(call):
     with pytest.raises(ValueError, match="relevance must be numbers, one per row"):
         call(y=["good", "bad", "ugly", "bad"])
     with pytest.raises(ValueError, match=r"relevance has shape \(2, 2\).*groups="):

@@ -1,4 +1,4 @@
-"""What random arguments have found."""
+"""Faults that tests with random arguments have found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skrank import (
 from tests.helpers import odd
 
 
-def test_labels_of_no_row_with_groups():
+def test_with_groups_of_empty_arrays():
     assert len(skrank.with_groups([], [])) == 0
 
 
@@ -220,14 +220,14 @@ class Unranked:
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_by_name(call, message):
-    """None of these raised an error of skrank's, and masks were lost."""
+def test_errors_name_the_argument(call, message):
+    """Errors of skrank, not of NumPy; masks are not ignored."""
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert odd.is_ours(error.value)
 
 
-def test_a_seed_of_boosters_folds_that_is_none():
+def test_bad_seed_of_folds_of_boosters():
     lightgbm = pytest.importorskip("lightgbm")
     quiet = {"verbose": -1}
     data = lightgbm.Dataset(np.zeros((4, 1)), [0, 1] * 2, group=[2, 2], params=quiet)
@@ -235,7 +235,7 @@ def test_a_seed_of_boosters_folds_that_is_none():
         lightgbm_adapter.cv({}, data, 1, objective="gap", metrics="gap", folds=2, seed=-1)
 
 
-def test_stopping_by_a_change_that_is_no_number():
+def test_bad_options_of_early_stopping():
     adapter = pytest.importorskip("skrank.xgboost")
     with pytest.raises(ValueError, match="min_delta=1j must be a number"):
         adapter.early_stopping("gap", 5, min_delta=1j)
@@ -252,7 +252,7 @@ def test_differences_far_beyond_their_error():
         assert stats.bayesian_comparison(scores, 1e300).equivalent == 1
 
 
-def test_collections_that_are_none():
+def test_dask_collections_must_not_be_none():
     dask_array = pytest.importorskip("dask.array")
     adapter = pytest.importorskip("skrank.dask")
     labels = dask_array.from_array([1, 0])
@@ -270,7 +270,7 @@ def test_a_run_with_a_query_that_nobody_judged():
 
 
 @pytest.mark.parametrize("fold", [np.array([1, 2]), [1], "1", 9])
-def test_folds_that_are_not_there(fold, tmp_path):
+def test_folds_that_do_not_exist(fold, tmp_path):
     for n in range(1, 6):
         (tmp_path / f"S{n}.txt").write_text(f"1 qid:{n} 1:0.5\n0 qid:{n} 1:0.1\n")
     with pytest.raises(ValueError, match="there are the folds 1, 2, 3, 4, 5"):
@@ -288,7 +288,7 @@ def test_costs_below_the_smallest_normal_float():
     assert q.sum() == pytest.approx(1)
 
 
-def test_an_evaluator_whose_draws_are_all_alike_has_no_passive_cost():
+def test_an_evaluator_with_equal_draws_has_no_passive_cost():
     labels = np.full(12, np.nan)
     labels[1] = 2
     evaluator = active.ActiveEvaluator(

@@ -1,4 +1,4 @@
-"""Random arguments of any kind to the public functions: a result, or an error of ours."""
+"""Public functions with random arguments return a result or raise an error of skrank."""
 
 from __future__ import annotations
 

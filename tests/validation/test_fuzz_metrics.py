@@ -1,4 +1,4 @@
-"""Random labels and scores of any kind: a metric has its literal value, or refuses them."""
+"""Metrics of random labels and scores have the literal value, or refuse the arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is public, called with random arguments: what is right, or an error of ours.
+"""All public names, called with random arguments: a correct result, or an error of skrank.
 
 The environment variable SKRANK_EXAMPLES is the number of calls with usual arguments per case, and
 a third as many have odd ones: `SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.

@@ -1,4 +1,4 @@
-"""Arrays that would silently become other numbers, or other queries, are refused or kept apart."""
+"""Arrays whose conversion would change numbers or merge queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAR = [2.0, 1.0, 0.0]
 # a label sizes no memory
 
 
-def test_a_label_sizes_no_memory():
+def test_high_labels_do_not_allocate_memory():
     for labels in ([1, 0, 2**31], [1, 0, 1e18], [1e30, 0, 1]):
         row = int(np.argmax(labels))
         message = rf"label .* \(row {row}\) is above 1000, the highest grade that gap takes: bin"
@@ -227,7 +227,7 @@ def test_missing_query_ids(groups):
 
 
 @pytest.mark.parametrize("dtype", [complex, [("a", int)]])
-def test_kinds_that_are_no_query_ids(dtype):
+def test_dtypes_that_cannot_be_query_ids(dtype):
     with pytest.raises(ValueError, match="which cannot be query ids: use numbers or strings"):
         GAP([1, 0, 2], FAR, groups=np.zeros(3, dtype=dtype))
 
@@ -245,7 +245,7 @@ def test_groups_of_any_byte_order_and_width(dtype):
 @pytest.mark.parametrize(
     "groups", [["1", 1, "1", 1], [1.5, "1.5", 1.5, "1.5"], [-1, 2**63, -1, 2**63 + 1][::-1]]
 )
-def test_ids_of_a_list_that_one_type_would_merge(groups):
+def test_ids_of_a_list_that_one_dtype_would_merge(groups):
     found = GAP.per_query([1, 1, 0, 0], [4, 3, 2, 1], groups=groups)
     assert len(found) == len(set(groups))
 

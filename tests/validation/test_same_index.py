@@ -55,7 +55,7 @@ def closed_figures():
     plt.close("all")
 
 
-def test_labels_that_cannot_be_hashed_say_nothing():
+def test_indexes_that_cannot_be_hashed_are_not_compared():
     """As lists are: rows are taken by position, as where indexes have nothing in common."""
     x = pd.Series([3.0, 1.0, 2.0], index=pd.Index([[1], [2], [3]]))
     y = pd.Series([2.0, 1.0, 3.0], index=pd.Index([[3], [2], [1]]))
@@ -75,7 +75,7 @@ def test_equal_and_unrelated_indexes_go_by_position(call):
     call(LABELS, pd.Series(SCORES.to_numpy(), index=list("uvwxyz")))
 
 
-def test_groups_and_weights_are_seen():
+def test_indexes_of_groups_and_weights_are_compared():
     for name in ("groups", "sample_weight"):
         with pytest.raises(ValueError, match=f"relevance and {name} hold the same labels"):
             skrank.evaluate(LABELS, SCORES, **({"groups": QID} | {name: QID.iloc[::-1]}))
@@ -96,7 +96,7 @@ def test_the_system_is_named():
         ([1, "x", 2], ["x", 1, 2], True),
     ],
 )
-def test_labels_count_as_often_as_they_are_there(first, second, refused):
+def test_indexes_are_compared_as_multisets(first, second, refused):
     given = pd.Series(1.0, index=first), pd.DataFrame({"z": 0.0}, index=second)
     if refused:
         with pytest.raises(ValueError, match="the indexes of relevance and scores"):

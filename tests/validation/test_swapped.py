@@ -1,4 +1,4 @@
-"""Labels and scores that look swapped: errors say so, and so does a warning where there is none."""
+"""Labels and scores that look swapped: errors mention it; without an error, there is a warning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_errors_say_that_they_look_swapped(call):
 
 
 @every_call
-def test_where_there_is_no_error_a_warning_says_so(call):
+def test_swapped_arrays_without_an_error_warn(call):
     with pytest.warns(UserWarning, match=SWAPPED) as found:
         call(CHANCES, LABELS)
     assert len(found) == 1
@@ -67,7 +67,7 @@ def test_objectives_and_missing_judgments():
     ],
     ids=map(str, range(10)),
 )
-def test_what_may_be_as_it_should_is_measured_without_a_word(labels, scores):
+def test_plausible_labels_and_scores_do_not_warn(labels, scores):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         skrank.metric("ndcg")(labels, scores)

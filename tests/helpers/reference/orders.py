@@ -2,8 +2,8 @@
 
 import math
 
-from skrank.testing._lists import without_nan as from_array
-from skrank.testing._orders import missing, tie_values
+from tests.helpers.engine import missing, tie_values
+from tests.helpers.engine import without_nan as from_array
 
 __all__ = ["from_array", "ideal_value", "label_ordered", "objective", "tie_bound"]
 

@@ -1,4 +1,4 @@
-"""The value of a query is the same bits whichever queries it is measured with."""
+"""The value of a query does not depend on the other queries, to the last bit."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def assert_same(metrics, found, expected):
 
 
 @pytest.mark.parametrize("levels", [None, 7], ids=["apart", "tied"])
-def test_a_query_alone_and_among_others(levels):
+def test_values_alone_and_among_other_queries(levels):
     data = queries(levels)
     assert_same(METRICS, values(METRICS, data), one_by_one(METRICS, data))
 
