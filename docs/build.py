@@ -12,9 +12,9 @@ import runpy
 from pathlib import Path
 
 import skrank
+from skrank._engine.definition import format_value
 from skrank._engine.peer_names import PEERS
 from skrank._engine.peer_tables import Here
-from skrank._engine.plan import format_value
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
@@ -77,7 +77,7 @@ def gradient(cls: type[Metric]) -> str:
 
 
 def value_range(cls: type[Metric]) -> str:
-    return cls.value_range + ("" if cls.greater_is_better else ", lower is better")
+    return cls.value_range + ("" if cls().greater_is_better else ", lower is better")
 
 
 def formula(doc: str) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 

@@ -124,14 +124,14 @@ class Ranking:
             self._seen[ties, condensed] = make(ties)
         return self._seen[ties, condensed]
 
-    def known(self, condensed: bool) -> np.ndarray:
-        """Documents of each query, as floats, but those that were neither judged nor retrieved."""
+    def n_judged_or_retrieved(self, condensed: bool) -> np.ndarray:
+        """Number of documents of each query that were judged or retrieved, as floats."""
         if condensed:
             return np.diff(self.judgments.condensed_indptr).astype(np.float64)
-        return self._known
+        return self._n_known
 
     @cached_property
-    def _known(self) -> np.ndarray:
+    def _n_known(self) -> np.ndarray:
         from skrank._kernels import labels
 
         judgments, sizes = self.judgments, self.judgments.queries.sizes

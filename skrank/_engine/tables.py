@@ -35,8 +35,8 @@ class Scale:
         Length of the longest list.
     unjudged : int
         Least code of documents that were not judged.
-    alone : bool
-        True until `judgments` is accessed, so that tables can be cached.
+    read_judgments : bool
+        Whether `judgments` was accessed: tables may then serve these queries only.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Scale:
     ) -> None:
         self.labels, self.max_grade, self.longest = labels, max_grade, longest
         self._judgments = judgments
-        self.alone = True
+        self.read_judgments = False
         self.unjudged = judgments.n_labels
 
     @property
     def judgments(self) -> Judgments:
-        """Labels of the documents of each query: tables that read them serve no other ones."""
-        self.alone = False
+        """Labels of the documents of each query. Tables that read them are not cached."""
+        self.read_judgments = True
         return self._judgments
 
     @property

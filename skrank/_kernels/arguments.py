@@ -44,30 +44,6 @@ class Contributing(NamedTuple):
     counts: Array  # by query: number of its documents in `ranks`
 
 
-class Quadratic(NamedTuple):
-    """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``: see `quadratic`."""
-
-    gain: Array  # g by code
-    classes: Array  # row and column in K by code
-    worth: Array  # K by class
-    below: Array  # by class: 1 if the column of K is not 0, else 0
-    separable: bool  # whether each column of K is the last column, or 0
-    u: Array  # by rank
-    w: Array  # by rank
-    offset: Array  # by query: place of its first rank in u and w
-    depth: int  # u and w are 0 from this rank on
-
-
-class QuadraticSwaps(NamedTuple):
-    """A quadratic form by class instead of code; g rises from class to class."""
-
-    gain: Array  # g by class
-    worth: Array  # K by class
-    u: Array
-    w: Array
-    offset: Array
-
-
 class Cascade(NamedTuple):
     """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``: see `cascade`."""
 

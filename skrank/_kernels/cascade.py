@@ -205,32 +205,16 @@ def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
 
 
 @kernel()
-def deltas(ranked, tables, out):
-    """Fill ``out[a, b]`` with the change of the value if the ranks a < b of one list swap."""
-    n, stop, phi = len(ranked), tables.stop, tables.phi
-    alive = 1.0
-    for a in range(n):
-        rho = stop[ranked[a]]
-        between, product = 0.0, 1.0  # S and P
-        for b in range(a + 1, n):
-            other = stop[ranked[b]]
-            out[a, b] = alive * (rho - other) * (between + product * phi[b] - phi[a])
-            between += product * other * phi[b]
-            product *= 1.0 - other
-        alive *= 1.0 - rho
-
-
-@kernel()
-def adjacent_deltas(first, last, indptr, lists, tables, truncation, lead):
-    """Fill `lead` for neighbours in the order, as `lambdarank` defines it."""
+def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
+    """Fill in `changes` for neighbours in the order: see `quadratic.adjacent_deltas`."""
     codes, order, stop, phi = lists.codes, lists.order, tables.stop, tables.phi
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for row in range(start, start + n):
-            lead[row] = 0
+            changes[row] = 0
         alive = lists.inverse[q]
-        for r in range(min(n - 1, truncation, tables.depth)):
+        for r in range(min(n - 1, n_ranks, tables.depth)):
             row = start + r
             rho, other = stop[codes[start + order[row]]], stop[codes[start + order[row + 1]]]
-            lead[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
+            changes[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
             alive *= 1.0 - rho

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._engine.definition import bounds_of
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import bounds_of
 from skrank.active._graded_metric import GradedMetric, graded_metric
 from skrank.active._pool import Pool
 

@@ -91,8 +91,6 @@ class Mixture(Metric):
         self._set(
             parts=tuple(terms),
             k=None,  # each part has its own
-            greater_is_better=first.greater_is_better,
-            needs_relevant=any(one.needs_relevant for _, one in terms),
             **{name: getattr(first, name) for name in SETTINGS},
         )
 
@@ -100,6 +98,16 @@ class Mixture(Metric):
     def terms(self) -> tuple[tuple[float, Metric], ...]:
         """The weights and metrics."""
         return self.parts
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction of all metrics."""
+        return self.parts[0][1].greater_is_better
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether one of the metrics does."""
+        return any(one.needs_relevant for _, one in self.parts)
 
     @property
     def needs_scale(self) -> bool:

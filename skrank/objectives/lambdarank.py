@@ -102,6 +102,6 @@ def _pull_neighbours(
     """Pulls of neighbours in the order."""
     from skrank._kernels import lambdarank
 
-    lead = np.empty_like(out.grad)
-    run_chunks(kernels.neighbours, indptr, lists, kernels.form, pairs.truncation, lead)
-    run_chunks(lambdarank.neighbours, indptr, lists, lead, pairs, out)
+    changes = np.empty_like(out.grad)
+    run_chunks(kernels.neighbours, indptr, lists, kernels.form, pairs.truncation, changes)
+    run_chunks(lambdarank.neighbours, indptr, lists, changes, pairs, out)

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Clicks, Gradients, PairOptions, QuadraticSwaps, Scored
+from skrank._kernels.arguments import Clicks, Gradients, PairOptions, Scored
+from skrank._kernels.quadratic import QuadraticSwaps
+from skrank._kernels.quadratic_lambdas import debiased_lambdas
 from skrank.objectives._pairs import PairObjective, PairRounds
 from skrank.objectives._positions import (
     BoundPositionObjective,
@@ -137,8 +139,6 @@ class _DebiasedPairs:
     def __call__(
         self, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
     ) -> None:
-        from skrank._kernels.quadratic_lambdas import debiased_lambdas
-
         ratios = self.bias.estimates.values()
         real = out.grad.dtype  # as pairs have
         factors = [_inverse(one).astype(real)[self.shown] for one in ratios]
