@@ -147,9 +147,9 @@ class Plan:
 
     def lists(self, ranking: Ranking) -> Lists:
         """Numbers of documents, for `Metric.line` and `Metric.mass`."""
-        shown = self.ranked(ranking).shown(self.metric.k or self.scale.longest)
+        shown = np.minimum(self.ranked(ranking).retrieved, self.metric.k or self.scale.longest)
         total = ranking.n_judged_or_retrieved(self.metric.condensed)
-        return Lists(shown, self.relevant, total)
+        return Lists(shown.astype(np.float64), self.relevant, total)
 
     def _line(self, lists: Lists) -> Line:
         line, method = self.metric.line(lists), f"{type(self.metric).__name__}.line()"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -186,7 +186,6 @@ class QuadraticTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.gain > 0
 
     @property
@@ -207,25 +206,26 @@ class QuadraticTables(Tables):
         return classes, self.pairs.worth(first)
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
         out = np.empty(len(inverse))
         tables = self._value_tables._replace(offset=self._starts(len(inverse)))
-        kept = ranked.all_kept
         if self._depth == len(self.u):
             kept = ranked.kept(self._contributes, find=self.pairs is not None)
+        else:
+            kept = ranked.all_kept
         run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, tables, inverse, out)
         return out
 
     @cached_property
     def _value_tables(self) -> Quadratic:
         """Tables of no query. Without pairs, all codes are one class, however many there are."""
-        classes, worth = np.zeros(len(self.gain), np.uint8), np.zeros((1, 1))
-        if self.pairs is not None:
-            classes, worth = self._worth()
-        weights, offset = self._pair_weights, self._starts(0)
-        return Quadratic(
-            self.gain, classes.astype(np.uint8), worth, self.u, weights, offset, self._depth
-        )
+        if self.pairs is None:
+            return self._tables(np.zeros(len(self.gain)), np.zeros((1, 1)))
+        return self._tables(*self._worth())
+
+    def _tables(self, classes: np.ndarray, worth: np.ndarray) -> Quadratic:
+        offset, weights = self._starts(0), self._pair_weights
+        gain, classes = self.gain, classes.astype(np.uint8)
+        return Quadratic(gain, classes, worth, self.u, weights, offset, self._depth)
 
     @cached_property
     def _contributes(self) -> np.ndarray:
@@ -235,7 +235,6 @@ class QuadraticTables(Tables):
         return (tables.gain != 0) | paired[tables.classes]
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sum of each query."""
         if self.ideal is None and (self.pairs is not None or self.offset is not None):
             raise ValueError(
                 "QuadraticTables with pairs or offsets are divided by the best list only if "
@@ -244,16 +243,17 @@ class QuadraticTables(Tables):
         gain, weights = self.ideal or (self.gain, self.u)
         return judgments.best_sums(gain, weights)
 
-    def repeated(self, n_lists: int) -> QuadraticTables:
-        """The tables of the first query, for `n_lists` lists."""
-        return replace(self, offset=np.repeat(self._starts(1)[:1], n_lists))
+    def deltas(self, codes: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(codes), len(codes)))
+        tables = self._tables(*self._worth())._replace(offset=self._starts(1))
+        quadratic.deltas(codes, tables, out)
+        return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """Gradients of LambdaRank."""
         codes, tables = self._swap_tables
         rows = judgments.codes if codes is None else codes[judgments.codes]
         tables = tables._replace(offset=self._starts(len(judgments.queries)))
-        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, tables)
+        return LambdaKernels(quadratic_lambdas.lambdas, rows, tables, quadratic.adjacent_deltas)
 
     @cached_property
     def _swap_tables(self) -> tuple[np.ndarray | None, QuadraticSwaps]:

@@ -16,6 +16,8 @@ In the functions below, `alive` is the probability that a user reaches the curre
 indexes are as in `quadratic`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels import passing
@@ -25,6 +27,14 @@ from skrank._kernels.tiles import longest
 _NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
 _FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds
 _FEW_CODES = 200  # groups of `_pass_groups`
+
+
+class Cascade(NamedTuple):
+    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``."""
+
+    stop: np.ndarray  # rho by code
+    phi: np.ndarray  # by rank
+    depth: int  # phi is 0 from this rank on
 
 
 @subroutine()
@@ -202,6 +212,22 @@ def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
                 alive *= 1.0 - stop[codes[row]]
             low = high
         out[q] = value * inverse[q]
+
+
+@kernel()
+def deltas(ranked, tables, out):
+    """Fill ``out[a, b]`` with the change of the value if the ranks a < b of one list swap."""
+    n, stop, phi = len(ranked), tables.stop, tables.phi
+    alive = 1.0
+    for a in range(n):
+        rho = stop[ranked[a]]
+        between, product = 0.0, 1.0  # S and P
+        for b in range(a + 1, n):
+            other = stop[ranked[b]]
+            out[a, b] = alive * (rho - other) * (between + product * phi[b] - phi[a])
+            between += product * other * phi[b]
+            product *= 1.0 - other
+        alive *= 1.0 - rho
 
 
 @kernel()

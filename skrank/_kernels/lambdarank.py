@@ -66,6 +66,6 @@ def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
 
 def neighbours(first, last, indptr, lists, changes, pairs, out):
     """Fill in LambdaRank gradients from pairs of neighbours in the order."""
-    longest = tiles.longest_of(first, last, indptr)
+    longest = int(np.diff(indptr[first : last + 1]).max())
     work = _Workspace(np.empty(longest), np.empty(longest), np.arange(longest))
     _neighbours(first, last, indptr, lists, changes, pairs, work, out)

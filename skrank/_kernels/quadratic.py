@@ -11,8 +11,17 @@ metric cannot tell apart have one gain, one row and one column in K. They form a
 table of classes: ``worth[classes[upper], classes[lower]]``. Callers sort documents and fill tables,
 see `skrank._engine.quadratic`. The kernels below read them, and fill in `out` or `changes`.
 
-In every kernel, query q of the queries ``first .. last - 1`` has the rows ``indptr[q] ..
-indptr[q + 1] - 1``, and ranks count from 0. Weights of ranks start at ``offset[q]`` in u and w.
+Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
+D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
+
+    T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
+    D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
+
+So a table T of (ranks x classes) gives every swap by four look-ups.
+
+Kernels that are declared as ``plain`` also run as plain Python, with the same bits. In each kernel,
+query q of the queries ``first .. last - 1`` has the rows ``indptr[q] .. indptr[q + 1] - 1``, and
+ranks count from 0. The weights of its ranks start at ``offset[q]`` in u and w.
 """
 
 from typing import NamedTuple
@@ -117,9 +126,13 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
     Parameters
     ----------
     lists : arguments.Ranked
-        Documents in rank order.
+        Documents in rank order: by row their codes, and whether they are tied with the document
+        above; by query the number of retrieved documents, which come first, and the first rank
+        that is tied with the rank above (a huge number if none is).
     contributing : arguments.Contributing
-        Ranks of the documents that add to the sum, and maybe of others, in lists without ties.
+        Ranks of documents, of query q ``ranks[starts[q] : starts[q] + counts[q]]``: of those that
+        add to the sum, and maybe of others; all ranks if there is a cut-off. For lists whose first
+        ranks are not tied.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
@@ -187,13 +200,41 @@ def ideals_of_lists(first, last, indptr, best, gain, before, out):
 
 
 @kernel()
+def deltas(ranked, tables, out):
+    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of the first list swap.
+
+    `ranked` has the codes of the list, and `tables` is a `Quadratic`. See the top for T and D.
+    """
+    gain, classes, worth = tables.gain, tables.classes, tables.worth
+    u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
+    n, n_classes = len(ranked), len(worth)
+    table, gain_of = np.empty((n, n_classes)), np.zeros(n_classes)  # T, and g by class
+    s, h = np.zeros(n_classes), np.zeros(n_classes)
+    for r in range(n):
+        gain_of[classes[ranked[r]]] = gain[ranked[r]]
+    for r in range(n):
+        c = classes[ranked[r]]
+        for z in range(n_classes):
+            table[r, z] = u[r] * gain_of[z] + w[r] * s[z] - h[z]
+            s[z] += worth[c, z]
+            h[z] += w[r] * worth[z, c]
+    for a in range(n):
+        x = classes[ranked[a]]
+        for b in range(a + 1, n):
+            y = classes[ranked[b]]
+            jump = worth[y, x] - worth[x, x]
+            upper = table[a, y] - table[a, x] - w[a] * jump
+            lower = table[b, y] - table[b, x] - w[b] * jump
+            out[a, b] = upper - lower
+
+
+@kernel()
 def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
     """Fill in what each query's value gains if two neighbours in the order stand the right way.
 
-    ``changes[row]`` is for the ranks r and r + 1, where r = row - indptr[q] and r < `n_ranks`. It
-    is positive if the lower document has the higher gain, so that a swap is right; negative, and a
-    loss by a swap, if the upper document has; 0 for equal classes. It is also 0 where a metric has
-    the other sign.
+    ``changes[row]`` is for the ranks r and r + 1, where r = row - indptr[q] and r < `n_ranks`. If
+    the document at r + 1 has the higher class, it is the gain by a swap, at least 0. If the one at
+    r has, it is minus the loss by a swap, at most 0. It is 0 for equal classes.
 
     Parameters
     ----------
