@@ -77,7 +77,7 @@ def gradient(cls: type[Metric]) -> str:
 
 
 def value_range(cls: type[Metric]) -> str:
-    return cls.value_range + ("" if cls().greater_is_better else ", lower is better")
+    return cls.value_range + ("" if cls.greater_is_better else ", lower is better")
 
 
 def formula(doc: str) -> str:

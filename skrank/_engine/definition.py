@@ -27,6 +27,8 @@ class Definition(Parameterised, ABC):
     orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list are worth the same
     cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
 
+    greater_is_better = True
+    needs_relevant = True  # not defined for queries without a relevant document
     value_range = "[0, 1]"
 
     k: int | None = count(None, "the number of top ranks that count")
@@ -40,16 +42,6 @@ class Definition(Parameterised, ABC):
         self._set(average=check.check_choice("average", self.average, self.averages))
         if self.cut_instead is not None:
             check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
-
-    @property
-    def greater_is_better(self) -> bool:
-        """Whether rankings are the better the higher their value."""
-        return True
-
-    @property
-    def needs_relevant(self) -> bool:
-        """Whether it is not defined for queries without a relevant document."""
-        return True
 
     @abstractmethod
     def tables(self, scale: Scale, k: int | None) -> Tables:
