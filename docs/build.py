@@ -12,9 +12,9 @@ import runpy
 from pathlib import Path
 
 import skrank
+from skrank._engine.definition import format_value
 from skrank._engine.peer_names import PEERS
 from skrank._engine.peer_tables import Here
-from skrank._engine.plan import format_value
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent

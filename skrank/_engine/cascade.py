@@ -11,7 +11,8 @@ from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels.arguments import Cascade
+from skrank._kernels import cascade, cascade_lambdas
+from skrank._kernels.cascade import Cascade
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -69,13 +70,9 @@ class CascadeTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.stop > 0
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import cascade
-
         out = np.empty(len(inverse))
         kept = ranked.kept(self.relevant) if self._patient else ranked.all_kept
         values = cascade.values if ranked.without_ties else cascade.mean_values
@@ -88,22 +85,15 @@ class CascadeTables(Tables):
         return self.depth == len(self.phi) and bool(np.all(self.stop < 1))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sum of each query."""
         best = judgments.best_lists(self.stop, self.depth)
         return self.values(best, np.ones(len(best.retrieved)))
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Change of the sum for every swap of ranks a < b of one list of codes."""
-        from skrank._kernels import cascade
-
         out = np.zeros((len(codes), len(codes)))
         cascade.deltas(codes, self._form, out)
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """What LambdaRank takes from here."""
-        from skrank._kernels import cascade, cascade_lambdas
-
         return LambdaKernels(
-            cascade_lambdas.lambdas, cascade.adjacent_deltas, judgments.codes, self._form
+            cascade_lambdas.lambdas, judgments.codes, self._form, cascade.adjacent_deltas
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,11 +52,9 @@ class GenericTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes of relevant documents."""
         return self.found
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
         out = np.zeros(len(inverse))
         for query in np.flatnonzero(inverse).tolist():
             start, end = ranked.indptr[query : query + 2]
@@ -77,10 +75,6 @@ class GenericTables(Tables):
 
     def _query(self, query: int) -> str:
         return show(self.ids[query])
-
-    def repeated(self, n_lists: int) -> GenericTables:
-        """The tables of the first query, for `n_lists` lists."""
-        return replace(self, ids=np.repeat(self.ids[:1], n_lists))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Nothing is known of the best list."""

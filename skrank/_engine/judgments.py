@@ -9,6 +9,7 @@ from skrank import _validation as check
 from skrank._engine.groups import Collection, collection_of, highest_grade, resolve_groups
 from skrank._engine.queries import Queries, RankedCodes, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
+from skrank._kernels import labels, quadratic, ranking
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
 _MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
@@ -61,8 +62,6 @@ class Judgments:
     @cached_property
     def counts(self) -> np.ndarray | None:
         """Documents of each code (column) in each query; None if there are too many codes."""
-        from skrank._kernels import labels
-
         if len(self.labels) > _MOST_COUNTED:
             return None
         counts = np.empty((len(self.queries), len(self.labels)), np.int64)
@@ -91,8 +90,6 @@ class Judgments:
         Code by code, however many codes there are: a product of matrices, or a sum document by
         document, would round otherwise where there are other queries.
         """
-        from skrank._kernels import labels
-
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
             total = np.empty(len(self.queries))
@@ -121,10 +118,7 @@ class Judgments:
 
     @cached_property
     def _sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
-        """Numbers of documents by codes, and best sums by worth and weights.
-
-        Most metrics of a collection need the same; cut-offs and averages share normalisers.
-        """
+        """Numbers of documents by codes, and best sums by worth and weights, for all metrics."""
         return {}
 
     def coded_as(self, whole: Judgments) -> Judgments:
@@ -160,8 +154,6 @@ class Judgments:
 
     def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
         """The codes of each query, those of the highest worth first, down to rank k or further."""
-        from skrank._kernels import labels, ranking
-
         sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
             codes = np.empty_like(self.codes)
@@ -180,8 +172,6 @@ class Judgments:
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Worth per code times weight per rank, summed over best lists."""
-        from skrank._kernels import quadratic
-
         key = None
         if len(weights) <= len(self.queries):  # else a look-up takes as long as the sums
             key = worth.tobytes(), weights.tobytes()
@@ -239,8 +229,6 @@ def _encode_grades(
     values: np.ndarray, queries: Queries
 ) -> tuple[np.ndarray, np.ndarray, int | None] | None:
     """Codes of labels that are small whole numbers; None if some are not."""
-    from skrank._kernels import labels
-
     codes = np.empty(len(values), np.uint8)
     if any(run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)):
         return None

@@ -1,22 +1,31 @@
-"""What a metric can do: measure rankings, be bound to labels, be cut, weighted and added."""
+"""Metrics: what they do, their weighted sums, and the metric that a text such as "gap@10" names."""
 
 from __future__ import annotations
 
 import dataclasses
 import numbers
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine import peer_names
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.mixture import SETTINGS, MixturePlan, MixtureTables, check_terms
+from skrank._engine.name_parser import read
+from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
+from skrank._engine.tables import Scale
 from skrank._typing import Options
 
 if TYPE_CHECKING:
     import pandas as pd
+
+registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
+_AS_PARTS: Any = None  # the settings of the metrics of a mixture
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,8 +49,6 @@ class Metric(Definition):
         together. Counts have "sum", which is their default, and "macro".
     """
 
-    # the class of weighted sums of metrics, itself a metric, which `Mixture` puts here
-    mixture: ClassVar[Callable[..., Metric]]
     __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
 
     def __call__(
@@ -147,7 +154,7 @@ class Metric(Definition):
         """The metric times a weight above 0, to be added to others: see `Mixture`."""
         if not isinstance(weight, numbers.Real):
             return NotImplemented
-        return Metric.mixture(parts=((weight, self),))
+        return Mixture(parts=((weight, self),))
 
     __rmul__ = __mul__
 
@@ -155,7 +162,7 @@ class Metric(Definition):
         """The sum of two metrics: see `Mixture`."""
         if not isinstance(other, Metric):
             return NotImplemented
-        return Metric.mixture(parts=((1.0, self), (1.0, other)))
+        return Mixture(parts=((1.0, self), (1.0, other)))
 
     def on_scale(self, max_grade: int) -> Metric:
         """The metric with this highest grade of the collection, if it needs one and has none."""
@@ -163,3 +170,221 @@ class Metric(Definition):
             return self
         changes: Options = {"max_grade": max_grade}  # which metrics with a scale have as a field
         return dataclasses.replace(self, **changes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mixture(Metric):
+    r"""A weighted sum of metrics: ``0.7 * metric("gap") + 0.3 * metric("ndcg@10")``.
+
+    .. math:: M = \sum_i w_i M_i
+
+    A mixture can be used wherever a metric or its name can, also in training. `skrank.metric` makes
+    the mixture from its name. Weights are not divided by their sum: with weights that sum to 1, a
+    mixture of metrics with range [0, 1] has range [0, 1].
+
+    Parameters
+    ----------
+    parts : sequence of (float, Metric or str)
+        Weights above 0, and the metrics. A mixture among them is replaced by its own parts.
+    k, condensed, empty, ties
+        Values that replace those of all metrics, as in ``dataclasses.replace(mixture, empty=0)``
+        and ``mixture @ 10``. Default: the values of the metrics, which must be equal except for
+        `k`.
+    average : {"macro"}
+        The mean over queries is arithmetic. If all metrics are defined for the same queries, it is
+        the weighted sum of the means of the metrics.
+
+    Raises
+    ------
+    ValueError
+        If the metrics disagree on a setting, some are better when higher and others when lower, a
+        mean is not arithmetic, or a weight is not above 0.
+
+    Notes
+    -----
+    The value of a query is the weighted sum of the values of the metrics. The value is not defined
+    if one of the metrics is not defined for the query: with ``empty="skip"``, the mean is over the
+    queries for which all metrics are defined. With ``empty=0`` or 1, a metric that is not defined
+    has the value 0 or 1.
+
+    As an objective: `skrank.LambdaRank` weights a pair of documents by the weighted sum of the
+    changes of the metrics, each divided by the best value of the metric for the query. Metrics
+    that are not defined for a query are left out of its gradients.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> mixture = 0.7 * skrank.metric("gap") + 0.3 * skrank.metric("ndcg@10")
+    >>> str(mixture)
+    '0.7*gap+0.3*ndcg@10'
+    >>> skrank.metric("0.7*gap+0.3*ndcg@10") == mixture
+    True
+    >>> round(mixture([2, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.9114
+    """
+
+    names = ("mixture",)  # for messages: not registered
+
+    parts: tuple[tuple[float, Metric], ...] = ()
+    condensed: bool = _AS_PARTS
+    empty: str | int = _AS_PARTS
+    ties: str = _AS_PARTS
+    average: str = _AS_PARTS
+    greater_is_better: bool = dataclasses.field(default=True, init=False, compare=False, repr=False)
+    needs_relevant: bool = dataclasses.field(default=True, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("k", *SETTINGS)}
+        changes = {name: value for name, value in given.items() if value is not None}
+        terms = [
+            (weight * inner, dataclasses.replace(one, **changes) if changes else one)
+            for weight, part in check.check_parts(
+                self.parts, metric, "(0.7, 'gap'), (0.3, 'ndcg@10')"
+            )
+            for inner, one in part.terms
+        ]
+        check_terms(terms)
+        first = terms[0][1]
+        self._set(
+            parts=tuple(terms),
+            k=None,  # each part has its own
+            greater_is_better=first.greater_is_better,
+            needs_relevant=any(one.needs_relevant for _, one in terms),
+            **{name: getattr(first, name) for name in SETTINGS},
+        )
+
+    @property
+    def terms(self) -> tuple[tuple[float, Metric], ...]:
+        """Pairs of a weight and a metric."""
+        return self.parts
+
+    @property
+    def needs_scale(self) -> bool:
+        """True if one of the metrics needs the highest grade of the collection."""
+        return any(one.needs_scale for _, one in self.parts)
+
+    def on_scale(self, max_grade: int) -> Mixture:
+        """The mixture of the metrics with this highest grade of the collection."""
+        return self.map(lambda one: one.on_scale(max_grade))
+
+    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> MixturePlan:
+        """One plan per metric."""
+        plans = [(weight, one.bind(judgments, max_grade=max_grade)) for weight, one in self.parts]
+        return MixturePlan(self, plans, judgments)
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """0 if no metric is divided by its best value, else None."""
+        return 0 if all(one.ideal_cutoff == 0 for _, one in self.parts) else None
+
+    @property
+    def untrainable(self) -> str | None:
+        """Why the first metric that cannot be trained on cannot; None if all can."""
+        reasons = ((one, one.untrainable) for _, one in self.parts)
+        return next((f"{one}: {reason}" for one, reason in reasons if reason), None)
+
+    def tables(self, scale: Scale, k: int | None) -> MixtureTables:
+        """Tables of all metrics, each with its own cut-off and highest grade."""
+        return self.bind(scale.judgments, max_grade=scale.max_grade).tables
+
+    def map(self, change: Callable[[Metric], Metric]) -> Mixture:
+        """The mixture of changed metrics, with the same weights."""
+        return Mixture(parts=tuple((weight, change(one)) for weight, one in self.parts))
+
+    def __matmul__(self, k: int) -> Mixture:
+        """The mixture of the metrics cut at rank `k`."""
+        return self.map(lambda one: one @ k)
+
+    def __str__(self) -> str:
+        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
+
+
+def metric(name: str | Metric, **parameters: object) -> Metric:
+    """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
+
+    Parameters
+    ----------
+    name : str or Metric
+        Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
+        times such names, see `Mixture`. A Metric is returned as it is. Names of
+        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
+        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or where only they spell so, as in
+        "ndcg_cut_10".
+    **parameters
+        Parameters beyond those in the name; those of a sum go to each of its metrics.
+
+    Returns
+    -------
+    Metric
+        Frozen, hashable, picklable; ``str(metric)`` gives a name that parses back.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
+        if the case of its letters makes a name that of another metric elsewhere, as "nDCG@10", for
+        which the message says both ways to write it.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("ndcg(gain=linear)@10") == skrank.metrics.NDCG(k=10, gain="linear")
+    True
+    >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
+    'gap(thresholds=[0.3,0.7])@5'
+    >>> skrank.metric("0.7*gap + 0.3*ndcg@10") == 0.7 * skrank.metric("gap") + 0.3 * skrank.metric(
+    ...     "ndcg@10"
+    ... )
+    True
+    """
+    if isinstance(name, Metric):
+        return _build(type(name), _fields(name) | parameters) if parameters else name
+    if not isinstance(name, str):
+        raise ValueError(f"{name!r} is not a metric: pass a name such as 'gap@10', or a Metric.")
+    return _of_text(name, parameters) if parameters else known_text(name)
+
+
+def _of_text(name: str, parameters: Options) -> Metric:
+    """The metric of a text, with parameters beyond those in it."""
+    ours = peer_names.translate(name, registry)
+    if ours is not None:
+        return metric(ours, **parameters)
+
+    def named(base: str, inside: Options) -> Metric:
+        cls = _class_of(base, inside.get("k"))
+        repeated = sorted(set(inside) & set(parameters))
+        if repeated:
+            raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
+        return _build(cls, inside | parameters)
+
+    return read(name, named)
+
+
+@lru_cache(maxsize=256)
+def known_text(name: str) -> Metric:
+    """The metric of a text, which is read once as long as the registry stays as it is."""
+    return _of_text(name, {})
+
+
+def _class_of(name: str, k: object) -> type[Metric]:
+    """The class of a name, in any case of letters unless that makes it the name of two metrics."""
+    ours = name.lower()
+    if ours not in registry:
+        raise check.unknown_name("metric", name, registry)
+    if name != ours:
+        peer_names.refuse_two_meanings(name, "" if k is None else f"@{k}")
+    return registry[ours]
+
+
+def _fields(instance: Metric) -> Options:
+    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance) if f.init}
+
+
+def _build(cls: type[Metric], parameters: Options) -> Metric:
+    known = [field.name for field in dataclasses.fields(cls) if field.init]
+    for name in parameters:
+        if name not in known:
+            meant = "k" if name == "cutoff" else None  # as ir_measures calls it
+            kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
+            raise check.unknown_name(kind, name, known, meant)
+    return cls(**parameters)

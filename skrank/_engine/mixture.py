@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
 from skrank._engine.threads import cached_property
+from skrank._kernels import lambdarank
 from skrank._kernels.arguments import Gradients, PairOptions, Scored
+
+SETTINGS = ("condensed", "empty", "ties", "average")  # on which the metrics of a mixture agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,7 @@ class MixtureTables(Tables):
         """Functions that add what the kernels of the metrics give."""
         kernels = [tables.lambda_kernels(judgments) for tables in self.parts]
         gradients = partial(_add_gradients, kernels)
-        return LambdaKernels(gradients, partial(_add_neighbours, kernels), judgments.codes, None)
+        return LambdaKernels(gradients, judgments.codes, None, partial(_add_neighbours, kernels))
 
 
 def _add_gradients(
@@ -68,20 +73,18 @@ def _add_gradients(
     pairs: PairOptions,
     out: Gradients,
 ) -> None:
-    """Gradients from all pairs: the pulls of all metrics add up before they are normalised."""
-    from skrank._kernels import lambdarank
-
-    rows, near = _part(first, last, indptr)
+    """Gradients from all pairs, which are normalised after those of all metrics are added."""
+    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
     here = out._replace(grad=out.grad[rows], hess=out.hess[rows])
-    spare = Gradients(*(np.empty_like(one) for one in here))
-    for i, one in enumerate(kernels):
-        target = spare if i else here
-        some = _lists_of(one, lists, i, rows)
+    target = here
+    for one, some in _each(kernels, lists, rows):
         one.gradients(first, last, near, some, one.form, pairs._replace(sum_norm=False), target)
-        if i:
-            here.grad[:] += spare.grad
-            here.hess[:] += spare.hess
-            here.totals[first:last] += spare.totals[first:last]
+        if target is not here:
+            here.grad[:] += target.grad
+            here.hess[:] += target.hess
+            here.totals[first:last] += target.totals[first:last]
+        else:
+            target = Gradients(*map(np.empty_like, here))
     if pairs.sum_norm:
         lambdarank.normalise(first, last, indptr, out)
 
@@ -93,35 +96,31 @@ def _add_neighbours(
     indptr: np.ndarray,
     lists: Scored,
     _: None,
-    truncation: int,
-    lead: np.ndarray,
+    n_ranks: int,
+    changes: np.ndarray,
 ) -> None:
     """Changes of the mixture when neighbours in the order swap."""
-    rows, near = _part(first, last, indptr)
-    here = lead[rows]
-    spare = np.empty_like(here)
-    for i, one in enumerate(kernels):
-        target = spare if i else here
-        one.neighbours(
-            first, last, near, _lists_of(one, lists, i, rows), one.form, truncation, target
+    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
+    here = target = changes[rows]
+    for one, some in _each(kernels, lists, rows):
+        assert one.neighbours is not None
+        one.neighbours(first, last, near, some, one.form, n_ranks, target)
+        if target is not here:
+            here += target
+        else:
+            target = np.empty_like(here)
+
+
+def _each(
+    kernels: list[LambdaKernels], lists: Scored, rows: slice
+) -> Iterator[tuple[LambdaKernels, Scored]]:
+    """The kernels of each metric, and the documents in some rows as they read them."""
+    for one, inverse in zip(kernels, lists.inverse, strict=True):
+        order, scores = lists.order[rows], lists.scores[rows]
+        yield (
+            one,
+            lists._replace(codes=one.codes[rows], order=order, scores=scores, inverse=inverse),
         )
-        if i:
-            here += spare
-
-
-def _lists_of(kernels: LambdaKernels, lists: Scored, number: int, rows: slice) -> Scored:
-    """Some rows of the documents, as the metric of that number reads them."""
-    return lists._replace(
-        codes=kernels.codes[rows],
-        order=lists.order[rows],
-        scores=lists.scores[rows],
-        inverse=lists.inverse[number],
-    )
-
-
-def _part(first: int, last: int, indptr: np.ndarray) -> tuple[slice, np.ndarray]:
-    """Rows of some queries, and first rows among them: what is spare need not be as long as all."""
-    return slice(indptr[first], indptr[last]), indptr - indptr[first]
 
 
 class MixturePlan(Plan):
@@ -180,3 +179,29 @@ class MixturePlan(Plan):
     def mass(self, ranking: Ranking) -> np.ndarray:
         """Weight of each query in the mean: 0 where one of the metrics leaves it out."""
         return np.prod([plan.mass(ranking) for _, plan in self.parts], axis=0)
+
+
+def check_terms(terms: Sequence[tuple[float, Definition]]) -> None:
+    """Refuse metrics that cannot be added."""
+    first = terms[0][1]
+    for weight, one in terms:
+        if not 0 < weight < math.inf:
+            raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+        if one.greater_is_better != first.greater_is_better:
+            higher, lower = (first, one) if first.greater_is_better else (one, first)
+            raise ValueError(
+                f"{higher} is better when higher and {lower} when lower: their sum has no "
+                "direction. Mix metrics of one direction, such as accuracy for error."
+            )
+        if one.average != "macro":
+            raise ValueError(
+                f"{one} has average={one.average!r}: a mixture is the mean of sums over queries, "
+                "which only the arithmetic mean leaves the sum of means. Use average='macro'."
+            )
+        for name in SETTINGS:
+            a, b = getattr(first, name), getattr(one, name)
+            if a != b:
+                raise ValueError(
+                    f"{first} has {name}={a!r} and {one} has {name}={b!r}: metrics of a mixture "
+                    f"must agree on it. Give both the same {name}."
+                )

@@ -5,18 +5,32 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from skrank._engine.metric import Metric
 from skrank._typing import Options
 
 _CONSTANTS = ("False", "None", "True")
 _KEYWORD = re.compile(rf"=\s*({'|'.join(set(keyword.kwlist) - set(_CONSTANTS))})\s*(?=[,)])")
 
+M = TypeVar("M", bound="Summand")
 
-def read(text: str, named: Callable[[str, Options], Metric]) -> Metric:
+
+class Summand(Protocol):
+    """What a text names, such as a metric: it can be weighted, added and cut."""
+
+    @property
+    def terms(self) -> Sequence[tuple[float, Any]]: ...
+
+    def __add__(self: M, other: M) -> M: ...
+
+    def __mul__(self: M, weight: float) -> M: ...
+
+    def __matmul__(self: M, k: int) -> M: ...
+
+
+def read(text: str, named: Callable[[str, Options], M]) -> M:
     """The metric of a text, which is read as a Python expression and never run.
 
     Parameters
@@ -49,12 +63,12 @@ def _parsed(text: str) -> ast.expr:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _Reader(Generic[M]):
     text: str
-    named: Callable[[str, Options], Metric]
+    named: Callable[[str, Options], M]
     wrong: ValueError
 
-    def metric(self, node: ast.expr) -> Metric:
+    def metric(self, node: ast.expr) -> M:
         """The metric of a sum, of a product with a number, or of a name."""
         if not isinstance(node, ast.BinOp) or _is_cut_name(node):
             return self.named(*self.parts_of_name(node))
@@ -69,7 +83,7 @@ class _Reader:
             return self.cut(self.metric(node.left), self.literal(node.right))
         raise self.wrong
 
-    def cut(self, mixture: Metric, k: Any) -> Metric:
+    def cut(self, mixture: M, k: Any) -> M:
         """A mixture with one cut-off for all."""
         if any(part.k is not None for _, part in mixture.terms):
             raise ValueError(f"{self.text!r} gives k twice.")

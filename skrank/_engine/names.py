@@ -1,8 +1,7 @@
-"""Names of metrics: the registry, and the metrics that names and those of other tools stand for."""
+"""Names of metrics: how classes get names, and the metrics that a name of a report stands for."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -10,12 +9,9 @@ from typing import TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric
-from skrank._engine.name_parser import read
-from skrank._engine.peer_tables import NICKNAMES, Refused
-from skrank._typing import Options
+from skrank._engine.metric import Metric, Mixture, known_text, metric, registry
+from skrank._engine.peer_tables import NICKNAMES
 
-_registry: dict[str, type[Metric]] = {}
 _M = TypeVar("_M", bound=type[Metric])
 
 
@@ -92,12 +88,12 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
                 f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
                 "from it, and register that."
             )
-        for replaced in {_registry[name] for name in names if name in _registry} - {cls}:
+        for replaced in {registry[name] for name in names if name in registry} - {cls}:
             _remove(replaced)
-        earlier = [name for name, one in _registry.items() if one is cls]
+        earlier = [name for name, one in registry.items() if one is cls]
         cls.names = tuple(dict.fromkeys((*earlier, *names)))
         cls.function = function or f"{cls.names[0]}_score"
-        _registry.update(dict.fromkeys(names, cls))
+        registry.update(dict.fromkeys(names, cls))
         _forget_texts()
         return cls
 
@@ -106,15 +102,15 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
 
 def _forget_texts() -> None:
     """Have texts read anew, as the registry has changed."""
-    _known_text.cache_clear()
+    known_text.cache_clear()
     columns.cache_clear()
 
 
 def refuse_known_name(name: str, cls: type[Metric]) -> None:
     """Refuse a name for a class that is taken by another class or by another tool."""
-    check.check_free_name(name, _registry, cls)
+    check.check_free_name(name, registry, cls)
     tool = peer_names.peer_of(name)
-    if tool is not None and name not in _registry:
+    if tool is not None and name not in registry:
         raise ValueError(
             f"the name {name!r} is taken by {tool}, whose names stand for its metrics: choose "
             f"another, such as 'my_{name}'."
@@ -122,7 +118,7 @@ def refuse_known_name(name: str, cls: type[Metric]) -> None:
 
 
 def _is_own(cls: type[Metric]) -> bool:
-    return cls.__module__.startswith("skrank.metrics.")
+    return cls is Mixture or cls.__module__.startswith("skrank.metrics.")
 
 
 def unregister(name: str) -> None:
@@ -145,9 +141,9 @@ def unregister(name: str) -> None:
     Traceback (most recent call last):
     ValueError: 'gap' is a metric of skrank itself, which stays.
     """
-    if not isinstance(name, str) or name not in _registry:
-        raise check.unknown_name("metric", name, _registry)
-    cls = _registry[name]
+    if not isinstance(name, str) or name not in registry:
+        raise check.unknown_name("metric", name, registry)
+    cls = registry[name]
     if _is_own(cls):
         raise ValueError(f"{name!r} is a metric of skrank itself, which stays.")
     _remove(cls)
@@ -155,14 +151,14 @@ def unregister(name: str) -> None:
 
 def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
-        _registry.pop(name, None)
+        registry.pop(name, None)
     cls.names = ()
     _forget_texts()
 
 
 def known() -> Mapping[str, type[Metric]]:
     """Metric classes by name, aliases included."""
-    return MappingProxyType(_registry)
+    return MappingProxyType(registry)
 
 
 def registered() -> dict[str, type[Metric]]:
@@ -178,106 +174,7 @@ def registered() -> dict[str, type[Metric]]:
     >>> registered()["gap"]
     <class 'skrank.metrics.gap.GAP'>
     """
-    return {cls.names[0]: cls for cls in _registry.values()}
-
-
-def metric(name: str | Metric, **parameters: object) -> Metric:
-    """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
-
-    Parameters
-    ----------
-    name : str or Metric
-        Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
-        times such names, see `Mixture`. A Metric is returned as it is. Names of
-        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
-        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or where only they spell so, as in
-        "ndcg_cut_10".
-    **parameters
-        Parameters beyond those in the name; those of a sum go to each of its metrics.
-
-    Returns
-    -------
-    Metric
-        Frozen, hashable, picklable; ``str(metric)`` gives a name that parses back.
-
-    Raises
-    ------
-    ValueError
-        If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
-        if the case of its letters makes a name that of another metric elsewhere, as "nDCG@10", for
-        which the message says both ways to write it.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> skrank.metric("ndcg(gain=linear)@10") == skrank.metrics.NDCG(k=10, gain="linear")
-    True
-    >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
-    'gap(thresholds=[0.3,0.7])@5'
-    >>> skrank.metric("0.7*gap + 0.3*ndcg@10") == 0.7 * skrank.metric("gap") + 0.3 * skrank.metric(
-    ...     "ndcg@10"
-    ... )
-    True
-    """
-    if isinstance(name, Metric):
-        return _build(type(name), _fields(name) | parameters) if parameters else name
-    if not isinstance(name, str):
-        raise ValueError(f"{name!r} is not a metric: pass a name such as 'gap@10', or a Metric.")
-    return _of_text(name, parameters) if parameters else _known_text(name)
-
-
-def _of_text(name: str, parameters: Options) -> Metric:
-    """The metric of a text, with parameters beyond those in it."""
-    ours = peer_names.translate(name, _registry)
-    if ours is not None:
-        return metric(ours, **parameters)
-
-    def named(base: str, inside: Options) -> Metric:
-        cls = _class_of(base, inside.get("k"))
-        repeated = sorted(set(inside) & set(parameters))
-        if repeated:
-            raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
-        return _build(cls, inside | parameters)
-
-    return read(name, named)
-
-
-@lru_cache(maxsize=256)
-def _known_text(name: str) -> Metric:
-    """The metric of a text, which is read once as long as the registry stays as it is."""
-    return _of_text(name, {})
-
-
-def _class_of(name: str, k: object) -> type[Metric]:
-    """The class of a name, in any case of letters unless that makes it the name of two metrics."""
-    ours = name.lower()
-    if ours not in _registry:
-        raise check.unknown_name("metric", name, _registry)
-    if name != ours:
-        _refuse_two_meanings(name, "" if k is None else f"@{k}")
-    return _registry[ours]
-
-
-def _refuse_two_meanings(name: str, cut: str) -> None:
-    """The error for one of our names whose case of letters makes it another metric elsewhere.
-
-    What a tool does with queries without a relevant document does not make another metric.
-    """
-    for peer in peer_names.UNPREFIXED.values():
-        here = peer.names.get(name)
-        if here is None:
-            continue
-        if isinstance(here, Refused):
-            instead = f"which is not read: {here.reason}"
-        else:
-            theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")
-            if "(" not in theirs:
-                continue
-            instead = repr(theirs + cut)
-        raise ValueError(
-            f"{name + cut!r} may be {name.lower() + cut!r} of skrank or that of {peer.name}, "
-            f"{instead}. Write the one that you mean."
-        )
+    return {cls.names[0]: cls for cls in registry.values()}
 
 
 @lru_cache(maxsize=256)
@@ -290,29 +187,15 @@ def columns(name: str) -> Mapping[str, Metric]:
     prefix, text = peer_names.split_prefix(name)
     if text in NICKNAMES:  # "map" among them would be that of skrank, without a prefix
         prefix = prefix or "trec_eval"
-    if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in _registry):
+    if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in registry):
         family = peer_names.expand(text) or []
         if len(family) > 1:
             colon = ":" * bool(prefix)
             return {f"{prefix}{colon}{one}": metric(f"{prefix}{colon}{one}") for one in family}
-    if peer_names.translate(name, _registry) is not None:
+    if peer_names.translate(name, registry) is not None:
         return {name.strip(): metric(name)}
     one = metric(name)
     return {str(one): one}
-
-
-def _fields(instance: Metric) -> Options:
-    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
-
-
-def _build(cls: type[Metric], parameters: Options) -> Metric:
-    known = [field.name for field in dataclasses.fields(cls)]
-    for name in parameters:
-        if name not in known:
-            meant = "k" if name == "cutoff" else None  # as ir_measures calls it
-            kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
-            raise check.unknown_name(kind, name, known, meant)
-    return cls(**parameters)
 
 
 def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:

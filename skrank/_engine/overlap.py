@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Overlap
+from skrank._kernels import overlap
+from skrank._kernels.overlap import Overlap
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -45,23 +46,13 @@ class OverlapTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes of relevant documents."""
         return self.found
 
-    def repeated(self, n_lists: int) -> OverlapTables:
-        """The tables of the first query, for `n_lists` lists."""
-        better = np.repeat(self.better[:1], n_lists, axis=0)
-        return replace(self, better=better, total=np.repeat(self.total[:1], n_lists))
-
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import overlap
-
         out = np.empty(len(inverse))
         form = Overlap(self.found, self.better, self.total, self.share, self.weight, self.normalize)
         run_chunks(overlap.compat, ranked.indptr, ranked.lists, form, inverse, out)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The number of relevant documents."""
         return judgments.totals(self.found)

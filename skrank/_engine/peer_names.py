@@ -257,6 +257,28 @@ def peer_of(name: str) -> str | None:
     return None
 
 
+def refuse_two_meanings(name: str, cut: str) -> None:
+    """The error for one of our names whose case of letters makes it another metric elsewhere.
+
+    What a tool does with queries without a relevant document does not make another metric.
+    """
+    for peer in UNPREFIXED.values():
+        here = peer.names.get(name)
+        if here is None:
+            continue
+        if isinstance(here, Refused):
+            instead = f"which is not read: {here.reason}"
+        else:
+            theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")
+            if "(" not in theirs:
+                continue
+            instead = repr(theirs + cut)
+        raise ValueError(
+            f"{name + cut!r} may be {name.lower() + cut!r} of skrank or that of {peer.name}, "
+            f"{instead}. Write the one that you mean."
+        )
+
+
 def translate(text: str, own: Container[str]) -> str | None:
     """Our name for a name of another tool, None if it is for our own reader.
 

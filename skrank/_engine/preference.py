@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from skrank._engine.metric import Metric
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Preference
+from skrank._kernels import preference
+from skrank._kernels.preference import Preference
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,23 +69,14 @@ class PreferenceTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.share > 0
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import preference
-
         divide_by = getattr(preference, f"BY_{self.divide_by.upper()}")
         out = np.empty(len(inverse))
         form = Preference(self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged)
         run_chunks(preference.values, ranked.indptr, ranked.lists, form, inverse, out)
         return out
-
-    def repeated(self, n_lists: int) -> PreferenceTables:
-        """The tables of the first query, for `n_lists` lists."""
-        cap, divisor = np.repeat(self.cap[:1], n_lists), np.repeat(self.divisor[:1], n_lists)
-        return replace(self, cap=cap, divisor=divisor)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Total worth of the relevant documents: no penalties."""

@@ -12,7 +12,8 @@ from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import LambdaKernels, Scale, Tables
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels.arguments import Quadratic, QuadraticSwaps
+from skrank._kernels import quadratic, quadratic_lambdas
+from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -175,15 +176,6 @@ class QuadraticTables(Tables):
         used = np.flatnonzero((self.u != 0) | (self._pair_weights != 0))
         return int(used[-1]) + 1 if len(used) else 0
 
-    def _form(self, classes: np.ndarray, worth: np.ndarray, n_queries: int) -> Quadratic:
-        below: np.ndarray = np.any(worth, axis=0).astype(np.float64)
-        separable = np.array_equal(worth, np.outer(worth[:, -1], below))
-        offset, weights = self._starts(n_queries), self._pair_weights
-        return Quadratic(
-            self.gain, classes.astype(np.uint8), worth, below, separable,
-            self.u, weights, offset, self._depth,
-        )  # fmt: skip
-
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
 
@@ -194,7 +186,6 @@ class QuadraticTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.gain > 0
 
     @property
@@ -203,13 +194,7 @@ class QuadraticTables(Tables):
         return any(np.ptp(weights) > 0 for weights in (self.u, self._pair_weights))
 
     def _worth(self) -> tuple[np.ndarray, np.ndarray]:
-        """Class of each code and K by class; one class will do when no pairs count."""
-        if self.pairs is None:
-            return np.zeros(len(self.gain), np.int64), np.zeros((1, 1))
-        return self._all_classes()
-
-    def _all_classes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Class of each code and K by class."""
+        """Class of each code, and K between classes."""
         first, classes = self._classes
         if len(first) > MOST_CLASSES:
             raise ValueError(
@@ -221,32 +206,35 @@ class QuadraticTables(Tables):
         return classes, self.pairs.worth(first)
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import quadratic
-
         out = np.empty(len(inverse))
-        form = self._value_form._replace(offset=self._starts(len(inverse)))
+        tables = self._value_tables._replace(offset=self._starts(len(inverse)))
         if self._depth == len(self.u):
-            kept = ranked.kept(self._worthy, find=self.pairs is not None)
+            kept = ranked.kept(self._contributes, find=self.pairs is not None)
         else:
             kept = ranked.all_kept
-        run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, form, inverse, out)
+        run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, tables, inverse, out)
         return out
 
     @cached_property
-    def _value_form(self) -> Quadratic:
-        """The argument of kernels, but for the number of queries."""
-        return self._form(*self._worth(), 0)
+    def _value_tables(self) -> Quadratic:
+        """Tables of no query. Without pairs, all codes are one class, however many there are."""
+        if self.pairs is None:
+            return self._tables(np.zeros(len(self.gain)), np.zeros((1, 1)))
+        return self._tables(*self._worth())
+
+    def _tables(self, classes: np.ndarray, worth: np.ndarray) -> Quadratic:
+        offset, weights = self._starts(0), self._pair_weights
+        gain, classes = self.gain, classes.astype(np.uint8)
+        return Quadratic(gain, classes, worth, self.u, weights, offset, self._depth)
 
     @cached_property
-    def _worthy(self) -> np.ndarray:
-        """Whether documents of each code count, by themselves or in pairs."""
-        form = self._value_form
-        paired: np.ndarray = np.any(form.worth, axis=0) | np.any(form.worth, axis=1)
-        return (form.gain != 0) | paired[form.classes]
+    def _contributes(self) -> np.ndarray:
+        """Whether documents of each code add to the sum, alone or in pairs."""
+        tables = self._value_tables
+        paired: np.ndarray = np.any(tables.worth, axis=0) | np.any(tables.worth, axis=1)
+        return (tables.gain != 0) | paired[tables.classes]
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sum of each query."""
         if self.ideal is None and (self.pairs is not None or self.offset is not None):
             raise ValueError(
                 "QuadraticTables with pairs or offsets are divided by the best list only if "
@@ -256,27 +244,22 @@ class QuadraticTables(Tables):
         return judgments.best_sums(gain, weights)
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Change of the sum for every swap of ranks a < b of one list of codes."""
-        from skrank._kernels import quadratic
-
         out = np.zeros((len(codes), len(codes)))
-        quadratic.deltas(codes, self._form(*self._all_classes(), 1), out)
+        tables = self._tables(*self._worth())._replace(offset=self._starts(1))
+        quadratic.deltas(codes, tables, out)
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """What LambdaRank takes from here."""
-        from skrank._kernels import quadratic, quadratic_lambdas
-
-        classes, form = self._swaps
-        rows = judgments.codes if classes is None else classes[judgments.codes]
-        swaps = form._replace(offset=self._starts(len(judgments.queries)))
-        return LambdaKernels(quadratic_lambdas.lambdas, quadratic.adjacent_deltas, rows, swaps)
+        codes, tables = self._swap_tables
+        rows = judgments.codes if codes is None else codes[judgments.codes]
+        tables = tables._replace(offset=self._starts(len(judgments.queries)))
+        return LambdaKernels(quadratic_lambdas.lambdas, rows, tables, quadratic.adjacent_deltas)
 
     @cached_property
-    def _swaps(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
-        """Class of each code, None where they are the same; argument of kernels for no queries."""
-        classes, worth = self._all_classes()
-        first, _ = self._classes
-        ordered = np.array_equal(classes, np.arange(len(classes)))
-        form = QuadraticSwaps(self.gain[first], worth, self.u, self._pair_weights, self._starts(0))
-        return None if ordered else classes.astype(np.uint8), form
+    def _swap_tables(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
+        """Class of each code, None if classes are codes, and tables of no query."""
+        classes, worth = self._worth()
+        gain = self.gain[self._classes[0]]
+        tables = QuadraticSwaps(gain, worth, self.u, self._pair_weights, self._starts(0))
+        same = np.array_equal(classes, np.arange(len(classes)))
+        return None if same else classes.astype(np.uint8), tables

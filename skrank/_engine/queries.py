@@ -9,6 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.threads import cached_property, run_chunks
+from skrank._kernels import ranking
 from skrank._kernels.arguments import NO_TIE, Contributing, Ranked, RankedRows
 
 
@@ -153,10 +154,6 @@ class RankedCodes:
         vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)
         return ranked
 
-    def shown(self, k: int) -> np.ndarray:
-        """Retrieved documents of each query down to rank k, as floats."""
-        return np.minimum(self.retrieved, k).astype(np.float64)
-
     @property
     def rows(self) -> RankedRows:
         """The argument of kernels that fill the arrays, or that do not ask for the first ties."""
@@ -170,8 +167,6 @@ class RankedCodes:
     @cached_property
     def _tie(self) -> np.ndarray:
         """The first rank of each query that is tied with the one above, or `NO_TIE`."""
-        from skrank._kernels import ranking
-
         tie = np.empty_like(self.retrieved)
         run_chunks(ranking.first_ties, self.indptr, self.tied, self.retrieved, tie)
         return tie
@@ -198,8 +193,6 @@ class RankedCodes:
             Whether to search for them if no earlier call did. False: return all documents then,
             which is faster for a sum of gains.
         """
-        from skrank._kernels import ranking
-
         for codes, kept in self._kept:
             if codes[worthy].all():
                 return kept
@@ -222,15 +215,11 @@ def rank_scores(
     warm: bool = False,
 ) -> None:
     """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
-    from skrank._kernels import ranking
-
     run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
     """Codes of the first `depth` ranks and of what is tied with the last of them."""
-    from skrank._kernels import ranking
-
     head = RankedCodes(
         queries.indptr,
         np.empty_like(codes),

@@ -11,6 +11,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import RankedCodes, check_scores, rank_head, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
+from skrank._kernels import labels, ranking
 
 _DEEPEST_HEAD = 32  # ranks up to which finding the best documents is faster than sorting all
 _LONG = 3  # times as many documents must there be
@@ -124,16 +125,14 @@ class Ranking:
             self._seen[ties, condensed] = make(ties)
         return self._seen[ties, condensed]
 
-    def known(self, condensed: bool) -> np.ndarray:
-        """Documents of each query, as floats, but those that were neither judged nor retrieved."""
+    def n_judged_or_retrieved(self, condensed: bool) -> np.ndarray:
+        """Number of documents of each query that were judged or retrieved, as floats."""
         if condensed:
             return np.diff(self.judgments.condensed_indptr).astype(np.float64)
-        return self._known
+        return self._n_known
 
     @cached_property
-    def _known(self) -> np.ndarray:
-        from skrank._kernels import labels
-
+    def _n_known(self) -> np.ndarray:
         judgments, sizes = self.judgments, self.judgments.queries.sizes
         known = sizes.astype(np.float64)
         if judgments.unjudged is not None and not np.array_equal(self.retrieved, sizes):
@@ -145,8 +144,6 @@ class Ranking:
         return known
 
     def _settled(self, ties: str) -> RankedCodes:
-        from skrank._kernels import ranking
-
         judgments = self.judgments
         if ties == "average":
             order, tied, retrieved = self._sorted
@@ -164,8 +161,6 @@ class Ranking:
         return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
-        from skrank._kernels import ranking
-
         full, judgments = self.codes(ties, False), self.judgments
         indptr = judgments.condensed_indptr
         n_rows = int(indptr[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,7 +14,8 @@ from skrank._engine.metric import Metric
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Scale, Tables, sum_in_order
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Strict
+from skrank._kernels import strict
+from skrank._kernels.strict import Strict
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -65,18 +66,9 @@ class StrictTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes of relevant documents."""
         return self.found
 
-    def repeated(self, n_lists: int) -> StrictTables:
-        """The tables of the first query, for `n_lists` lists."""
-        ids = None if self.ids is None else np.repeat(self.ids[:1], n_lists)
-        return replace(self, needed=np.repeat(self.needed[:1], n_lists), ids=ids)
-
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import strict
-
         out = np.empty(len(inverse))
         kernel, form = getattr(strict, self.kernel), Strict(self.found, self.unjudged, self.needed)
         stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
@@ -84,7 +76,6 @@ class StrictTables(Tables):
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The number of relevant documents."""
         return judgments.totals(self.found)
 
 
@@ -131,24 +122,16 @@ class MeanTables(Tables):
     parts: tuple[StrictTables, ...]
 
     def fit(self, scale: Scale) -> None:
-        """Refuse parts that have too few entries for the data."""
         for part in self.parts:
             part.fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes of relevant documents."""
         return self.parts[0].relevant
 
-    def repeated(self, n_lists: int) -> MeanTables:
-        """The tables of the first query, for `n_lists` lists."""
-        return MeanTables(tuple(part.repeated(n_lists) for part in self.parts))
-
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
         total = sum_in_order(part.values(ranked, inverse) for part in self.parts)
         return total / len(self.parts)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The number of relevant documents."""
         return self.parts[0].ideals(judgments)

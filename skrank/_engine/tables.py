@@ -35,8 +35,8 @@ class Scale:
         Length of the longest list.
     unjudged : int
         Least code of documents that were not judged.
-    alone : bool
-        True until `judgments` is accessed, so that tables can be cached.
+    read_judgments : bool
+        Whether `judgments` was accessed: tables may then serve these queries only.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Scale:
     ) -> None:
         self.labels, self.max_grade, self.longest = labels, max_grade, longest
         self._judgments = judgments
-        self.alone = True
+        self.read_judgments = False
         self.unjudged = judgments.n_labels
 
     @property
     def judgments(self) -> Judgments:
-        """Labels of the documents of each query: tables that read them serve no other ones."""
-        self.alone = False
+        """Labels of the documents of each query. Tables that read them are not cached."""
+        self.read_judgments = True
         return self._judgments
 
     @property
@@ -146,18 +146,18 @@ class LambdaKernels:
     ----------
     gradients : compiled function
         Gradients from all pairs.
-    neighbours : compiled function
-        Changes of the metric when neighbours in the order swap.
     codes : ndarray (n_rows,)
-        What both read for the label of a row.
+        Code (or class) of the label of each row.
     form : NamedTuple
-        The metric as both read it: see `skrank._kernels.arguments`.
+        The metric as the functions read it, such as `skrank._kernels.quadratic.QuadraticSwaps`.
+    neighbours : compiled function, optional
+        Changes of the metric when neighbours in the order swap.
     """
 
     gradients: Callable[..., None]
-    neighbours: Callable[..., None]
     codes: np.ndarray
     form: Any
+    neighbours: Callable[..., None] | None = None
 
 
 class Tables(ABC):
@@ -216,24 +216,19 @@ class Tables(ABC):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""
 
-    def repeated(self, n_lists: int) -> Tables:
-        """The tables of the first query, for `n_lists` lists."""
-        return self
-
     def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Change of the sum for every swap of ranks a < b of one list of codes: by swapping."""
-        n = len(codes)
-        upper, lower = np.triu_indices(n, 1)
-        lists = np.tile(codes, (len(upper) + 1, 1))
-        which = np.arange(len(upper))
-        lists[which, upper], lists[which, lower] = codes[lower], codes[upper]
-        m = len(lists)
-        swapped = RankedCodes(
-            np.arange(m + 1) * n, lists.ravel(), np.zeros(m * n, np.uint8), np.full(m, n)
-        )
-        sums = self.repeated(m).values(swapped, np.ones(m))
-        out = np.zeros((n, n))
-        out[upper, lower] = sums[:-1] - sums[-1]
+        """Change of the sum for every swap of ranks a < b of one list of codes."""
+
+        def value(ranked: np.ndarray) -> float:
+            tied, n = np.zeros(len(ranked), np.uint8), np.array([len(ranked)])
+            lists = RankedCodes(np.append(0, n), ranked, tied, n)
+            return float(self.values(lists, np.ones(1))[0])
+
+        out = np.zeros((len(codes), len(codes)))
+        for a, b in np.argwhere(np.triu(np.ones(out.shape), 1)):
+            swapped = codes.copy()
+            swapped[[a, b]] = codes[[b, a]]
+            out[a, b] = value(swapped) - value(codes)
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:

@@ -34,7 +34,8 @@ from skrank._engine.tables import (
     gain_per_code,
 )
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Reader
+from skrank._kernels import readers
+from skrank._kernels.readers import Reader
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -159,17 +160,9 @@ class ReaderTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.gain > 0
 
-    def repeated(self, n_lists: int) -> ReaderTables:
-        """The tables of the first query, for `n_lists` lists."""
-        return replace(self, ids=None if self.ids is None else np.repeat(self.ids[:1], n_lists))
-
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
-        from skrank._kernels import readers
-
         out = np.empty(len(inverse))
         rest = np.cumsum(self.reach[::-1])[::-1].copy()
         form = Reader(self.gain, self.limit, self.goal, self.reach, rest, self.full)
@@ -179,7 +172,6 @@ class ReaderTables(Tables):
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The gains of the documents of each query."""
         return judgments.totals(self.gain)
 
 
@@ -201,22 +193,14 @@ class ReaderResidualTables(Tables):
         return cls(lower, replace(lower, gain=np.where(scale.judged, lower.gain, 1.0), full=True))
 
     def fit(self, scale: Scale) -> None:
-        """Refuse tables that have too few entries for the data."""
         self.lower.fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:
-        """Codes that are worth something."""
         return self.lower.relevant
 
-    def repeated(self, n_lists: int) -> ReaderResidualTables:
-        """The tables of the first query, for `n_lists` lists."""
-        return ReaderResidualTables(self.lower.repeated(n_lists), self.upper.repeated(n_lists))
-
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`."""
         return self.upper.values(ranked, inverse) - self.lower.values(ranked, inverse)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The gains of the documents of each query."""
         return self.lower.ideals(judgments)

@@ -1,7 +1,7 @@
-"""Named tuples of arrays: the arguments of kernels.
+"""Named tuples of arrays: the arguments that several kernels share.
 
-Compiled code reads the arrays of a named tuple as fast as single arguments. All arrays are
-contiguous. This file does not import numba, so that callers can build arguments without it.
+Tables of one family of metrics are beside their kernels. Compiled code reads the arrays of a named
+tuple as fast as single arguments. All arrays are contiguous.
 """
 
 from __future__ import annotations
@@ -42,87 +42,6 @@ class Contributing(NamedTuple):
     ranks: Array  # of all queries, ascending within each
     starts: Array  # by query: place of its first document in `ranks`
     counts: Array  # by query: number of its documents in `ranks`
-
-
-class Quadratic(NamedTuple):
-    """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``: see `quadratic`."""
-
-    gain: Array  # g by code
-    classes: Array  # row and column in K by code
-    worth: Array  # K by class
-    below: Array  # by class: 1 if the column of K is not 0, else 0
-    separable: bool  # whether each column of K is the last column, or 0
-    u: Array  # by rank
-    w: Array  # by rank
-    offset: Array  # by query: place of its first rank in u and w
-    depth: int  # u and w are 0 from this rank on
-
-
-class QuadraticSwaps(NamedTuple):
-    """A quadratic form by class instead of code; g rises from class to class."""
-
-    gain: Array  # g by class
-    worth: Array  # K by class
-    u: Array
-    w: Array
-    offset: Array
-
-
-class Cascade(NamedTuple):
-    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``: see `cascade`."""
-
-    stop: Array  # rho by code
-    phi: Array  # by rank
-    depth: int  # phi is 0 from this rank on
-
-
-class Preference(NamedTuple):
-    """``sum of share (1 - penalty)`` over relevant documents: see `preference`."""
-
-    share: Array  # by code
-    lack: Array  # by code of a document and of a document above it
-    cap: Array  # by query
-    divisor: Array  # by query
-    divide_by: int
-    unjudged: int  # codes from this one on are of documents without a label
-
-
-class Strict(NamedTuple):
-    """Which documents are relevant, for metrics that need an order without ties: see `strict`."""
-
-    relevant: Array  # by code
-    unjudged: int  # codes from this one on are of documents without a label
-    needed: Array  # by query: number of relevant documents from which on precision counts
-
-
-class Reader(NamedTuple):
-    """A user whose reading depends on the gains seen, for metrics of one order: see `readers`."""
-
-    gain: Array  # by code: share of the highest gain, in [0, 1]
-    limit: int  # ranks that the user reads at most
-    goal: float  # gain that the user wants in all
-    reach: Array  # by rank and one more: probability to come there if no document satisfies
-    rest: Array  # by rank and one more: the sum of `reach` from there on
-    full: bool  # whether the ranks below the list have the highest gain, else none
-
-
-class Overlap(NamedTuple):
-    """The ideal ranking and the weights of depths, for compatibility: see `overlap`."""
-
-    relevant: Array  # by code
-    better: Array  # by query and code: relevant documents of a higher label
-    total: Array  # by query: relevant documents
-    share: Array  # by depth, from 0: sum of p**(d-1)/d over depths of at most that
-    weight: Array  # by depth, from 0: sum of p**(d-1)
-    normalize: bool
-
-
-class QGains(NamedTuple):
-    """What weights of the Q-measure depend on: see `labels`."""
-
-    gain: Array  # by code
-    beta: float
-    depth: int  # weights are 0 from this rank on
 
 
 # Documents with random labels, for moments of metrics.
@@ -180,69 +99,6 @@ class Gradients(NamedTuple):
     grad: Array
     hess: Array
     totals: Array  # by query: sum of the absolute gradients of all pairs, unweighted and unscaled
-
-
-class LambdaLossWeights(NamedTuple):
-    """Tables of the weights of pairs: see `lambdaloss`."""
-
-    gain: Array  # by code
-    fall: Array  # by rank
-    step: Array  # by distance in rank
-    stretch: Array  # by rank
-    even: Array  # by rank
-
-
-class Clicks(NamedTuple):
-    """Position bias of clicks, by row: see `debiased`."""
-
-    click: Array  # 1 / t+
-    skip: Array  # 1 / t-
-    clicked: Array  # filled in: cost of the pairs in which the row is the clicked document
-    skipped: Array  # filled in: cost of the pairs in which the row is the other document
-
-
-class Listwise(NamedTuple):
-    """Documents for losses that sum over documents: see `listwise`."""
-
-    codes: Array  # by row
-    scores: Array  # by row
-    weight: Array  # by query
-
-
-class RandomGains(NamedTuple):
-    """Random numbers that are added to gains, if `on`."""
-
-    on: bool
-    seed: int
-    n_before: int  # number of rows before row 0
-
-
-class ListwiseGradients(NamedTuple):
-    """Filled in by kernels."""
-
-    grad: Array
-    hess: Array
-    losses: Array  # by query
-
-
-class Soft(NamedTuple):
-    """Scores as means of normal variables: see `softrank`."""
-
-    codes: Array  # by row
-    scores: Array  # by row
-    gain: Array  # by code
-    inverse: Array  # by query: one over the value of the best list; 0 if all orders are equal
-    weight: Array  # by query
-    sigma: float
-    relative: bool  # whether sigma is in units of the standard deviation of a query's scores
-
-
-class SoftGradients(NamedTuple):
-    """Filled in by kernels. Pairs are computed in the precision of `grad`."""
-
-    grad: Array
-    hess: Array
-    values: Array  # by query
 
 
 # Distributions of grades.

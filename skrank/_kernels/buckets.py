@@ -48,16 +48,6 @@ class Swap(NamedTuple):
     scale: float  # factor of the change
 
 
-def make(longest, n_classes, n_rows, real):
-    """`slots` of `n_rows` rows and of dtype `real`, `exact`, `places` and `classes`.
-
-    They are for queries of up to `longest` documents. Loops write past the last document.
-    """
-    n = longest + LANES
-    slots, exact = np.zeros((n_rows, n), real), np.zeros((TABLE + n_classes, n))
-    return slots, exact, np.zeros((3, n), np.int32), np.zeros((2, n_classes + 1), np.int64)
-
-
 @subroutine(fastmath=True)
 def _count(codes, start, stop, code):
     """Number of rows of a query that have a code."""
@@ -146,3 +136,15 @@ def count_above(slots, low, size, limit):
     for slot in range(np.uint64(low), np.uint64(low + size)):
         found += slots[RANK, slot] < limit
     return found
+
+
+@subroutine(fastmath=True)
+def change(tile, t, better, limit, zero):
+    """What the value falls by if the document of a tile swaps with a better one; 0 without a pair.
+
+    Documents of the tile have a pair if they rank above `limit`.
+    """
+    rank = tile[t + tiles.RANK]
+    delta = better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
+    delta = zero if delta < zero else delta
+    return delta if rank < limit else zero

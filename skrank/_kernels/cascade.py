@@ -16,6 +16,8 @@ In the functions below, `alive` is the probability that a user reaches the curre
 indexes are as in `quadratic`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels import passing
@@ -25,6 +27,14 @@ from skrank._kernels.tiles import longest
 _NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
 _FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds
 _FEW_CODES = 200  # groups of `_pass_groups`
+
+
+class Cascade(NamedTuple):
+    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``."""
+
+    stop: np.ndarray  # rho by code
+    phi: np.ndarray  # by rank
+    depth: int  # phi is 0 from this rank on
 
 
 @subroutine()
@@ -221,16 +231,16 @@ def deltas(ranked, tables, out):
 
 
 @kernel()
-def adjacent_deltas(first, last, indptr, lists, tables, truncation, lead):
-    """Fill `lead` for neighbours in the order, as `lambdarank` defines it."""
+def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
+    """Fill in `changes` for neighbours in the order: see `quadratic.adjacent_deltas`."""
     codes, order, stop, phi = lists.codes, lists.order, tables.stop, tables.phi
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for row in range(start, start + n):
-            lead[row] = 0
+            changes[row] = 0
         alive = lists.inverse[q]
-        for r in range(min(n - 1, truncation, tables.depth)):
+        for r in range(min(n - 1, n_ranks, tables.depth)):
             row = start + r
             rho, other = stop[codes[start + order[row]]], stop[codes[start + order[row + 1]]]
-            lead[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
+            changes[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
             alive *= 1.0 - rho

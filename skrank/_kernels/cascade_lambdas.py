@@ -217,6 +217,6 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
 def lambdas(first, last, indptr, lists, tables, pairs, out):
     """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``."""
     real = out.grad.dtype
-    arrays = _make(tiles.longest_of(first, last, indptr), tables, real)
+    arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
     work = *arrays, np.zeros(_FIELDS * FIELD, real)
     _lambdas(first, last, indptr, lists, tables, pairs, work, out)

@@ -12,14 +12,14 @@ row is the sum of the costs of its pairs, each divided by the t of the other doc
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from skrank._kernels import buckets, tiles
-from skrank._kernels.buckets import ABOVE, BELOW, LANES
-from skrank._kernels.jit import subroutine
-from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, RANK, SCORE
+from skrank._kernels.buckets import LANES
+from skrank._kernels.jit import by_precision, subroutine
+from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, SCORE
 
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
 FIELDS = buckets.FIELDS + 2
@@ -33,18 +33,13 @@ CLICK, SKIP, CLICKED, SKIPPED = (buckets.N_ROWS + i for i in range(4))
 N_ROWS = buckets.N_ROWS + 4
 
 
-def _log1p(u):
-    """log(1 + u) for u in [0, 1], in the precision of u."""
-    return (_log1p_single if isinstance(u, np.float32) else _log1p_double)(u)
+class Clicks(NamedTuple):
+    """Position bias of clicks, by row."""
 
-
-@overload(_log1p)
-def _compile_log1p(u):
-    return _log1p_double if u.bitwidth == 64 else _log1p_single
-
-
-def _log1p_double(u):
-    return math.log1p(u)
+    click: np.ndarray  # 1 / t+
+    skip: np.ndarray  # 1 / t-
+    clicked: np.ndarray  # filled in: cost of the pairs in which the row is the clicked document
+    skipped: np.ndarray  # filled in: cost of the pairs in which the row is the other document
 
 
 def _log1p_single(u):
@@ -55,6 +50,10 @@ def _log1p_single(u):
     for c in _SERIES:
         total = total * square + c
     return total * z
+
+
+# log(1 + u) for u in [0, 1]
+_log1p = by_precision(_log1p_single, lambda u: math.log1p(u))
 
 
 @subroutine(fastmath=True)
@@ -68,12 +67,7 @@ def sweep(tile, n_blocks, limit, better, click, sigma, norm):
     grad, hess, cost = zero, zero, zero
     for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        rank = tile[t + RANK]
-        delta = (
-            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
-        )
-        delta = zero if delta < zero else delta
-        delta = delta if rank < limit else zero
+        delta = buckets.change(tile, t, better, limit, zero)
         gap = better.score - tile[t + SCORE]
         e_other = tile[t + EXP]
         weight = delta / (norm.base + norm.slope * abs(gap))
@@ -100,12 +94,7 @@ def sweep_wide(tile, part, exact, limit, better, click, sigma, norm):
     for lane in range(np.uint64(part.size)):
         t = np.uint64(lane)
         score = exact[buckets.EXACT_SCORE, np.uint64(part.low) + t]
-        rank = tile[t + RANK]
-        delta = (
-            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
-        )
-        delta = norm.zero if delta < norm.zero else delta
-        delta = delta if rank < limit else norm.zero
+        delta = buckets.change(tile, t, better, limit, norm.zero)
         gap = tiles.gap(better.score, score)
         wrong, right = tiles.chances(sigma, gap)
         weight = delta / (norm.base + norm.slope * abs(gap))

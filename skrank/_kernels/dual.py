@@ -15,21 +15,6 @@ _MOST_NEWTON = 80  # steps
 
 
 @subroutine()
-def copy(source, target):
-    """Copy an array; compiles faster than an assignment to a slice."""
-    for i in range(len(source)):
-        target[i] = source[i]
-
-
-@subroutine()
-def copy_rows(source, target):
-    """Copy an array of two axes."""
-    for r in range(source.shape[0]):
-        for i in range(source.shape[1]):
-            target[r, i] = source[r, i]
-
-
-@subroutine()
 def _dual(slope, counts, bound, x, p, gradient, hessian):
     """The dual function at `x`, whose last entry is mu. Fills in `p`, gradient and hessian.
 
@@ -157,7 +142,7 @@ def most_random(slope, counts, bound, precision, x, p):
         if not moved:
             return False
         value = new
-        copy(trial, x)
-        copy(trial_gradient, gradient)
-        copy_rows(trial_hessian, hessian)
+        x[:] = trial
+        gradient[:] = trial_gradient
+        hessian[:] = trial_hessian
     return False

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.dual import TOLERANCE, copy, copy_rows, most_random
+from skrank._kernels.dual import TOLERANCE, most_random
 from skrank._kernels.jit import kernel, subroutine
 
 _END = 1e-5  # targets are this part of the range away from its ends, where exponents diverge
@@ -95,11 +95,11 @@ def _linearised(slope, p, target, x, work):
     y = np.empty(n)
     part = 1.0
     while part > 1e-4:
-        copy(x, y)
+        y[:] = x
         y[n - 1] *= largest
         precision = 0.1 * TOLERANCE * width / largest
         if most_random(relative, counts, here + part * missing / largest, precision, y, ahead):
-            copy(y, x)
+            x[:] = y
             x[n - 1] /= largest
             return True
         part *= 0.5
@@ -154,7 +154,7 @@ def _programme(form, target, width, x, p):
             for i in range(n):
                 change = max(change, abs(ahead[r, i] - p[r, i]))
         if change <= _STILL and abs(mean - target) <= TOLERANCE * width:
-            copy_rows(ahead, p)
+            p[:] = ahead
             return _expected(p, form, slope), steps, True
         penalty = max(penalty, 1.5 * abs(x[n - 1]))
         misses[steps % _MEMORY], entropies[steps % _MEMORY] = abs(mean - target), entropy
@@ -177,7 +177,7 @@ def _programme(form, target, width, x, p):
             if new <= merit + 1e-12 * (1.0 + abs(merit)) or length < 1e-4:
                 break
             length *= 0.5
-        copy_rows(trial, p)
+        p[:] = trial
     return mean, _MOST_STEPS, False
 
 

@@ -37,7 +37,8 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _BESIDE = Path(__file__).parent / "__pycache__"
 
-# Functions for plain Python and for compiled code, with options, until numba knows them.
+# Functions of plain Python that numba does not know yet, what compiled code calls in their place
+# (a function of types of arguments returns it), and options.
 _subroutines: list[tuple] = []
 _lock = threading.Lock()  # held while numba's configuration names the cache folder
 
@@ -62,10 +63,20 @@ def subroutine(*, fastmath=False, plain=None):
     options = _OPTIONS | {"fastmath": fastmath, "forceinline": True}
 
     def declare(function):
-        _subroutines.append((plain or function, function, options))
+        _subroutines.append((plain or function, lambda *_: function, options))
         return plain or function
 
     return declare
+
+
+def by_precision(single, double):
+    """A function of one number that kernels call: `single` for float32, `double` for float64."""
+
+    def choose(x):
+        return (single if isinstance(x, np.float32) else double)(x)
+
+    _subroutines.append((choose, lambda x: single if x.bitwidth == 32 else double, {}))
+    return choose
 
 
 def kernel(*, fastmath=False, plain=False):
@@ -97,7 +108,8 @@ class Kernel:
 
     def for_rows(self, n_rows):
         """What to call on `n_rows` rows: `plain` while there have been few, else `compiled`."""
-        if self.plain is None or self._dispatcher is not None or _everything_is_compiled():
+        everything = os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
+        if self.plain is None or self._dispatcher is not None or everything:
             return self.compiled
         self._rows += n_rows
         few = n_rows <= _ROWS_OF_A_PLAIN_CALL and self._rows <= _ROWS_OF_ALL_PLAIN_CALLS
@@ -108,13 +120,15 @@ class Kernel:
         cache = _cache()
         try:
             dispatcher = self._dispatcher or self._dispatch(cache)
-            known = _count_signatures(dispatcher)
+            # by tuple of types of arguments; none under NUMBA_DISABLE_JIT
+            compiled = getattr(dispatcher, "overloads", ())
+            known = len(compiled)
             result = dispatcher(*arguments)
         except OSError as error:  # the cache cannot be written; kernels do not raise OSError
             _warn_that_nothing_is_cached(error)
             self._dispatcher = None
             return self._dispatch(None)(*arguments)
-        if cache is not None and _count_signatures(dispatcher) > known:
+        if cache is not None and len(compiled) > known:
             cache.record(self.name)
         return result
 
@@ -137,17 +151,13 @@ class Kernel:
             return self._dispatcher
 
 
-def _everything_is_compiled():
-    return os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
-
-
 def _register_subroutines():
     """Tell numba what compiled code calls in place of plain Python."""
     from numba.extending import overload
 
     while _subroutines:
-        plain, function, options = _subroutines[-1]
-        overload(plain, jit_options=options, strict=False)(lambda *_, function=function: function)
+        plain, compiled, options = _subroutines[-1]
+        overload(plain, jit_options=options, strict=False)(compiled)
         _subroutines.pop()  # at the end: an interrupt must not lose one
 
 
@@ -163,11 +173,6 @@ def _njit(function, options, cache):
         return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = configured
-
-
-def _count_signatures(dispatcher):
-    """Number of tuples of argument types that are compiled; none under NUMBA_DISABLE_JIT."""
-    return len(getattr(dispatcher, "overloads", ()))
 
 
 class _Cache:

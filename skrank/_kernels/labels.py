@@ -1,8 +1,18 @@
 """Turn labels into codes, count codes, and build lists that are the best possible."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
+
+
+class QGains(NamedTuple):
+    """What weights of the Q-measure depend on."""
+
+    gain: np.ndarray  # by code
+    beta: float
+    depth: int  # weights are 0 from this rank on
 
 
 @kernel(plain=True)

@@ -34,6 +34,16 @@ _GRAD_OF, _HESS_OF = 6, 7  # sums over pairs
 _N_ROWS = 8
 
 
+class LambdaLossWeights(NamedTuple):
+    """Tables of the weights of pairs."""
+
+    gain: np.ndarray  # by code
+    fall: np.ndarray  # by rank
+    step: np.ndarray  # by distance in rank
+    stretch: np.ndarray  # by rank
+    even: np.ndarray  # by rank
+
+
 class _Part(NamedTuple):
     """Documents in a tile, and those that are compared with them."""
 
@@ -214,6 +224,6 @@ def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
 def lambdas(first, last, indptr, lists, tables, pairs, out):
     """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``."""
     real = out.grad.dtype
-    arrays = _make(tiles.longest_of(first, last, indptr), tables, real)
+    arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
     work = *arrays, np.zeros(_FIELDS * FIELD, real)
     _lambdas(first, last, indptr, lists, tables.gain, pairs, work, out)

@@ -1,7 +1,6 @@
-"""Parts of LambdaRank that do not depend on the family of the metric.
+"""Parts of LambdaRank that are the same for all families of metrics.
 
-``lead[row]`` belongs to the documents at a rank and at the next rank. It is what the metric gains
-if the better one of both comes first: positive if that is now the lower one, negative if the upper.
+Gradients from pairs of neighbours read `changes`, which `quadratic.adjacent_deltas` defines.
 """
 
 import math
@@ -34,7 +33,7 @@ def normalise(first, last, indptr, out):
 
 
 @kernel()
-def _neighbours(first, last, indptr, lists, lead, pairs, work, out):
+def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
     """Fill in the gradients of queries."""
     order, all_scores, weight = lists.order, lists.scores, lists.weight
     out_grad, out_hess, totals = out.grad, out.hess, out.totals
@@ -47,7 +46,7 @@ def _neighbours(first, last, indptr, lists, lead, pairs, work, out):
         scores = all_scores[start : start + n]
         norm = tiles.scale_of(pairs, all_scores, start, start + n, grad).norm
         for r in range(n - 1):
-            delta = lead[start + r]
+            delta = changes[start + r]
             if delta == 0:
                 continue
             upper, lower = order[start + r], order[start + r + 1]
@@ -65,8 +64,8 @@ def _neighbours(first, last, indptr, lists, lead, pairs, work, out):
         tiles.write(out_grad, out_hess, start, position[:n], grad, hess, factor, pairs.sigma)
 
 
-def neighbours(first, last, indptr, lists, lead, pairs, out):
+def neighbours(first, last, indptr, lists, changes, pairs, out):
     """Fill in LambdaRank gradients from pairs of neighbours in the order."""
-    longest = tiles.longest_of(first, last, indptr)
+    longest = int(np.diff(indptr[first : last + 1]).max())
     work = _Workspace(np.empty(longest), np.empty(longest), np.arange(longest))
-    _neighbours(first, last, indptr, lists, lead, pairs, work, out)
+    _neighbours(first, last, indptr, lists, changes, pairs, work, out)

@@ -12,16 +12,40 @@ the hessian is the diagonal of the second derivatives.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.powers import LONGEST_DOUBLE, power
-from skrank._kernels.tiles import longest_of
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
 _MOST = LONGEST_DOUBLE - 1.0  # 2^-x is 0 for larger x
+
+
+class Listwise(NamedTuple):
+    """Documents for losses that sum over documents."""
+
+    codes: np.ndarray  # by row
+    scores: np.ndarray  # by row
+    weight: np.ndarray  # by query
+
+
+class RandomGains(NamedTuple):
+    """Random numbers that are added to gains, if `on`."""
+
+    on: bool
+    seed: int
+    n_before: int  # number of rows before row 0
+
+
+class ListwiseGradients(NamedTuple):
+    """Filled in by kernels."""
+
+    grad: np.ndarray
+    hess: np.ndarray
+    losses: np.ndarray  # by query
 
 
 @subroutine(fastmath={"reassoc"})
@@ -118,6 +142,6 @@ def softmax(first, last, indptr, lists, gain_of, random, out):
     `gain_of` is by code. If `random.on`, a number in [0, 1) is added to each gain; it depends on
     the seed and the row only.
     """
-    longest = longest_of(first, last, indptr)
+    longest = int(np.diff(indptr[first : last + 1]).max())
     work = np.empty(longest), np.empty(longest)
     _softmax(first, last, indptr, lists, gain_of, random, work, out)

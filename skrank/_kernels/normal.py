@@ -15,8 +15,8 @@ Errors compared with scipy's ndtr, which a test checks:
 import math
 
 import numpy as np
-from numba.extending import overload
 
+from skrank._kernels.jit import by_precision
 from skrank._kernels.powers import LONGEST, LONGEST_DOUBLE, power
 
 PEAK = 1 / math.sqrt(2 * math.pi)  # of the density
@@ -49,27 +49,6 @@ _REACH = np.float32(math.sqrt(LONGEST))  # 2^-(y^2) counts as 0 from this y on
 _REACH_DOUBLE = math.sqrt(LONGEST_DOUBLE)
 
 
-def reach(array):
-    """The distance from which on Phi(-y) counts as 0, in the precision of an array."""
-    return _REACH if array.itemsize == 4 else _REACH_DOUBLE
-
-
-@overload(reach)
-def _compile_reach(array):
-    found = _REACH_DOUBLE if array.dtype.bitwidth == 64 else _REACH
-    return lambda array: found
-
-
-def normal(y):
-    """Phi(-y), the density 2^-(y^2), and root, for 0 <= y <= `reach`, in the precision of y."""
-    return (_single if isinstance(y, np.float32) else _double)(y)
-
-
-@overload(normal)
-def _compile_normal(y):
-    return _double if y.bitwidth == 64 else _single
-
-
 def _single(y):
     square = y * y
     density = power(square)
@@ -90,3 +69,9 @@ def _double(y):
     for c in _RATIO_ODD:
         odd = odd * (t * t) + c
     return (even + odd * t) * density, density, math.sqrt(square + 4.0 * UNIT**2)
+
+
+# Phi(-y), the density 2^-(y^2), and root, for 0 <= y <= `reach`.
+normal = by_precision(_single, _double)
+# The distance from which on Phi(-y) counts as 0, in the precision of x.
+reach = by_precision(lambda x: _REACH, lambda x: _REACH_DOUBLE)

@@ -4,11 +4,24 @@ A relevant document at rank r, the i-th of the ideal ranking, is in both ranking
 max(r, i) on. The ideal ranking orders documents by label and, within a label, as the list does.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.strict import end_of_block
 from skrank._kernels.tiles import longest
+
+
+class Overlap(NamedTuple):
+    """The ideal ranking and the weights of depths, for compatibility."""
+
+    relevant: np.ndarray  # by code
+    better: np.ndarray  # by query and code: relevant documents of a higher label
+    total: np.ndarray  # by query: relevant documents
+    share: np.ndarray  # by depth, from 0: sum of p**(d-1)/d over depths of at most that
+    weight: np.ndarray  # by depth, from 0: sum of p**(d-1)
+    normalize: bool
 
 
 @subroutine()

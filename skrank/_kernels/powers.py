@@ -5,7 +5,8 @@ polynomial in r.
 """
 
 import numpy as np
-from numba.extending import overload
+
+from skrank._kernels.jit import by_precision
 
 LONGEST, LONGEST_DOUBLE = 127, 1023  # 2^-x counts as 0 from this x on
 
@@ -25,16 +26,6 @@ _DOUBLE = (
 _ZERO, _HALF = np.float32(0), np.float32(0.5)
 
 
-def power(x):
-    """2^-x for 0 <= x < `LONGEST`, in the precision of x; NaN if x is NaN."""
-    return (_single if isinstance(x, np.float32) else _double)(x)
-
-
-@overload(power)
-def _compile_power(x):
-    return _double if x.bitwidth == 64 else _single
-
-
 def _single(x):
     whole = np.int32(x + _HALF)
     rest = x - np.float32(whole)
@@ -51,3 +42,6 @@ def _double(x):
     for c in _DOUBLE:
         found = found * rest + c
     return found * np.int64((1023 - np.int64(whole)) << 52).view(np.float64)
+
+
+power = by_precision(_single, _double)  # 2^-x for 0 <= x < `LONGEST`; NaN if x is NaN

@@ -7,6 +7,8 @@ Inside a block of ties, the place of a document is uniform, and so is the number
 documents above it. So both means below are exact.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
@@ -14,6 +16,17 @@ from skrank._kernels.jit import kernel, subroutine
 # What the penalty of a document is divided by: a number per query, the rank of the document, the
 # number of judged documents above it, or the number of non-relevant documents found.
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
+
+
+class Preference(NamedTuple):
+    """``sum of share (1 - penalty)`` over relevant documents."""
+
+    share: np.ndarray  # by code
+    lack: np.ndarray  # by code of a document and of a document above it
+    cap: np.ndarray  # by query
+    divisor: np.ndarray  # by query
+    divide_by: int
+    unjudged: int  # codes from this one on are of documents without a label
 
 
 @subroutine()

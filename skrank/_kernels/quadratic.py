@@ -1,25 +1,30 @@
-"""Metrics that sum over documents and pairs of documents.
+"""Metrics that are a sum over documents and over pairs of documents, as DCG and AP are.
 
-The value of a list with the label y_r at rank r is
+With the labels y_1, y_2, ... of a list in rank order, its sum is
 
-    sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)
+    sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r).
 
-DCG, precision and RBP have K = 0; AP, GAP and the Q-measure put their value into the pairs. A class
-is a set of labels with the same row and column in K. See `arguments.Quadratic` for the arrays.
+DCG, precision and RBP have K = 0. AP, GAP and the Q-measure put their value into the pairs.
 
-Swapping an upper document of class x with a lower one of class y changes the sum by
-D(upper rank) - D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and
-H_z(r) = sum_{s<r} w_s K(z, y_s),
+Labels are given as codes, which are small integers: ``gain[code]`` is g of a label. Labels that the
+metric cannot tell apart have one gain, one row and one column in K. They form a class, and K is a
+table of classes: ``worth[classes[upper], classes[lower]]``. Callers sort documents and fill tables,
+see `skrank._engine.quadratic`. The kernels below read them, and fill in `out` or `changes`.
+
+Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
+D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
 
     T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
     D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
 
 So a table T of (ranks x classes) gives every swap by four look-ups.
 
-In the functions below, `row` is the first row of a query, `offset` the place of its first rank in u
-and w, and ``above[z]`` is S_z at the current rank. Some indexes are unsigned, so that numba emits
-no check for negative indexes: 20 metrics of the same lists take a third less time.
+Kernels that are declared as ``plain`` also run as plain Python, with the same bits. In each kernel,
+query q of the queries ``first .. last - 1`` has the rows ``indptr[q] .. indptr[q + 1] - 1``, and
+ranks count from 0. The weights of its ranks start at ``offset[q]`` in u and w.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,9 +32,37 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.labels import end_of_run
 
 
+class Quadratic(NamedTuple):
+    """The tables of a metric, for its values."""
+
+    gain: np.ndarray  # g by code
+    classes: np.ndarray  # class by code
+    worth: np.ndarray  # K by class of the upper document and class of the lower document
+    u: np.ndarray  # weight of a document by rank
+    w: np.ndarray  # weight of the pairs by rank of their lower document
+    offset: np.ndarray  # by query: index of its first rank in u and w; 0 if queries share them
+    depth: int  # u and w are 0 from this rank on
+
+
+class QuadraticSwaps(NamedTuple):
+    """The tables of a metric, for changes by swaps. A higher class has a higher gain."""
+
+    gain: np.ndarray  # g by class
+    worth: np.ndarray  # as in `Quadratic`, and so are u, w and offset
+    u: np.ndarray
+    w: np.ndarray
+    offset: np.ndarray
+
+
+# ``ranks[low:high]`` are the ranks of the documents of a list that contribute, their codes are
+# ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s above the current rank.
+# Indexes are unsigned where numba would else check at each step that they are not negative: so 20
+# metrics of the same lists take a third less time.
+
+
 @subroutine()
 def _sum_gains(codes, row, ranks, low, high, tables, offset):
-    """Value of a list if K = 0, from the documents at ``ranks[low:high]``."""
+    """Sum of a list if K = 0."""
     gain, u = tables.gain, tables.u
     total = 0.0
     for i in range(low, high):
@@ -39,27 +72,8 @@ def _sum_gains(codes, row, ranks, low, high, tables, offset):
 
 
 @subroutine()
-def _sum_separable_pairs(codes, row, ranks, low, high, tables, offset):
-    """Value of a list if all columns of K are the last column or 0: then one sum makes all S_z.
-
-    AP and the Q-measure take a tenth less time by it, sorting included.
-    """
-    gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
-    below, last = tables.below, len(worth) - 1
-    gains, pairs, above = 0.0, 0.0, 0.0
-    for i in range(low, high):
-        rank = ranks[i]
-        code = codes[row + rank]
-        c = classes[code]
-        gains += u[offset + rank] * gain[code]
-        pairs += w[offset + rank] * (below[c] * above)
-        above += worth[c, last]
-    return gains + pairs
-
-
-@subroutine()
 def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
-    """Value of a list for any K."""
+    """Sum of a list."""
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     gains, pairs = 0.0, 0.0
     for z in range(len(above)):
@@ -77,9 +91,10 @@ def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
 
 @subroutine()
 def _expect_block(codes, low, high, tables, shift, above, block):
-    """Mean sum over the orders of the tied rows low .. high - 1; brings `above` behind them.
+    """Mean over all orders of the tied rows low .. high - 1 of what they add to the sum.
 
-    ``row + shift`` is the place of the rank of a row in u and w; `block` is workspace by class.
+    Then adds these rows to `above`. The index of a row's rank in u and w is ``row + shift``;
+    `block` is workspace by class.
     """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     n = high - low
@@ -106,9 +121,21 @@ def _expect_block(codes, low, high, tables, shift, above, block):
 
 @kernel(plain=True)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the value of each query times `inverse`, its mean over the orders of tied documents.
+    """Fill in the sum of each query times ``inverse[q]``, its mean over all orders of ties.
 
-    `contributing` holds the documents that matter; all documents, if there is a cut-off.
+    Parameters
+    ----------
+    lists : arguments.Ranked
+        Documents in rank order: by row their codes, and whether they are tied with the document
+        above; by query the number of retrieved documents, which come first, and the first rank
+        that is tied with the rank above (a huge number if none is).
+    contributing : arguments.Contributing
+        Ranks of documents, of query q ``ranks[starts[q] : starts[q] + counts[q]]``: of those that
+        add to the sum, and maybe of others; all ranks if there is a cut-off. For lists whose first
+        ranks are not tied.
+    tables : Quadratic
+    inverse : array by query
+        One over the normaliser; 0 if the value is 0 whatever the order.
     """
     codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
     ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
@@ -122,7 +149,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         n = min(retrieved[q], depth)
         row, offset = np.uint64(indptr[q]), np.uint64(offsets[q])
         low, high = np.uint64(starts[q]), np.uint64(starts[q] + min(counts[q], n))
-        if first_tie[q] <= n:  # the block that begins at rank n - 1 may go on behind rank n
+        if first_tie[q] <= n:  # at n, the first rank that is not read ties with the last one read
             value = 0.0
             for z in range(n_classes):
                 above[z] = 0.0
@@ -133,22 +160,20 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
                     stop += 1
                 value += _expect_block(codes, start, stop, tables, shift, above, block)
                 start = stop
-        elif not has_pairs:
-            value = _sum_gains(codes, row, ranks, low, high, tables, offset)
-        elif tables.separable:
-            value = _sum_separable_pairs(codes, row, ranks, low, high, tables, offset)
-        else:
+        elif has_pairs:
             value = _sum_pairs(codes, row, ranks, low, high, tables, offset, above)
+        else:
+            value = _sum_gains(codes, row, ranks, low, high, tables, offset)
         out[q] = value * inverse[q]
+
+
+# The best list of a query has the codes in the order `best_first`. If K = 0, each code adds its
+# gain times the weights of its ranks; ``before[r]`` is the sum of the weights of the ranks above r.
 
 
 @kernel(plain=True)
 def ideals(first, last, indptr, counts, best_first, gain, before, out):
-    """Fill in the sum of gain times weight over the best list of each query.
-
-    The list has the codes in the order `best_first`; ``before[r]`` is the sum of the weights of the
-    ranks before r.
-    """
+    """Fill in the sum of the best list, from the number of documents of each query and code."""
     for q in range(first, last):
         total, rank = 0.0, 0
         for code in best_first:
@@ -159,7 +184,10 @@ def ideals(first, last, indptr, counts, best_first, gain, before, out):
 
 @kernel(plain=True)
 def ideals_of_lists(first, last, indptr, best, gain, before, out):
-    """Fill in the same numbers, bit for bit, from the best lists themselves."""
+    """Fill in the same bits from the best lists themselves, if there are too many codes to count.
+
+    ``best[row]`` is the code of a document; the documents of a code are next to each other.
+    """
     for q in range(first, last):
         total = 0.0
         start, stop = indptr[q], indptr[q + 1]
@@ -173,7 +201,10 @@ def ideals_of_lists(first, last, indptr, best, gain, before, out):
 
 @kernel()
 def deltas(ranked, tables, out):
-    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of the first list swap."""
+    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of the first list swap.
+
+    `ranked` has the codes of the list, and `tables` is a `Quadratic`. See the top for T and D.
+    """
     gain, classes, worth = tables.gain, tables.classes, tables.worth
     u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
     n, n_classes = len(ranked), len(worth)
@@ -198,20 +229,31 @@ def deltas(ranked, tables, out):
 
 
 @kernel()
-def adjacent_deltas(first, last, indptr, lists, tables, truncation, lead):
-    """Fill `lead` for neighbours in the order, as `lambdarank` defines it."""
+def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
+    """Fill in what each query's value gains if two neighbours in the order stand the right way.
+
+    ``changes[row]`` is for the ranks r and r + 1, where r = row - indptr[q] and r < `n_ranks`. If
+    the document at r + 1 has the higher class, it is the gain by a swap, at least 0. If the one at
+    r has, it is minus the loss by a swap, at most 0. It is 0 for equal classes.
+
+    Parameters
+    ----------
+    lists : arguments.Scored
+        Documents in the caller's order; ``codes`` holds classes.
+    tables : QuadraticSwaps
+    """
     classes, order, inverse = lists.codes, lists.order, lists.inverse
     gain, worth, u, w = tables.gain, tables.worth, tables.u, tables.w
     above = np.zeros(len(worth))
     for q in range(first, last):
         start, n, offset = indptr[q], indptr[q + 1] - indptr[q], tables.offset[q]
         for row in range(start, start + n):
-            lead[row] = 0
+            changes[row] = 0
         if inverse[q] == 0:
             continue
         for z in range(len(above)):
             above[z] = 0.0
-        for r in range(min(n - 1, truncation)):
+        for r in range(min(n - 1, n_ranks)):
             row, here = start + r, offset + r
             c, z = classes[start + order[row]], classes[start + order[row + 1]]
             change = (u[here] - u[here + 1]) * (gain[z] - gain[c])
@@ -221,4 +263,4 @@ def adjacent_deltas(first, last, indptr, lists, tables, truncation, lead):
                 above[y] += worth[c, y]
             if c != z:
                 sign = 1.0 if z > c else -1.0
-                lead[row] = sign * max(sign * change * inverse[q], 0.0)
+                changes[row] = sign * max(sign * change * inverse[q], 0.0)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import buckets, debiased, tiles
-from skrank._kernels.arguments import Clicks
-from skrank._kernels.buckets import ABOVE, BELOW, LANES
+from skrank._kernels.buckets import LANES
+from skrank._kernels.debiased import Clicks
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
@@ -97,12 +97,7 @@ def _sweep(tile, n_blocks, limit, better, norm):
     grad, hess = norm.zero, norm.zero
     for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
         t = np.uint64(lane)
-        rank = tile[t + RANK]
-        delta = (
-            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
-        )
-        delta = norm.zero if delta < norm.zero else delta
-        delta = delta if rank < limit else norm.zero
+        delta = buckets.change(tile, t, better, limit, norm.zero)
         distance = norm.base + norm.slope * abs(better.score - tile[t + SCORE])
         e_other = tile[t + EXP]
         shared = norm.one / ((better.exp + e_other) * distance)
@@ -126,12 +121,7 @@ def _sweep_wide(tile, part, exact, limit, better, sigma, norm):
     for lane in range(np.uint64(part.size)):
         t = np.uint64(lane)
         score = exact[buckets.EXACT_SCORE, np.uint64(part.low) + t]
-        rank = tile[t + RANK]
-        delta = (
-            better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above
-        )
-        delta = norm.zero if delta < norm.zero else delta
-        delta = delta if rank < limit else norm.zero
+        delta = buckets.change(tile, t, better, limit, norm.zero)
         gap = tiles.gap(better.score, score)
         wrong, right = tiles.chances(sigma, gap)
         pull = delta * wrong / (norm.base + norm.slope * abs(gap))
@@ -265,9 +255,13 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
         debiased.scatter(clicks, start, n, places, slots, weight[q])
 
 
-def debiased_lambdas(first, last, indptr, lists, tables, pairs, clicks, out):
-    """Fill in LambdaRank gradients from clicks, with the costs of `arguments.Clicks`."""
-    longest, real = tiles.longest_of(first, last, indptr), out.grad.dtype
+def lambdas(first, last, indptr, lists, tables, pairs, out, clicks=None):
+    """Fill in LambdaRank gradients; with `debiased.Clicks`, those from clicks, and their costs.
+
+    Pairs are computed in the precision of ``out.grad``; changes by swaps, before they are rounded
+    to it, in double precision.
+    """
+    longest, real = int(np.diff(indptr[first : last + 1]).max()), out.grad.dtype
     n_rows, n_fields = buckets.N_ROWS, buckets.FIELDS
     powers, bits, debias = None, None, None
     if clicks is not None:
@@ -275,16 +269,9 @@ def debiased_lambdas(first, last, indptr, lists, tables, pairs, clicks, out):
     elif real == np.float32:
         powers = np.zeros(longest, real)
         bits = powers.view(np.int32)
-    arrays = buckets.make(longest, len(tables.worth), n_rows, real)
+    n = longest + LANES  # loops write past the last document
+    slots, exact = np.zeros((n_rows, n), real), np.zeros((buckets.TABLE + len(tables.worth), n))
+    places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
     tile = np.zeros(n_fields * tiles.FIELD, real)
-    work = _Workspace(*arrays, tile, powers, bits, clicks, debias)
+    work = _Workspace(slots, exact, places, classes, tile, powers, bits, clicks, debias)
     _lambdas(first, last, indptr, lists, tables, pairs, work, out)
-
-
-def lambdas(first, last, indptr, lists, tables, pairs, out):
-    """Fill in LambdaRank gradients.
-
-    Pairs are computed in the precision of ``out.grad``; changes by swaps, before they are rounded
-    to it, in double precision.
-    """
-    debiased_lambdas(first, last, indptr, lists, tables, pairs, None, out)

@@ -5,12 +5,26 @@ mean gain of the ranks read: the sum of chance times gain over the sum of chance
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.strict import end_of_block
 
 ROUNDING = 1e-9  # by which sums of gains may miss the goal
 _SERIES_FROM = 20  # argument from which the series of `_inverse_squares` has 15 digits
+
+
+class Reader(NamedTuple):
+    """A user whose reading depends on the gains seen, for metrics of one order."""
+
+    gain: np.ndarray  # by code: share of the highest gain, in [0, 1]
+    limit: int  # ranks that the user reads at most
+    goal: float  # gain that the user wants in all
+    reach: np.ndarray  # by rank and one more: probability to come there if no document satisfies
+    rest: np.ndarray  # by rank and one more: the sum of `reach` from there on
+    full: bool  # whether the ranks below the list have the highest gain, else none
 
 
 @subroutine()

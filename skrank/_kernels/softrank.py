@@ -32,6 +32,9 @@ right.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from skrank._kernels import softrank_pairs, tiles
 from skrank._kernels.jit import kernel, subroutine
@@ -39,6 +42,26 @@ from skrank._kernels.normal import PEAK, UNIT, reach
 
 _LEAST_SPREAD = 0.01  # standard deviation of scores, if sigma is relative to it
 _WIDEST = 1000.0  # range of scores, in the units of `normal`, that single precision resolves
+
+
+class Soft(NamedTuple):
+    """Scores as means of normal variables."""
+
+    codes: np.ndarray  # by row
+    scores: np.ndarray  # by row
+    gain: np.ndarray  # by code
+    inverse: np.ndarray  # by query: one over the value of the best list; 0 if all orders are equal
+    weight: np.ndarray  # by query
+    sigma: float
+    relative: bool  # whether sigma is in units of the standard deviation of a query's scores
+
+
+class SoftGradients(NamedTuple):
+    """Filled in by kernels. Pairs are computed in the precision of `grad`."""
+
+    grad: np.ndarray
+    hess: np.ndarray
+    values: np.ndarray  # by query
 
 
 @subroutine()
@@ -83,7 +106,7 @@ def _narrow(scores, scale, documents):
     scores apart that are close to each other but far from an outlier.
     """
     score, position, order = documents.score, documents.position, documents.order
-    far = reach(score) + 1.0
+    far = reach(score[0]) + 1.0
     _sort(scores, position, order)
     width = 0.0
     for i in range(1, len(scores)):
@@ -226,7 +249,7 @@ def gradients(first, last, indptr, soft, shift, out):
 
 def _make(first, last, indptr, shift, real):
     """Documents and workspace for any of the queries."""
-    longest = tiles.longest_of(first, last, indptr)
+    longest = int(np.diff(indptr[first : last + 1]).max())
     return softrank_pairs.make(longest, real), softrank_pairs.make_workspace(longest, shift, real)
 
 

@@ -127,7 +127,8 @@ def _expect_one(work, begin, end, score, gain, shift, at):
     """
     tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
     real = tile.dtype.type
-    zero, one, far = real(0), real(1), reach(tile)
+    zero, one = real(0), real(1)
+    far = reach(zero)
     above, more = zero, zero
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.normal import PEAK
 from skrank._kernels.softrank import clear, load
@@ -149,7 +148,7 @@ def _values(first, last, indptr, soft, discount, documents, work, out):
 
 def values(first, last, indptr, soft, discount, out):
     """Fill in the soft value of each query; `discount` is by rank."""
-    documents, work = _make(tiles.longest_of(first, last, indptr), discount)
+    documents, work = _make(int(np.diff(indptr[first : last + 1]).max()), discount)
     _values(first, last, indptr, soft, discount, documents, work, out)
 
 
@@ -185,5 +184,5 @@ def _gradients(first, last, indptr, soft, discount, documents, work, out):
 
 def gradients(first, last, indptr, soft, discount, out):
     """Fill in the value, and gradient and curvature of 1 - value times the weight of the query."""
-    documents, work = _make(tiles.longest_of(first, last, indptr), discount)
+    documents, work = _make(int(np.diff(indptr[first : last + 1]).max()), discount)
     _gradients(first, last, indptr, soft, discount, documents, work, out)

@@ -3,9 +3,21 @@
 Each kernel returns the first query whose value depends on the order of tied documents, or -1.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from skrank._kernels.jit import kernel, subroutine
 
 _SMOOTHING = 1e-5  # of infAP, as in trec_eval
+
+
+class Strict(NamedTuple):
+    """Which documents are relevant, for metrics that need an order without ties."""
+
+    relevant: np.ndarray  # by code
+    unjudged: int  # codes from this one on are of documents without a label
+    needed: np.ndarray  # by query: number of relevant documents from which on precision counts
 
 
 @subroutine()

@@ -63,11 +63,6 @@ def longest(first, last, indptr):
     return most
 
 
-def longest_of(first, last, indptr):
-    """The same for plain Python."""
-    return int((indptr[first + 1 : last + 1] - indptr[first:last]).max())
-
-
 @subroutine()
 def least(one, other):
     """The smaller number. Compiles faster than numba's `min`."""

@@ -16,7 +16,8 @@ compiled kernel of its family reads:
 
 from skrank._engine.assessors import aggregate_judgments as aggregate_judgments
 from skrank._engine.metric import Metric as Metric
-from skrank._engine.names import metric as metric
+from skrank._engine.metric import Mixture as Mixture
+from skrank._engine.metric import metric as metric
 from skrank._engine.names import register as register
 from skrank._engine.names import registered as registered
 from skrank._engine.names import unregister as unregister
@@ -67,7 +68,6 @@ from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
 from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics.judged import Judged as Judged
 from skrank.metrics.judged import judged_at_k_score as judged_at_k_score
-from skrank.metrics.mixture import Mixture as Mixture
 from skrank.metrics.ndcg import NDCG as NDCG
 from skrank.metrics.ndcg import ndcg_score as ndcg_score
 from skrank.metrics.nearly_err import NearlyERR as NearlyERR

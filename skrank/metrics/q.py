@@ -14,7 +14,8 @@ from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import QGains
+from skrank._kernels import labels
+from skrank._kernels.labels import QGains
 
 
 class _Pairs(PairWorth):
@@ -92,8 +93,6 @@ class QMeasure(Metric):
 
     def _weights(self, gain: np.ndarray, scale: Scale, k: int | None) -> np.ndarray:
         """``1 / (beta cg*(r) + r)`` of each rank of each query, in one array for all queries."""
-        from skrank._kernels import labels
-
         judgments = scale.judgments
         weights = np.empty(len(judgments.codes))
         tables = QGains(gain, self.beta, scale.longest if k is None else k)

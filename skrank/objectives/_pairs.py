@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,7 +11,9 @@ from skrank import _validation as check
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.queries import check_scores, rank_scores
+from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
+from skrank._kernels import lambdarank, ranking
 from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
@@ -22,9 +23,6 @@ SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # in single precision, with a margin for rounding
-
-# Fills gradients from the pairs of documents in an order: (indptr, lists, pairs, gradients).
-Pull: TypeAlias = Callable[[np.ndarray, Scored, PairOptions, Gradients], None]
 
 
 @dataclass(frozen=True)
@@ -79,10 +77,8 @@ class PairRounds:
     plan : Plan
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
-    codes : ndarray (n_rows,)
-        What `pull` reads for the label of a row.
-    pull : function of (indptr, lists, pairs, gradients)
-        Fills the gradients from the pairs in an order.
+    kernels : LambdaKernels
+        Compiled functions, and the metric as they read it.
 
     Attributes
     ----------
@@ -96,14 +92,12 @@ class PairRounds:
         objective: PairObjective,
         plan: Plan,
         weights: np.ndarray | None,
-        codes: np.ndarray,
-        pull: Pull,
+        kernels: LambdaKernels,
     ) -> None:
         self.objective = objective
         self.queries = plan.judgments.queries
         self.indptr = plan.judgments.indptr
-        self.codes = codes
-        self.pull = pull
+        self.kernels = kernels
         self.truncation = objective.truncation_level or plan.scale.longest
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
@@ -149,8 +143,6 @@ class PairRounds:
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""
-        from skrank._kernels import ranking
-
         check_scores(self.queries, scores)
         rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
         if self.retrieved.sum() < len(scores):
@@ -165,19 +157,27 @@ class PairRounds:
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
         """Gradient and curvature in the present order."""
-        lists = Scored(self.codes, self.order, scores, self.inverse, self.weight)
+        lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[grad.dtype.type],
         )  # fmt: skip
-        self.pull(self.indptr, lists, pairs, Gradients(grad, hess, self.totals))
+        self.fill(lists, pairs, Gradients(grad, hess, self.totals))
+
+    def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
+        """Fill in the gradients from all pairs, or from neighbours in the order."""
+        form, neighbours = self.kernels.form, self.kernels.neighbours
+        if neighbours is None or self.objective.pairs == "all":
+            run_chunks(self.kernels.gradients, self.indptr, lists, form, pairs, out)
+            return
+        changes = np.empty_like(out.grad)
+        run_chunks(neighbours, self.indptr, lists, form, pairs.truncation, changes)
+        run_chunks(lambdarank.neighbours, self.indptr, lists, changes, pairs, out)
 
     def _perturbed_gradient(
         self, scores: np.ndarray, n_orders: int, grad: np.ndarray, hess: np.ndarray
     ) -> None:
         """Means over the orders of noisy scores."""
-        from skrank._kernels import lambdarank, ranking
-
         noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
         totals = np.zeros_like(self.totals)
         grad[:] = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 
 import numpy as np
 
@@ -11,8 +10,9 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Gradients, LambdaLossWeights, PairOptions, Scored
+from skrank._engine.tables import LambdaKernels
+from skrank._kernels import lambdaloss
+from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank.metrics import Metric
 from skrank.objectives._pairs import PairObjective, PairRounds
 
@@ -108,7 +108,8 @@ class LambdaLoss(PairObjective):
         form = LambdaLossWeights(
             tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
         )
-        return PairRounds(self, plan, weights, judgments.codes, partial(_pull_all, form))
+        kernels = LambdaKernels(lambdaloss.lambdas, judgments.codes, form)
+        return PairRounds(self, plan, weights, kernels)
 
 
 def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
@@ -121,15 +122,6 @@ def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
     check.check_finite_table(name, array)
     check.check_entries(name, array, ("ranks",), {"ranks": len(ranks)})
     return array
-
-
-def _pull_all(
-    form: LambdaLossWeights, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
-) -> None:
-    """Pulls of all pairs of documents."""
-    from skrank._kernels import lambdaloss
-
-    run_chunks(lambdaloss.lambdas, indptr, lists, form, pairs, out)
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from skrank._engine.judgments import Judgments
-from skrank._engine.tables import LambdaKernels
-from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.objectives._pairs import PairObjective, PairRounds
 
 
@@ -84,24 +80,4 @@ class LambdaRank(PairObjective):
     ) -> PairRounds:
         """The objective on judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
-        kernels = plan.tables.lambda_kernels(judgments)
-        pull = _pull_neighbours if self.pairs == "adjacent" else _pull_all
-        return PairRounds(self, plan, weights, kernels.codes, partial(pull, kernels))
-
-
-def _pull_all(
-    kernels: LambdaKernels, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
-) -> None:
-    """Pulls of all pairs of documents."""
-    run_chunks(kernels.gradients, indptr, lists, kernels.form, pairs, out)
-
-
-def _pull_neighbours(
-    kernels: LambdaKernels, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
-) -> None:
-    """Pulls of neighbours in the order."""
-    from skrank._kernels import lambdarank
-
-    lead = np.empty_like(out.grad)
-    run_chunks(kernels.neighbours, indptr, lists, kernels.form, pairs.truncation, lead)
-    run_chunks(lambdarank.neighbours, indptr, lists, lead, pairs, out)
+        return PairRounds(self, plan, weights, plan.tables.lambda_kernels(judgments))

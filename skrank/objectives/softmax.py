@@ -10,7 +10,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter, random_seed
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Listwise, ListwiseGradients, RandomGains
+from skrank._kernels import listwise
+from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
 from skrank.objectives.base import BoundFunction, Objective, seed_of_round
 
 
@@ -96,8 +97,6 @@ class BoundSoftmax(BoundFunction):
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
         """Fill in the cross-entropies and their derivatives."""
-        from skrank._kernels import listwise
-
         judgments, on = self.judgments, self.objective.random_gains
         seed = seed_of_round(self.objective.random_state, self.round) if on else 0
         lists = Listwise(judgments.codes, scores, self.weight)

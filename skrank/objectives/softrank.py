@@ -15,7 +15,8 @@ from skrank._engine.parameters import choice, flag, number
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Smooth
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Soft, SoftGradients
+from skrank._kernels import softrank, softrank_ranks
+from skrank._kernels.softrank import Soft, SoftGradients
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import BoundFunction, Objective, read_rows
 
@@ -234,8 +235,6 @@ class BoundSoftRank(BoundFunction):
 
     def _form(self) -> tuple[ModuleType, float | np.ndarray | None]:
         """The kernels of the form, and the discount as they take it."""
-        from skrank._kernels import softrank, softrank_ranks
-
         if self.objective.form == "distribution":
             return softrank_ranks, self.discount
         return softrank, self.shift

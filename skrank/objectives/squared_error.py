@@ -12,7 +12,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Listwise, ListwiseGradients
+from skrank._kernels import listwise
+from skrank._kernels.listwise import Listwise, ListwiseGradients
 from skrank.objectives.base import BoundFunction, Objective
 
 
@@ -125,8 +126,6 @@ class BoundSquaredError(BoundFunction):
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
         """Fill in the squared errors and their derivatives."""
-        from skrank._kernels import listwise
-
         lists = Listwise(self.judgments.codes, scores, self.weight)
         run_chunks(
             listwise.squared_error, self.judgments.indptr, lists, self.gain,

@@ -10,8 +10,13 @@ from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number
+from skrank._engine.plan import Plan
+from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Clicks, Gradients, PairOptions, QuadraticSwaps, Scored
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
+from skrank._kernels.debiased import Clicks
+from skrank._kernels.quadratic import QuadraticSwaps
+from skrank._kernels.quadratic_lambdas import lambdas
 from skrank.objectives._pairs import PairObjective, PairRounds
 from skrank.objectives._positions import (
     BoundPositionObjective,
@@ -116,34 +121,35 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
                     f"UnbiasedLambdaRank has no pair weights for {self.metric}: use skrank."
                     f"AdditivePositionBias({str(self.metric)!r}), which takes any metric."
                 )
-            pull = _DebiasedPairs(kernels.form, kernels.codes, shown.codes[rows], bias)
             some = None if weights is None else weights[queries]
-            parts.append((rows, pull, PairRounds(self, plan, some, pull.codes, pull)))
+            parts.append((rows, _Rounds(self, plan, some, kernels, shown.codes[rows], bias)))
         return BoundUnbiasedLambdaRank(parts, shown, bias, self.bias_norm)
 
 
-class _DebiasedPairs:
-    """Pulls of all pairs of documents by the ratios of their positions, and what they cost."""
+class _Rounds(PairRounds):
+    """Rounds on a block of queries: gradients by the ratios of positions, and costs of pairs."""
 
     def __init__(
-        self, form: QuadraticSwaps, codes: np.ndarray, shown: np.ndarray, bias: PositionBias
+        self,
+        objective: UnbiasedLambdaRank,
+        plan: Plan,
+        weights: np.ndarray | None,
+        kernels: LambdaKernels,
+        shown: np.ndarray,
+        bias: PositionBias,
     ) -> None:
-        self.form = form
-        self.codes = codes
+        super().__init__(objective, plan, weights, kernels)
         self.shown = shown
         self.bias = bias
         self.costs = np.zeros((2, len(bias.positions)))
 
-    def __call__(
-        self, indptr: np.ndarray, lists: Scored, pairs: PairOptions, out: Gradients
-    ) -> None:
-        from skrank._kernels.quadratic_lambdas import debiased_lambdas
-
-        ratios = self.bias.estimates.values()
+    def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
+        """Fill in the gradients from all pairs, and add up the costs by position."""
         real = out.grad.dtype  # as pairs have
-        factors = [_inverse(one).astype(real)[self.shown] for one in ratios]
+        factors = [_inverse(one).astype(real)[self.shown] for one in self.bias.estimates.values()]
         costs = np.empty((2, len(lists.scores)), real)
-        run_chunks(debiased_lambdas, indptr, lists, self.form, pairs, Clicks(*factors, *costs), out)
+        clicks, tables = Clicks(*factors, *costs), self.kernels.form
+        run_chunks(lambdas, self.indptr, lists, tables, pairs, out, clicks)
         for total, rows in zip(self.costs, costs, strict=True):
             total += np.bincount(self.shown, rows, len(total))
 
@@ -153,16 +159,16 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
 
     def __init__(
         self,
-        parts: list[tuple[slice, _DebiasedPairs, PairRounds]],
+        parts: list[tuple[slice, _Rounds]],
         shown: Shown,
         bias: PositionBias,
         bias_norm: float,
     ) -> None:
-        super().__init__([rounds for _, _, rounds in parts], shown, bias)
+        super().__init__([rounds for _, rounds in parts], shown, bias)
         self.parts = parts
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(shown.values))
-        for rows, _, rounds in parts:
+        for rows, rounds in parts:
             counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
             worth = np.repeat(counted, rounds.queries.sizes)
             self.mass += np.bincount(shown.codes[rows], worth, len(self.mass))
@@ -176,10 +182,10 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
         """Fill `grad` and `hess` by the ratios, and take new ones from the costs."""
         self.round = self.round  # an interrupted round is begun anew by all blocks
         costs = np.zeros((2, len(self.mass)))
-        for rows, pull, rounds in self.parts:
-            pull.costs[:] = 0
+        for rows, rounds in self.parts:
+            rounds.costs[:] = 0
             rounds.gradient(scores[rows], grad[rows], hess[rows])
-            costs += pull.costs
+            costs += rounds.costs
         for ratios, cost in zip(self.position_bias.estimates.values(), costs, strict=True):
             self._learn(ratios, cost)
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
-from skrank.metrics import Metric
+from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.objectives.base import BoundLoss
@@ -102,7 +102,7 @@ def _smooth_start(metric: Metric) -> Objective:
     if smooth is None:
         try:
             parts = tuple((weight, replace(part, k=None)) for weight, part in metric.terms)
-            smooth = _smooth(parts[0][1] if len(parts) == 1 else Metric.mixture(parts=parts))
+            smooth = _smooth(parts[0][1] if len(parts) == 1 else Mixture(parts=parts))
         except ValueError:  # a metric that needs its cut-off
             pass
     return smooth or SoftRank("gap")  # type: ignore[arg-type]  # SoftRank reads names

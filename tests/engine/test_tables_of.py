@@ -18,10 +18,10 @@ ONE, OTHER = (
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
-    plan._kept.clear()
+def an_empty_cache():
+    plan._cache.clear()
     yield
-    plan._kept.clear()
+    plan._cache.clear()
 
 
 def tables(one, labels=ONE):
@@ -29,17 +29,17 @@ def tables(one, labels=ONE):
 
 
 @pytest.mark.parametrize("point", CATALOGUE + MIXTURES, ids=repr)
-def test_kept_tables_have_the_values_of_new_ones(point):
+def test_cached_tables_have_the_values_of_new_ones(point):
     scores = np.random.default_rng(0).normal(size=10).round(1)
     groups = np.repeat(np.arange(3), QUERIES.sizes)
     expected = point.settled.per_query(OTHER, scores, groups=groups)
-    plan._kept.clear()
+    plan._cache.clear()
     point.settled.per_query(ONE, scores, groups=groups)
     found = point.settled.per_query(OTHER, scores, groups=groups)
     np.testing.assert_array_equal(found, expected)
 
 
-def test_tables_are_kept_if_they_tell_of_no_query():
+def test_tables_are_cached_if_they_tell_of_no_query():
     for name in ("gap", "ap@3", "ndcg", "err", "rbp"):
         assert tables(metric(name)) is tables(metric(name), OTHER), name
     for name in ("q", "r_precision", "rpref"):
@@ -65,13 +65,13 @@ def test_parameters_need_no_hash():
     with pytest.raises(TypeError, match="unhashable"):
         hash(one)
     assert isinstance(Plan(one, Judgments(ONE, QUERIES)).tables, QuadraticTables)
-    assert not plan._kept
+    assert not plan._cache
 
 
-def test_few_tables_are_kept():
-    for k in range(1, 2 * plan._MOST_KEPT):
+def test_few_tables_are_cached():
+    for k in range(1, 2 * plan._MOST_CACHED):
         tables(metric(f"ndcg@{k}"))
-    assert len(plan._kept) == plan._MOST_KEPT
-    long = Queries.single(plan._LONGEST_KEPT + 1)
+    assert len(plan._cache) == plan._MOST_CACHED
+    long = Queries.single(plan._LONGEST_CACHED + 1)
     metric("dcg").bind(Judgments(np.arange(long.n_rows) % 3, long))
-    assert len(plan._kept) == plan._MOST_KEPT
+    assert len(plan._cache) == plan._MOST_CACHED

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose
 
 import skrank
 from skrank._kernels import cascade, passing
-from skrank._kernels.arguments import Cascade, Contributing, Ranked
+from skrank._kernels.arguments import Contributing, Ranked
+from skrank._kernels.cascade import Cascade
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -120,7 +120,7 @@ def through_boosters(objective, labels, scores, groups, dtype=np.float32):
 )
 def test_the_normal_distribution(real, absolute, relative):
     """With the errors that `skrank._kernels.normal` states."""
-    y = np.linspace(0, normal.reach(np.zeros(1, real)), 20_001).astype(real)
+    y = np.linspace(0, normal.reach(real(0)), 20_001).astype(real)
     found = np.transpose([normal.normal(one) for one in y]).astype(float)
     exact = y.astype(float)
     tail, density = ndtr(-exact / normal.UNIT), np.exp2(-(exact**2))

@@ -120,10 +120,8 @@ def test_a_circle_would_be_found():
 
 def test_a_metric_has_a_file_and_nothing_else_has():
     files = {path.stem for path in (PACKAGE / "metrics").glob("*.py") if path.stem[0] != "_"}
-    assert files == {cls.__module__.rpartition(".")[2] for cls in registered().values()} | {
-        "mixture"
-    }
-    assert len(files) == len(registered()) + 1
+    assert files == {cls.__module__.rpartition(".")[2] for cls in registered().values()}
+    assert len(files) == len(registered())
 
 
 @each(MODULES)
