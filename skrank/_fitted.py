@@ -104,8 +104,11 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
         raise
 
 
-def warn_of_feature(X: Table, estimator: Estimator) -> None:
-    """Warn if the column "qid" of X is a feature of a model, or of one inside it."""
+def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> None:
+    """Warn if the column "qid" of X is a feature of a model, or of one inside it.
+
+    `stacklevel` is that of the line of the user which calls the scorer, or `fit`.
+    """
     if LEVEL not in list(getattr(X, "columns", ())):
         return
     if any(LEVEL in _features(model) for model in chain_of(estimator)):
@@ -113,7 +116,7 @@ def warn_of_feature(X: Table, estimator: Estimator) -> None:
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",
             UserWarning,
-            stacklevel=3,  # the line that calls the scorer, or fit
+            stacklevel=stacklevel,
         )
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from numpy.typing import ArrayLike
-
 from skrank import _validation as check
 from skrank._engine.groups import show
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
@@ -21,10 +19,11 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(
-    ranker: Estimator, kind: EstimatorKind, X_val: Table | None, y_val: ArrayLike | None
-) -> None:
-    """Refuse parameters of a GroupedRanker that its estimator does not support."""
+def check_parameters(ranker: Estimator, kind: EstimatorKind, external: bool) -> None:
+    """Refuse parameters of a GroupedRanker that its estimator does not support.
+
+    `external` is True if the caller gives validation rows to `fit`.
+    """
     name = type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
     if ranker.objective is not None and not kind.trains_objectives:
@@ -46,16 +45,14 @@ def check_parameters(
             "regressors of LightGBM, XGBoost and CatBoost."
         )
     _check_start(ranker, kind)
-    validates = X_val is not None or ranker.validation_fraction is not None
+    validates = external or ranker.validation_fraction is not None
     if validates and not kind.validates:
         raise ValueError(
             f"{name} cannot validate while it trains: each machine would measure its own queries, "
             "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
             "ranker, or train xgboost.dask.DaskXGBRanker, whose machines stop together."
         )
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val belong together: give both, or none.")
-    if X_val is not None and ranker.validation_fraction is not None:
+    if external and ranker.validation_fraction is not None:
         raise ValueError("there are X_val and validation_fraction: set one of the two.")
     if validates and kind.rounds_parameter is None:
         raise ValueError(
@@ -126,7 +123,7 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
             f"{' and '.join(given)} of GroupedRanker without validation: training goes on to the "
             "end. Give validation_fraction, or X_val, y_val and groups_val to fit.",
             UserWarning,
-            stacklevel=3,  # where fit is called
+            stacklevel=5,  # where fit is called
         )
 
 
@@ -161,7 +158,7 @@ def check_shown(objective: Objective | None, rows: Rows) -> None:
             "documents were shown; the order of shuffled rows is meaningless. Give position= to "
             "fit.",
             UserWarning,
-            stacklevel=3,  # where fit is called
+            stacklevel=5,  # where fit is called
         )
 
 

@@ -223,6 +223,17 @@ class Fit:
             self.best_iteration = 0
 
 
+def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, train: Part) -> Start:
+    """Train a clone of `init`; a factor brings its scores to the standard deviation `scale`."""
+    fit = Fit(kind, clone(init), replace(train, params={}))
+    fit.run()
+    start = Start(fit.estimator, 1.0)
+    if scale is None:
+        return start
+    spread = train.spread(start.finite_scores(train.X))
+    return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
+
+
 def fit_of(
     ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, top: int
 ) -> Fit:

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, require_groups
-from skrank._fitted import restored_on_failure, warn_of_feature
+from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.objectives._as_objective import metric_of
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, Start, cloned, fit_of
+from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._rows import Part, Rows, features
-from skrank.rankers._start import fit_start, trains_on_queries
+from skrank.rankers._linear import LinearRanker
+from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -223,58 +223,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             negative or NaN; if weights vary inside a query; if the estimator does not support the
             objective, the metric, or early stopping.
         """
-        given = self._given_groups(y, groups, qid)
-        kind = kind_of(self.estimator)
-        on_dask = hasattr(X, "__dask_graph__")
-        if not on_dask:
-            check.check_same_index(
-                X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight, position=position
-            )
-            check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        _checks.check_parameters(self, kind, X_val, y_val)
-        if on_dask:
-            data, external = (X, y, given, sample_weight), (X_val, y_val, groups_val)
-            with restored_on_failure(self):
-                return self._keep(
-                    *_dask.fit_collections(self, kind, data, external, position, fit_params)
-                )
-        objective = None if self.objective is None else as_objective(self.objective)
-        validates = X_val is not None or self.validation_fraction is not None
-        _checks.check_fit_params(fit_params, kind, validates or objective is not None)
-        _checks.warn_of_no_validation(self, validates)
-        with restored_on_failure(self):
-            X = self._table(X, reset=True)
-            warn_of_feature(X, self)
-            check_consistent_length(X, y)
-            ids = self._query_ids(kind, X, y, given)
-            # regressors and classifiers on single rows may have labels below 0
-            graded = kind.trains_on_queries or self.eval_metric is not None
-            rows = Rows(
-                X, y, sample_weight, fit_params, groups=ids, positions=position,
-                unjudged=self.unjudged, graded=graded or trains_on_queries(self.init),
-            )  # fmt: skip
-            _checks.check_shown(objective, rows)
-            if kind.trains_on_queries:
-                _checks.check_lists(rows)
-            elif rows.weights is not None:
-                check.check_row_weights(rows.weights)
-            valid = chosen = held_out = None
-            if self.validation_fraction is not None or self.max_queries is not None:
-                rng = check_random_state(self.random_state)
-                chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-                valid = rows.part(held_out) if len(held_out) else None
-            if X_val is not None and y_val is not None:
-                valid = self._external(X_val, y_val, groups_val, grouped=graded)
-            labels = rows.y if valid is None else np.append(rows.y, valid.y)
-            max_grade = collection_grade(y, labels)
-            fit = self._begin(kind, rows.part(chosen), valid, max_grade)
-            fit.run()
-            if self.refit and chosen is not None and held_out is not None and len(held_out):
-                log, best_iteration = fit.log, fit.best_iteration
-                fit = self._begin(kind, rows.part(np.append(chosen, held_out)), None, max_grade)
-                fit.run(n_rounds=best_iteration)
-                fit.log = log
-            return self._keep(fit, max_grade)
+        rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
+        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -349,7 +299,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    # parts of fit ---------------------------------------------------------------------------------
+    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
+
+    def _check_parameters(self, *, external: bool) -> None:
+        _checks.check_parameters(self, kind_of(self.estimator), external)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
@@ -357,28 +310,85 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _query_ids(
-        self, kind: EstimatorKind, X: Table, y: ArrayLike, groups: ArrayLike | None
-    ) -> np.ndarray | None:
-        """Query of each row; None if neither the estimator nor a parameter needs queries."""
-        draws = self.validation_fraction is not None or self.max_queries is not None
-        if not kind.trains_on_queries and not draws and not trains_on_queries(self.init):
-            return None
-        return require_groups(groups, y, X, who="GroupedRanker.fit")
+    def _needs_queries(self, *, validation: bool) -> bool:
+        if kind_of(self.estimator).trains_on_queries:
+            return True
+        if validation:
+            return self.eval_metric is not None
+        return self._draws_queries or _ranks(self.init)
 
-    def _begin(self, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int) -> Fit:
-        """The training of a clone of the estimator, from the scores of `init` if there is one."""
+    @property
+    def _draws_queries(self) -> bool:
+        """True if only some of the training queries are trained on."""
+        return self.validation_fraction is not None or self.max_queries is not None
+
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        kind = kind_of(self.estimator)
+        objective = None if self.objective is None else as_objective(self.objective)
+        validates = valid is not None or self.validation_fraction is not None
+        _checks.check_fit_params(train.params, kind, validates or self.objective is not None)
+        _checks.warn_of_no_validation(self, validates)
+        # labels of regressors and classifiers that are trained on single rows may be below 0
+        graded = self.eval_metric is not None or _ranks(self.init)
+        graded = graded or kind.trains_on_queries
+        rows = train.checked(unjudged=self.unjudged, graded=graded)
+        _checks.check_shown(objective, rows)
+        if kind.trains_on_queries:
+            _checks.check_lists(rows)
+        elif rows.weights is not None:
+            check.check_row_weights(rows.weights)
+
+        used = held_out = None  # numbers of queries to train on (None: all), and to stop early on
+        if self._draws_queries:
+            rng = check_random_state(self.random_state)
+            used, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        validation = None
+        if valid is not None:
+            validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
+        elif held_out is not None and len(held_out):
+            validation = rows.part(held_out)
+        labels = rows.y if validation is None else np.append(rows.y, validation.y)
+        # if `with_groups` made the labels, the highest of all labels that it got
+        max_grade = collection_grade(train.y, labels)
+
+        fit = self._trained(rows.part(used), validation, max_grade)
+        if self.refit and used is not None and held_out is not None and len(held_out):
+            log = fit.log
+            every = rows.part(np.append(used, held_out))
+            fit = self._trained(every, None, max_grade, n_rounds=fit.best_iteration)
+            fit.log = log
+        self._keep(fit, max_grade)
+
+    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        self._keep(*_dask.fit_collections(self, kind_of(self.estimator), train, valid))
+
+    def _trained(
+        self, train: Part, valid: Part | None, max_grade: int, n_rounds: int | None = None
+    ) -> Fit:
+        """Train a clone of the estimator, for `n_rounds` or as its parameters say."""
+        kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, valid, max_grade)
-        if self.init is not None:
-            fit.start = fit_start(self, train, fit.objective)
+        init = self.init
+        if isinstance(init, str):  # "linear"
+            init = LinearRanker(
+                (fit.objective and metric_of(fit.objective)) or "gap",
+                categorical_features=kind.categorical_features(self.estimator, train.params),
+            )
+        if init is not None:
+            fit.start = trained_start(kind_of(init), init, self.init_scale, train)
+        fit.run(n_rounds)
         return fit
 
-    def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:
-        """Set the public attributes of a fitted ranker."""
+    def _keep(self, fit: Fit, max_grade: int) -> None:
+        """Set the fitted attributes."""
         self.max_grade_ = max_grade
         self.estimator_ = fit.estimator
         self.best_iteration_ = fit.best_iteration
         self.init_, self.init_factor_ = fit.start.init, fit.start.factor
         log = {name: list(map(float, values)) for name, values in fit.log.items()}
         self.evals_result_ = {VALIDATION: log} if log else {}
-        return self
+
+
+def _ranks(init: str | Estimator | None) -> bool:
+    """True if `init` is a ranker, which needs the query of each row."""
+    return isinstance(init, str) or (init is not None and kind_of(init).trains_on_queries)
