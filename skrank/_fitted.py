@@ -54,6 +54,14 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
         ) from None
 
 
+def class_names(estimator: Estimator) -> list[tuple[str, str]]:
+    """Package and name of the class of an estimator and of its base classes.
+
+    Estimators of a library are recognised by these, so that the library is not imported.
+    """
+    return [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+
+
 def chain_of(estimator: Estimator) -> list[Estimator]:
     """A model and the fitted models inside: last step, best estimator, wrapped estimator."""
     chain = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._fitted import class_names
 from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
 from skrank._typing import Estimator
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
@@ -212,8 +213,7 @@ _TREES: dict[tuple[str, str], tuple[Callable[..., Any], type]] = {
 
 
 def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
-    names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
-    found = next((_TREES[name] for name in names if name in _TREES), None)
+    found = next((_TREES[name] for name in class_names(estimator) if name in _TREES), None)
     if found is None:
         raise TypeError(
             f"save_onnx cannot convert {type(estimator).__name__}: it takes an LGBMRanker, "

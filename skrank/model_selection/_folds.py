@@ -55,9 +55,6 @@ class QueryKFold(FoldSplitter):
     shuffle: bool = False
     random_state: RandomState = None
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        return self._train_and_test(rows, self._random())
-
 
 @dataclass(eq=False, repr=False)
 class RepeatedQueryKFold(FoldSplitter):
@@ -94,11 +91,6 @@ class RepeatedQueryKFold(FoldSplitter):
         super().__post_init__()
         count = check.check_count("n_repeats", self.n_repeats, "how often queries are dealt")
         self.n_repeats = count
-
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        rng = self._random()
-        for _ in range(self.n_repeats):
-            yield from self._train_and_test(rows, rng)
 
 
 @dataclass(eq=False, repr=False)

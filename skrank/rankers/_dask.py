@@ -18,9 +18,9 @@ from skrank._typing import Estimator, Table
 from skrank.dask import Partitions, partition_queries
 from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, fit_of
-from skrank.rankers._lightgbm import LightGBMModel
+from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._rows import LabelledRows, Part
-from skrank.rankers._xgboost import XGBoostModel, take_booster, train_options
+from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
     import dask.array
@@ -55,7 +55,7 @@ class DaskRanker(EstimatorKind):
 class DaskLightGBMRanker(DaskRanker):
     """DaskLGBMRanker."""
 
-    patience_parameters = LightGBMModel.patience_parameters
+    patience_parameters = LightGBM.patience_parameters
     validates = False
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -72,7 +72,7 @@ class DaskLightGBMRanker(DaskRanker):
 class DaskXGBoostRanker(DaskRanker):
     """DaskXGBRanker. All workers stop in the same round."""
 
-    patience_parameters = XGBoostModel.patience_parameters
+    patience_parameters = XGBoost.patience_parameters
     follows_metrics = True
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
