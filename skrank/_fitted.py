@@ -54,12 +54,13 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
         ) from None
 
 
-def class_names(estimator: Estimator) -> list[tuple[str, str]]:
+def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
     """Package and name of the class of an estimator and of its base classes.
 
     Estimators of a library are recognised by these, so that the library is not imported.
     """
-    return [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    for cls in type(estimator).__mro__:
+        yield cls.__module__.partition(".")[0], cls.__name__
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:

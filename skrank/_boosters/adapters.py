@@ -72,10 +72,12 @@ class Supplied:
     positions: np.ndarray | None = None
 
     @property
-    def digest(self) -> tuple[object, ...]:
+    def digest(self) -> list[int | None]:
         """Differs if anything differs that a plan depends on."""
-        arrays = (self.labels, self.sizes, self.weights, self.positions)
-        return self.max_grade, *(None if one is None else hash(one.tobytes()) for one in arrays)
+        found = [self.max_grade]
+        for one in (self.labels, self.sizes, self.weights, self.positions):
+            found.append(None if one is None else hash(one.tobytes()))
+        return found
 
     def at_least(self, max_grade: int | None) -> Supplied:
         """The same data with at least this `max_grade`."""
@@ -91,7 +93,7 @@ class PerDataSet(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[object], tuple[object, ...], T]] = {}
+        self._kept: dict[int, tuple[weakref.ref[object], list[int | None], T]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
         """The value for `data`; `make` computes it if there is none."""
@@ -100,19 +102,15 @@ class PerDataSet(Generic[T]):
         if found is not None and found[0]() is data.owner and found[1] == digest:
             return found[2]
         value = make(data)
-        self._kept[key] = (self._watch(data.owner, key), digest, value)
-        return value
-
-    def _watch(self, owner: object, key: int) -> weakref.ref[object]:
-        # weak, since a reference cycle would hold the plans until the next garbage collection
-        kept = weakref.ref(self)
+        this = weakref.ref(self)  # or a reference cycle would hold values until it is collected
 
         def forget(_: object) -> None:
-            alive = kept()
+            alive = this()
             if alive is not None:
                 alive._kept.pop(key, None)
 
-        return weakref.ref(owner, forget)
+        self._kept[key] = (weakref.ref(data.owner, forget), digest, value)
+        return value
 
     def __len__(self) -> int:
         return len(self._kept)

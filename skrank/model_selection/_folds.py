@@ -152,7 +152,7 @@ class LETORFolds(FoldSplitter):
         return self._triples(QueryRows.of(groups, y, X, who=type(self).__name__))
 
     def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        part = self._folds(rows, self._random())[rows.codes]
+        part = next(self._folds(rows))[rows.codes]
         for number in range(self.n_splits):
             turned = (part - number) % self.n_splits
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2

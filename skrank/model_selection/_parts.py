@@ -214,39 +214,38 @@ class FoldSplitter(QuerySplitter):
             )
         self.stratify = check_stratify(self.stratify)
 
-    def _random(self) -> np.random.RandomState | None:
-        """Random numbers to deal by; None without `shuffle`."""
-        return check.as_random_state("random_state", self.random_state) if self.shuffle else None
+    def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
+        """Fold of each query, for each repetition.
 
-    def _folds(self, rows: QueryRows, rng: np.random.RandomState | None) -> np.ndarray:
-        """Fold of each query: queries are sorted by stratum and size, and dealt in turn."""
+        Queries are sorted by stratum and size, and dealt in turn.
+        """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
             raise ValueError(
                 f"{self!r} needs at least {self.n_splits} queries, and there are {n_queries}."
             )
         strata, sizes = rows.strata(self.stratify), rows.sizes
-        order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
-        if strata is not None:
-            order = order[np.lexsort((sizes[order], strata[order]))]
+        rng = check.as_random_state("random_state", self.random_state) if self.shuffle else None
         n_blocks = -(-n_queries // self.n_splits)
-        if rng is None:
-            turns = np.tile(np.arange(self.n_splits), (n_blocks, 1))
-            turns[1::2] = turns[1::2, ::-1]  # no fold gets the largest query of every block
-        else:
-            turns = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
-        folds = np.empty(n_queries, np.int64)
-        folds[order] = turns.ravel()[:n_queries]
-        return folds
+        for _ in range(self.n_repeats):
+            order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
+            if strata is not None:
+                order = order[np.lexsort((sizes[order], strata[order]))]
+            if rng is None:
+                turns = np.tile(np.arange(self.n_splits), (n_blocks, 1))
+                turns[1::2] = turns[1::2, ::-1]  # no fold gets the largest query of every block
+            else:
+                turns = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+            folds = np.empty(n_queries, np.int64)
+            folds[order] = turns.ravel()[:n_queries]
+            yield folds
 
     def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        rng = self._random()
         tested = np.ones(len(rows.ids), bool)  # queries that may be in a test part
         if self.drop_unjudged_test:
             judged = ~np.isnan(rows.labels("drop_unjudged_test"))
             tested = np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
-        for _ in range(self.n_repeats):
-            fold = self._folds(rows, rng)
+        for fold in self._folds(rows):
             for number in range(self.n_splits):
                 train, test = fold != number, (fold == number) & tested
                 yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])

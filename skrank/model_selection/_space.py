@@ -171,7 +171,7 @@ def search_space(estimator: Estimator) -> SearchSpace:
     >>> search_space(skrank.LinearRanker())
     {'alpha': [0.0001, 0.001, 0.01]}
     """
-    classes = class_names(estimator)
+    classes = list(class_names(estimator))
     if ("skrank", "LinearRanker") in classes:
         return SearchSpace(dict(_LINEAR))
     inner, start = estimator, False

@@ -186,10 +186,13 @@ class Ranker(BaseEstimator):
             )
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
-            train.check_order()
+            check.check_same_index(
+                X=train.X, y=train.y, groups=train.groups, qid=train.qid,
+                sample_weight=train.sample_weight, position=train.position,
+            )  # fmt: skip
             if valid is not None:
-                valid.check_order(suffix="_val")
-        self._check_parameters(external=valid is not None)
+                check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
+        self._check_parameters(has_X_val=valid is not None)
         if train.qid is not None:
             train = replace(train, groups=train.qid)
         with restored_on_failure(self):
@@ -213,8 +216,8 @@ class Ranker(BaseEstimator):
             ids = require_groups(rows.groups, rows.y, rows.X, who=who)
         return replace(rows, X=table, groups=ids)
 
-    def _check_parameters(self, *, external: bool) -> None:
-        """Refuse parameters; `external` is True if the caller gives validation rows."""
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        """Raise if a parameter is wrong; `has_X_val` is True if the caller gives `X_val`."""
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features whose number and names are those of the fit, or set them with `reset`."""

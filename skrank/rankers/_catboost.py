@@ -26,6 +26,7 @@ class CatBoost(Booster):
 
     rounds_parameter = "iterations"
     start_argument = "baseline"
+    takes_callables = False
     patience_parameters = ("early_stopping_rounds", "od_wait")
 
     def train(self, fit: Fit) -> None:

@@ -19,10 +19,10 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(ranker: Estimator, kind: EstimatorKind, external: bool) -> None:
+def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool) -> None:
     """Refuse parameters of a GroupedRanker that its estimator does not support.
 
-    `external` is True if the caller gives validation rows to `fit`.
+    `has_X_val` is True if the caller gives validation rows to `fit`.
     """
     name = type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
@@ -44,15 +44,18 @@ def check_parameters(ranker: Estimator, kind: EstimatorKind, external: bool) -> 
             "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
             "regressors of LightGBM, XGBoost and CatBoost."
         )
-    _check_start(ranker, kind)
-    validates = external or ranker.validation_fraction is not None
+    if ranker.init_scale is not None:
+        check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
+    if ranker.init is not None:
+        _check_start(ranker, kind)
+    validates = has_X_val or ranker.validation_fraction is not None
     if validates and not kind.validates:
         raise ValueError(
             f"{name} cannot validate while it trains: each machine would measure its own queries, "
             "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
             "ranker, or train xgboost.dask.DaskXGBRanker, whose machines stop together."
         )
-    if external and ranker.validation_fraction is not None:
+    if has_X_val and ranker.validation_fraction is not None:
         raise ValueError("there are X_val and validation_fraction: set one of the two.")
     if validates and kind.rounds_parameter is None:
         raise ValueError(
@@ -78,10 +81,6 @@ def check_parameters(ranker: Estimator, kind: EstimatorKind, external: bool) -> 
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     """Refuse an `init` that the estimator cannot start from."""
-    if ranker.init_scale is not None:
-        check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
-    if ranker.init is None:
-        return
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
@@ -129,20 +128,21 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
 
 def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
-    for sizes in [one for one in _SIZES if one in params and kind.trains_on_queries]:
-        raise ValueError(
-            f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
-            "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
-            "numpy.repeat(numpy.arange(len(sizes)), sizes)."
-        )
-    for other in [one for one in _VALIDATION if one in params and overwrites]:
-        raise ValueError(
-            f"{other}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
-            "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
-        )
+    for name in params:
+        if name in _SIZES and kind.trains_on_queries:
+            raise ValueError(
+                f"{name}= is for the estimator's own fit: give GroupedRanker the query id of each "
+                "row as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
+                "numpy.repeat(numpy.arange(len(sizes)), sizes)."
+            )
+        if name in _VALIDATION and overwrites:
+            raise ValueError(
+                f"{name}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
+                "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
+            )
 
 
-def check_shown(objective: Objective | None, rows: Rows) -> None:
+def check_positions(objective: Objective | None, rows: Rows) -> None:
     """Refuse positions that the objective ignores; warn where they are missing."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:

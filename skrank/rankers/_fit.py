@@ -93,8 +93,11 @@ class Booster(EstimatorKind):
         "regressor" stands for any model of the library without classes.
     """
 
+    takes_callables: bool = True  # as objectives, with the queries
+
     def __init__(self, role: str) -> None:
         self.trains_on_queries = role == "ranker"
+        self.trains_objectives = role == "ranker" and self.takes_callables
         self.follows_metrics = self.starts_from_scores = role != "classifier"
 
 
@@ -183,7 +186,7 @@ class Fit:
     def run(self, n_rounds: int | None = None) -> None:
         """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
         start, valid = self.start, self.valid
-        if self.kind.start_argument is not None:
+        if self.kind.start_argument in self.arguments:
             self._take_start(self.kind.start_argument)
         if start.factor:
             self.train = replace(self.train, start=start.finite_scores(self.train.X))
@@ -204,7 +207,7 @@ class Fit:
 
     def _take_start(self, name: str) -> None:
         """Move the scores that the caller gave to `fit` as argument `name` to the parts."""
-        scores = self.arguments.pop(name, None)
+        scores = self.arguments.pop(name)
         if scores is None:
             return
         if self.start.factor:

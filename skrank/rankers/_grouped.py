@@ -141,8 +141,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
+    # scikit-learn's metadata routing passes `position` on by default
     __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
-    _fitted_by: ClassVar[str] = "estimator_"
+    _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
 
     def __init__(
         self,
@@ -243,8 +244,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if hasattr(X, "__dask_graph__"):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
-        start = Start(self.init_, self.init_factor_)
-        kind = kind_of(self.estimator_)
+        kind, start = kind_of(self.estimator_), Start(self.init_, self.init_factor_)
         return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
@@ -260,8 +260,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ndarray of shape (n_rows, n_classes)
             Columns as in `classes_`.
         """
-        X = self._checked(X)
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(self._checked(X))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -301,8 +300,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
-    def _check_parameters(self, *, external: bool) -> None:
-        _checks.check_parameters(self, kind_of(self.estimator), external)
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        _checks.check_parameters(self, kind_of(self.estimator), has_X_val=has_X_val)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
@@ -315,59 +314,60 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             return True
         if validation:
             return self.eval_metric is not None
-        return self._draws_queries or _ranks(self.init)
-
-    @property
-    def _draws_queries(self) -> bool:
-        """True if only some of the training queries are trained on."""
-        return self.validation_fraction is not None or self.max_queries is not None
+        draws_queries = self.validation_fraction is not None or self.max_queries is not None
+        return draws_queries or _trains_on_queries(self.init)
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         kind = kind_of(self.estimator)
-        objective = None if self.objective is None else as_objective(self.objective)
         validates = valid is not None or self.validation_fraction is not None
-        _checks.check_fit_params(train.params, kind, validates or self.objective is not None)
+        objective = None if self.objective is None else as_objective(self.objective)
+        _checks.check_fit_params(train.params, kind, validates or objective is not None)
         _checks.warn_of_no_validation(self, validates)
-        # labels of regressors and classifiers that are trained on single rows may be below 0
-        graded = self.eval_metric is not None or _ranks(self.init)
-        graded = graded or kind.trains_on_queries
-        rows = train.checked(unjudged=self.unjudged, graded=graded)
-        _checks.check_shown(objective, rows)
+
+        # labels must be grades of at least 0 unless all models are trained on single rows
+        graded = kind.trains_on_queries or _trains_on_queries(self.init)
+        graded = graded or self.eval_metric is not None
+        rows = train.checked(unjudged=self.unjudged, graded=graded)  # sorted by query
+        _checks.check_positions(objective, rows)
         if kind.trains_on_queries:
             _checks.check_lists(rows)
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        used = held_out = None  # numbers of queries to train on (None: all), and to stop early on
-        if self._draws_queries:
+        # `trained` and `held_out` are numbers of queries; None stands for all queries
+        trained, held_out = None, np.array([], dtype=np.int64)
+        if self.validation_fraction is not None or self.max_queries is not None:
             rng = check_random_state(self.random_state)
-            used, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-        validation = None
+            trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
             validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
-        elif held_out is not None and len(held_out):
-            validation = rows.part(held_out)
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
-        # if `with_groups` made the labels, the highest of all labels that it got
+        # highest of all labels of `with_groups`, if `train.y` is some of these, as in folds
         max_grade = collection_grade(train.y, labels)
 
-        fit = self._trained(rows.part(used), validation, max_grade)
-        if self.refit and used is not None and held_out is not None and len(held_out):
-            log = fit.log
-            every = rows.part(np.append(used, held_out))
-            fit = self._trained(every, None, max_grade, n_rounds=fit.best_iteration)
+        fit = self._trained(rows.part(trained), validation, max_grade)
+        if self.refit and len(held_out):
+            assert trained is not None
+            log, all_rows = fit.log, rows.part(np.append(trained, held_out))
+            fit = self._trained(all_rows, None, max_grade, n_rounds=fit.best_iteration)
             fit.log = log
-        self._keep(fit, max_grade)
+        self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        self._keep(*_dask.fit_collections(self, kind_of(self.estimator), train, valid))
+        fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
+        self._set_attributes(fit, max_grade)
 
     def _trained(
-        self, train: Part, valid: Part | None, max_grade: int, n_rounds: int | None = None
+        self, train: Part, validation: Part | None, max_grade: int, n_rounds: int | None = None
     ) -> Fit:
-        """Train a clone of the estimator, for `n_rounds` or as its parameters say."""
+        """Train clones of `init` and of the estimator.
+
+        With `validation`, training stops early. `n_rounds` takes the place of the number of rounds
+        that is a parameter of the estimator.
+        """
         kind = kind_of(self.estimator)
-        fit = fit_of(self, kind, train, valid, max_grade)
+        fit = fit_of(self, kind, train, validation, max_grade)
         init = self.init
         if isinstance(init, str):  # "linear"
             init = LinearRanker(
@@ -379,8 +379,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         fit.run(n_rounds)
         return fit
 
-    def _keep(self, fit: Fit, max_grade: int) -> None:
-        """Set the fitted attributes."""
+    def _set_attributes(self, fit: Fit, max_grade: int) -> None:
         self.max_grade_ = max_grade
         self.estimator_ = fit.estimator
         self.best_iteration_ = fit.best_iteration
@@ -389,6 +388,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.evals_result_ = {VALIDATION: log} if log else {}
 
 
-def _ranks(init: str | Estimator | None) -> bool:
-    """True if `init` is a ranker, which needs the query of each row."""
+def _trains_on_queries(init: str | Estimator | None) -> bool:
+    """True if `init` is a ranker, "linear" included."""
     return isinstance(init, str) or (init is not None and kind_of(init).trains_on_queries)

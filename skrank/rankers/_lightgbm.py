@@ -26,10 +26,6 @@ class LightGBM(Booster):
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
 
-    def __init__(self, role: str) -> None:
-        super().__init__(role)
-        self.trains_objectives = role == "ranker"
-
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         objective = None

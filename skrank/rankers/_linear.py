@@ -219,10 +219,10 @@ class LinearRanker(Ranker):
 
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
-    def _check_parameters(self, *, external: bool) -> None:
+    def _check_parameters(self, *, has_X_val: bool) -> None:
         self._alphas()
         self._stages()
-        if external and self.alphas is None:
+        if has_X_val and self.alphas is None:
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:

@@ -211,7 +211,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             named.append((found if name is None else name, one))
         return named
 
-    def _check_parameters(self, *, external: bool) -> None:
+    def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
         if not is_list_of_rankers(self.estimators):
             raise ValueError(
@@ -232,11 +232,11 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         if self.validation_fraction is not None:
             because = ": it leaves nothing to train on"
             check.check_share("validation_fraction", self.validation_fraction, because)
-            if external:
+            if has_X_val:
                 raise ValueError("there are X_val and validation_fraction: set one of the two.")
         if isinstance(self.weights, str):
             check.check_choice("weights", self.weights, ("validation",))
-            if not external and self.validation_fraction is None:
+            if not has_X_val and self.validation_fraction is None:
                 raise ValueError(
                     'weights="validation" needs queries that no ranker was trained on: set '
                     "validation_fraction, or give X_val, y_val and groups_val to fit."

@@ -29,7 +29,8 @@ _ROUNDING = 1e-9  # a smaller spread, as a share of the largest score, is roundi
 class LabelledRows:
     """Features, labels and further arguments that a caller passes to `fit`, a value per row.
 
-    `params` are for `fit` of a wrapped estimator; other attributes are as in `GroupedRanker.fit`.
+    `params` are for `fit` of a wrapped estimator; other attributes are those of
+    `GroupedRanker.fit`.
     """
 
     X: Table
@@ -39,11 +40,6 @@ class LabelledRows:
     qid: ArrayLike | None = None
     position: ArrayLike | None = None
     params: Options = field(default_factory=dict)
-
-    def check_order(self, suffix: str = "") -> None:
-        """Refuse pandas objects of different row orders; `suffix` is that of the arguments."""
-        names = ("X", "y", "groups", "qid", "sample_weight", "position")
-        check.check_same_index(**{name + suffix: getattr(self, name) for name in names})
 
     def checked(self, *, unjudged: str = "raise", graded: bool = True) -> Rows:
         """The rows after checks of labels, weights and positions."""

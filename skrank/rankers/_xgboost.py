@@ -30,10 +30,6 @@ class XGBoost(Booster):
     patience_parameters = ("early_stopping_rounds",)
     start_argument = "base_margin"
 
-    def __init__(self, role: str) -> None:
-        super().__init__(role)
-        self.trains_objectives = role == "ranker"
-
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
         if LEVEL in list(getattr(fit.train.X, "columns", ())):
