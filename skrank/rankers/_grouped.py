@@ -244,7 +244,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if hasattr(X, "__dask_graph__"):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
-        kind, start = kind_of(self.estimator_), Start(self.init_, self.init_factor_)
+        start = Start(self.init_, self.init_factor_)  # the scores that the rounds add to
+        kind = kind_of(self.estimator_)
         return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
@@ -281,8 +282,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return self.estimator_.classes_
 
     def __sklearn_clone__(self) -> GroupedRanker:
-        bare = copy.copy(self)  # clone cannot copy the Dask client of an estimator
-        bare.estimator = None
+        bare = copy.copy(self)
+        bare.estimator = None  # cloned by itself: `clone` cannot copy the Dask client that it has
         made = super(GroupedRanker, bare).__sklearn_clone__()
         made.estimator = cloned(self.estimator, safe=False)
         return made
@@ -299,13 +300,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return tags
 
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
+    # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         _checks.check_parameters(self, kind_of(self.estimator), has_X_val=has_X_val)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
-        X = features(X, polars=not boosts)
+        X = features(X, polars=not boosts)  # boosters do not read categories from polars
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
@@ -327,14 +329,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # labels must be grades of at least 0 unless all models are trained on single rows
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
-        rows = train.checked(unjudged=self.unjudged, graded=graded)  # sorted by query
+        rows = train.checked(unjudged=self.unjudged, graded=graded)
         _checks.check_positions(objective, rows)
         if kind.trains_on_queries:
             _checks.check_lists(rows)
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        # `trained` and `held_out` are numbers of queries; None stands for all queries
+        # numbers of the queries to train on (None: all), and of those to stop early on
         trained, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check_random_state(self.random_state)
@@ -343,10 +345,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if valid is not None:
             validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
-        # highest of all labels of `with_groups`, if `train.y` is some of these, as in folds
+        # that of all labels given to `with_groups`, if `train.y` is a part of these, as in folds
         max_grade = collection_grade(train.y, labels)
 
-        fit = self._trained(rows.part(trained), validation, max_grade)
+        fit = self._trained(rows.part(trained), validation, max_grade)  # parts are sorted by query
         if self.refit and len(held_out):
             assert trained is not None
             log, all_rows = fit.log, rows.part(np.append(trained, held_out))

@@ -80,7 +80,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def check_member(estimator: Estimator) -> None:
-    """Refuse what is no estimator, and rankers of boosters outside a GroupedRanker."""
+    """Refuse rankers of boosters outside a GroupedRanker, and values that are not estimators."""
     if hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
     kind = kind_of(estimator)  # raises if it is no estimator

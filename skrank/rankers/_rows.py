@@ -180,7 +180,7 @@ class Rows:
         if unjudged == "zero" and not judged.all():
             self.y = np.where(judged, self.y, 0.0)
         self.kept = judged | (unjudged == "zero")
-        self.X = features(X)
+        self.X = X
         self.params = params or {}
         self.weights = None
         if sample_weight is not None:

@@ -19,16 +19,6 @@ def fit(data, objective, rounds=15, weight=False, **params):
     return LightGBM.train(data.dataset(weight), objective, rounds, **params)[0]
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 40)
-
-
 # Parity
 
 

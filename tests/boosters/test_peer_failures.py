@@ -126,7 +126,7 @@ COVERED = {
         "test_scikit_learn_estimators_of_xgboost_are_refused",
     ],
     "bagging_by_query with a callable objective trains nothing": [
-        "test_bagging_by_query_is_refused",
+        "test_bagging_by_query_is_refused_under_each_of_its_names",
         "test_bagging_by_query_is_refused_by_a_grouped_ranker",
     ],
 }

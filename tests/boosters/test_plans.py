@@ -18,16 +18,6 @@ from tests.helpers.boosters import Data, LightGBM, XGBoost
 both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 40)
-
-
 # Copies, threads, repetition
 
 

@@ -31,16 +31,6 @@ def train_until(train, valid, stop, *metrics):
     return booster, log["valid_0"]
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 40)
-
-
 # Parity
 
 
