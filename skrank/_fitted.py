@@ -19,15 +19,7 @@ _MEMBERS = ("estimators_", "final_estimator_")  # of ensembles
 def predicted_scores(estimator: Estimator, X: Table, response_method: str = "auto") -> np.ndarray:
     """Scores to rank by: the expected grade of a classifier, or what a model predicts.
 
-    Parameters
-    ----------
-    estimator : fitted model
-    X : array-like of shape (n_rows, n_features)
-    response_method : {"auto", "predict", "predict_proba", "decision_function"}
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
+    `response_method` is "auto" or one of RESPONSES; "auto" is the first that the model has.
     """
     if response_method == "auto":
         for response_method in RESPONSES:  # the last is what all models have
