@@ -142,7 +142,7 @@ def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> 
             )
 
 
-def check_positions(objective: Objective | None, rows: Rows) -> None:
+def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
     """Refuse positions that the objective ignores; warn where they are missing."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:

@@ -330,7 +330,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
         rows = train.checked(unjudged=self.unjudged, graded=graded)
-        _checks.check_positions(objective, rows)
+        _checks.check_taken_positions(objective, rows)
         if kind.trains_on_queries:
             _checks.check_lists(rows)
         elif rows.weights is not None:
