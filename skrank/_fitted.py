@@ -19,15 +19,7 @@ _MEMBERS = ("estimators_", "final_estimator_")  # of ensembles
 def predicted_scores(estimator: Estimator, X: Table, response_method: str = "auto") -> np.ndarray:
     """Scores to rank by: the expected grade of a classifier, or what a model predicts.
 
-    Parameters
-    ----------
-    estimator : fitted model
-    X : array-like of shape (n_rows, n_features)
-    response_method : {"auto", "predict", "predict_proba", "decision_function"}
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
+    `response_method` is "auto" or one of RESPONSES; "auto" is the first that the model has.
     """
     if response_method == "auto":
         for response_method in RESPONSES:  # the last is what all models have
@@ -58,6 +50,15 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
             f"the classes of {type(estimator).__name__} are not numbers, so they have no expected "
             "grade: train it on grades 0, 1, 2, ..."
         ) from None
+
+
+def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
+    """Package and name of the class of an estimator and of its base classes.
+
+    Estimators of a library are recognised by these, so that the library is not imported.
+    """
+    for cls in type(estimator).__mro__:
+        yield cls.__module__.partition(".")[0], cls.__name__
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:
@@ -110,8 +111,11 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
         raise
 
 
-def warn_of_feature(X: Table, estimator: Estimator) -> None:
-    """Warn if the column "qid" of X is a feature of a model, or of one inside it."""
+def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> None:
+    """Warn if the column "qid" of X is a feature of a model, or of one inside it.
+
+    `stacklevel` is that of the line of the user which calls the scorer, or `fit`.
+    """
     if LEVEL not in list(getattr(X, "columns", ())):
         return
     if any(LEVEL in _features(model) for model in chain_of(estimator)):
@@ -119,7 +123,7 @@ def warn_of_feature(X: Table, estimator: Estimator) -> None:
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",
             UserWarning,
-            stacklevel=3,  # the line that calls the scorer, or fit
+            stacklevel=stacklevel,
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._fitted import class_names
 from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
 from skrank._typing import Estimator
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
@@ -66,8 +67,7 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
         raise ImportError("skrank.save_onnx needs onnx: pip install skrank[onnx]") from None
     check_is_fitted(ranker)
     graph = _Graph(onnx)
-    _name_output(graph, _scores(graph, ranker))
-    model = graph.model(int(ranker.n_features_in_))
+    model = graph.model(_scores(graph, ranker), int(ranker.n_features_in_))
     onnx.checker.check_model(model)
     onnx.save(model, fspath(path))
 
@@ -99,9 +99,11 @@ class _Graph:
         to = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.node("Cast", name, to=to)
 
-    def model(self, n_features: int) -> onnx.ModelProto:
-        """The model of all nodes."""
+    def model(self, scores: str, n_features: int) -> onnx.ModelProto:
+        """The model of all nodes; its output are the scores, which have shape (n_rows, 1) here."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        shape = self.constant(np.array([-1], np.int64))
+        self.nodes.append(helper.make_node("Reshape", [scores, shape], [_OUTPUT]))
         graph = helper.make_graph(
             self.nodes,
             "skrank",
@@ -111,12 +113,6 @@ class _Graph:
         )
         opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="skrank")
-
-
-def _name_output(graph: _Graph, scores: str) -> None:
-    """Give the scores, of shape (n_rows, 1), the name and the shape of the output."""
-    shape = graph.constant(np.array([-1], np.int64))
-    graph.nodes.append(graph.onnx.helper.make_node("Reshape", [scores, shape], [_OUTPUT]))
 
 
 # rankers: each function adds the nodes of a ranker and returns the name of its scores, which are
@@ -212,8 +208,7 @@ _TREES: dict[tuple[str, str], tuple[Callable[..., Any], type]] = {
 
 
 def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
-    names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
-    found = next((_TREES[name] for name in names if name in _TREES), None)
+    found = next((_TREES[name] for name in class_names(estimator) if name in _TREES), None)
     if found is None:
         raise TypeError(
             f"save_onnx cannot convert {type(estimator).__name__}: it takes an LGBMRanker, "

@@ -81,7 +81,7 @@ def lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options | None
 
 
 def _add_lightgbm_tree(nodes: _Nodes, tree: int, root: Node) -> None:
-    """Add a tree; children are numbered as they are met."""
+    """Add a tree; children are numbered in the order of the walk."""
     waiting, n_nodes = [(0, root)], 1
     while waiting:
         number, node = waiting.pop()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
 from skrank._engine.groups import index_level, require_groups, with_groups
+from skrank._engine.queries import Queries
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
 from skrank.metrics import Metric
@@ -81,6 +81,7 @@ def tune(
     y: ArrayLike,
     groups: ArrayLike | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
     metric: str | Metric = "ndcg@10",
     time_budget: float = 60.0,
     boosters: Sequence[str] | None = None,
@@ -105,6 +106,9 @@ def tune(
         Labels, at least 0.
     groups : array-like of shape (n_rows,), optional
         Query of each row. Default: the index level "qid" of `y`, or of `X`.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight of each row's query, constant inside a query: in training, in early stopping, and in
+        the means of the metric over queries.
     metric : str or Metric, default="ndcg@10"
         What to search for, and to stop on.
     time_budget : float, default=60
@@ -135,8 +139,8 @@ def tune(
         If Optuna or the boosters are not installed.
     ValueError
         If there is no time, or there are too few queries with a relevant document; if groups are
-        missing or disagree; if the trials of `study` are of other data, folds, boosters or another
-        metric.
+        missing or disagree; if weights vary inside a query; if the trials of `study` are of other
+        data, folds, boosters or another metric.
 
     See Also
     --------
@@ -156,23 +160,34 @@ def tune(
     >>> found.ranker.predict(data.X).shape == data.relevance.shape
     True
     """
-    optuna = _import_optuna()
+    try:
+        import optuna
+    except ImportError:
+        raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
     if not check.check_number("time_budget", time_budget, 0, 1e9):
         raise ValueError(
             "time_budget=0 leaves no time for a trial: give a number of seconds, such as 60."
         )
     check.check_count("cv", cv, "folds of whole queries", least=2)
-    chosen = _installed() if boosters is None else _checked_boosters(boosters)
+    chosen = _boosters(boosters)
     check_consistent_length(X, y)
-    check.check_same_index(X=X, y=y, groups=groups)
+    check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
     ids = require_groups(groups, y, X, who="tune")
     labels: pd.Series = with_groups(y, ids) if index_level(y) is None else y
     _check_queries(ids, labels, cv)
     rng = check.as_random_state("random_state", random_state)
     seed = int(rng.randint(2**31 - 2**20))
-    search = _Search(X, labels, metric, chosen, cv, seed, time.monotonic() + time_budget)
-    with _quiet(optuna):
-        found = _study_of(optuna, study, seed)
+    weights = None
+    if sample_weight is not None:
+        weights = check.as_vector("sample_weight", sample_weight, len(ids))
+        check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
+    folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
+    end = time.monotonic() + time_budget
+    search = _Search(X, labels, weights, metric, chosen, folds, seed, end)
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # no line for each trial
+    try:
+        found = _study_of(study, seed)
         _begin(found, search)
         with progress_bar(progress, None, "trials") as bar:
             while True:
@@ -180,26 +195,24 @@ def tune(
                 bar.update(1)
                 if search.is_over and _completed(found):
                     break
-    ranker = search.ranker(found.best_params).fit(X, labels)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    ranker = search.ranker(found.best_params).fit(X, labels, sample_weight=weights)
     return Tuning(ranker, dict(found.best_params), found.best_value, _table(found), found)
 
 
+@dataclass(eq=False)
 class _Search:
     """The objective of the study: the mean over folds of the metric, for a trial's parameters."""
 
-    def __init__(
-        self,
-        X: Table,
-        y: pd.Series,
-        metric: str | Metric,
-        boosters: list[str],
-        cv: int,
-        seed: int,
-        end: float,
-    ) -> None:
-        self.X, self.y, self.metric, self.boosters = X, y, metric, boosters
-        self.scorer, self.seed, self.end = scorer(metric), seed, end
-        self.folds = list(QueryKFold(cv, stratify="n_relevant").split(X, y))
+    X: Table
+    y: pd.Series
+    weights: np.ndarray | None
+    metric: str | Metric
+    boosters: list[str]
+    folds: list[tuple[np.ndarray, np.ndarray]]
+    seed: int
+    end: float  # in seconds of time.monotonic
 
     @property
     def is_over(self) -> bool:
@@ -210,14 +223,20 @@ class _Search:
     def attributes(self) -> Options:
         """What trials of one study have in common."""
         rows = [np.asarray(self.y, dtype=np.float64), *(test for _, test in self.folds)]
+        if self.weights is not None:
+            rows.append(self.weights)
         data = zlib.crc32(b"".join(np.ascontiguousarray(one).tobytes() for one in rows))
         return {"metric": str(self.metric), "boosters": self.boosters, "labels and folds": data}
 
+    def _part(self, rows: np.ndarray) -> Options:
+        """Arguments of `fit` and of the scorer for some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return {"X": _safe_indexing(self.X, rows), "y": self.y.iloc[rows], "sample_weight": weights}
+
     def ranker(self, params: Options) -> GroupedRanker:
         """The ranker of the parameters of a trial."""
-        booster = params["booster"]
-        ranker = _rankers(booster, self.metric, self.seed)
-        return ranker.set_params(**{k: v for k, v in params.items() if k != "booster"})
+        others = {name: value for name, value in params.items() if name != "booster"}
+        return _rankers(params["booster"], self.metric, self.seed).set_params(**others)
 
     def __call__(self, trial: optuna.Trial) -> float:
         import optuna
@@ -227,8 +246,8 @@ class _Search:
         ranker = start.set_params(refit=False, **search_space(start).suggest(trial))
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
-            fitted = clone(ranker).fit(_safe_indexing(self.X, train), self.y.iloc[train])
-            value = self.scorer(fitted, _safe_indexing(self.X, test), self.y.iloc[test])
+            fitted = clone(ranker).fit(**self._part(train))
+            value = scorer(self.metric)(fitted, **self._part(test))
             assert not isinstance(value, dict)  # a scorer of one metric
             values.append(value)
             trial.report(float(np.mean(values)), number)
@@ -262,27 +281,10 @@ def _rankers(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
 # the study ----------------------------------------------------------------------------------------
 
 
-def _import_optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
-    return optuna
-
-
-@contextmanager
-def _quiet(optuna: Any) -> Iterator[None]:
-    """No line in the log for each trial."""
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)
-
-
-def _study_of(optuna: Any, study: optuna.Study | str | PathLike[str] | None, seed: int) -> Any:
+def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> optuna.Study:
     """The given study, the one in a file, or a new one."""
+    import optuna
+
     if isinstance(study, optuna.Study):
         if study.direction.name != "MAXIMIZE":
             raise ValueError('study minimises: create it with direction="maximize".')
@@ -325,9 +327,7 @@ def _begin(study: optuna.Study, search: _Search) -> None:
 
 def _completed(study: optuna.Study) -> bool:
     """True if a trial has a value."""
-    from optuna.trial import TrialState
-
-    return bool(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
+    return any(trial.state.name == "COMPLETE" for trial in study.get_trials(deepcopy=False))
 
 
 def _table(study: optuna.Study) -> pd.DataFrame:
@@ -351,21 +351,20 @@ def _table(study: optuna.Study) -> pd.DataFrame:
 # checks -------------------------------------------------------------------------------------------
 
 
-def _installed() -> list[str]:
-    found = [name for name in _FIRST if find_spec(name)]
-    if not found:
-        raise ImportError("skrank.tune needs a booster: pip install skrank[lightgbm]")
-    return found
-
-
-def _checked_boosters(boosters: Sequence[str]) -> list[str]:
-    names = check.several("boosters", boosters, (str,))
+def _boosters(given: Sequence[str] | None) -> list[str]:
+    """Names of the boosters to search; by default those that are installed."""
+    if given is None:
+        found = [name for name in _FIRST if find_spec(name)]
+        if not found:
+            raise ImportError("skrank.tune needs a booster: pip install skrank[lightgbm]")
+        return found
+    names = check.several("boosters", given, (str,))
     if not names:
-        raise ValueError(f"boosters={boosters!r} is empty: name one, or leave it out for all.")
+        raise ValueError(f"boosters={given!r} is empty: name one, or leave it out for all.")
     for name in names:
         check.check_choice("boosters", name, tuple(_FIRST))
         if not find_spec(name):
-            raise ImportError(f"boosters={boosters!r}: pip install skrank[{name}]")
+            raise ImportError(f"boosters={given!r}: pip install skrank[{name}]")
     return names
 
 

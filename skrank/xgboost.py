@@ -27,7 +27,6 @@ from skrank._boosters.xgboost_data import (
     join_training,
     judge_for_training,
     judge_part,
-    keep_boosters,
     means_of_workers,
     n_workers,
     read,
@@ -195,7 +194,7 @@ def early_stopping(
     if "save_best" in kwargs:
         check.check_flag("save_best", kwargs["save_best"])
     import_booster("xgboost")
-    from skrank._boosters.xgboost_stopping import MetricStopping
+    from skrank._boosters.xgboost_callbacks import MetricStopping
 
     return MetricStopping(
         rounds=rounds, metric_name=_log_name(chosen), maximize=chosen.greater_is_better, **kwargs
@@ -338,8 +337,10 @@ def cv(
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
     parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
-    boosters: list[Any] = []
-    called = [*(callbacks or ()), keep_boosters(boosters)]
+    from skrank._boosters.xgboost_callbacks import KeptBoosters
+
+    kept = KeptBoosters()
+    called = [*(callbacks or ()), kept]
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
     if trained_on is not None:
@@ -357,4 +358,4 @@ def cv(
         callbacks=called,
         verbose_eval=verbose_eval,
     )
-    return (result, boosters) if return_boosters else result
+    return (result, kept.boosters) if return_boosters else result

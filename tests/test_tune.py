@@ -32,14 +32,18 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert str(found).startswith("1 trials, 0 pruned; best 0.")
 
 
-def test_the_value_is_the_mean_over_folds_of_queries():
-    found = skrank.tune(X, Y, metric="gap", **SHORT)
-    ranker = found.ranker.set_params(refit=False)
-    folds = skrank.QueryKFold(2, stratify="n_relevant").split(X, Y)
-    values = [
-        skrank.scorer("gap")(ranker.fit(X[train], Y.iloc[train]), X[test], Y.iloc[test])
-        for train, test in folds
-    ]
+@pytest.mark.parametrize("weights", [None, 1.0 + QID % 3], ids=["equal", "weights"])
+def test_the_value_is_the_mean_over_folds_of_queries(weights):
+    found = skrank.tune(X, Y, sample_weight=weights, metric="gap", **SHORT)
+    scores = found.ranker.predict(X)
+    again = found.ranker.fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(again.predict(X), scores)
+    ranker, values = again.set_params(refit=False), []
+    for train, test in skrank.QueryKFold(2, stratify="n_relevant").split(X, Y):
+        own, others = (None, None) if weights is None else (weights[train], weights[test])
+        ranker.fit(X[train], Y.iloc[train], sample_weight=own)
+        value = skrank.scorer("gap")(ranker, X[test], Y.iloc[test], sample_weight=others)
+        values.append(value)
     assert found.value == pytest.approx(np.mean(values))
 
 
@@ -135,7 +139,16 @@ def test_what_is_refused(options, message):
         skrank.tune(X, Y, **SHORT | options)
 
 
+def test_trials_with_other_weights_are_refused(tmp_path):
+    path = str(tmp_path / "trials")
+    skrank.tune(X, Y, **SHORT, study=path)
+    with pytest.raises(ValueError, match="of other labels and folds"):
+        skrank.tune(X, Y, **SHORT, study=path, sample_weight=1.0 + QID % 3)
+
+
 def test_data_that_is_refused():
+    with pytest.raises(ValueError, match="sample_weight varies inside query"):
+        skrank.tune(X, Y, **SHORT, sample_weight=np.arange(1.0, 1 + len(Y)))
     with pytest.raises(ValueError, match="tune needs the query of each row"):
         skrank.tune(X, LABELS, **SHORT)
     with pytest.raises(ValueError, match="0 queries have a relevant document"):

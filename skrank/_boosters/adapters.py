@@ -71,55 +71,19 @@ class Supplied:
     max_grade: int | None = None
     positions: np.ndarray | None = None
 
-    def equals(self, kept: Supplied) -> bool:
-        """Whether nothing that a plan depends on differs from a snapshot."""
-        return (
-            self.max_grade == kept.max_grade
-            and _same(self.sizes, kept.sizes)
-            and _same(self.weights, kept.weights)
-            and _same(self.positions, kept.positions)
-            and _same(self.labels, kept.labels)  # the longest last
-        )
+    @property
+    def digest(self) -> list[int | None]:
+        """Differs if anything differs that a plan depends on."""
+        found = [self.max_grade]
+        for one in (self.labels, self.sizes, self.weights, self.positions):
+            found.append(None if one is None else hash(one.tobytes()))
+        return found
 
     def at_least(self, max_grade: int | None) -> Supplied:
         """The same data with at least this `max_grade`."""
         if max_grade is None or (self.max_grade or 0) >= max_grade:
             return self
         return replace(self, max_grade=max_grade)
-
-    def snapshot(self) -> Supplied:
-        """A copy that does not change with the data set, and does not keep the owner alive."""
-        return Supplied(
-            None,
-            _small_copy(self.labels),
-            None if self.sizes is None else _small_copy(self.sizes),
-            None if self.weights is None else _small_copy(self.weights),
-            self.max_grade,
-            None if self.positions is None else _small_copy(self.positions),
-        )
-
-
-def _small_copy(values: np.ndarray) -> np.ndarray:
-    """A copy, as uint8 where that is exact: grades then take one byte per row, not four."""
-    if values.size and values.min() >= 0 and values.max() <= 255:  # False where there is NaN
-        small = values.astype(np.uint8)
-        if np.array_equal(small, values):
-            return small
-    return np.array(values)
-
-
-def _same(given: np.ndarray | None, kept: np.ndarray | None) -> bool:
-    """Whether an array equals a copy, NaN included."""
-    if given is None or kept is None:
-        return given is kept
-    if kept.dtype == np.uint8:
-        return np.array_equal(given, kept)
-    return given.dtype == kept.dtype and np.array_equal(_bits(given), _bits(kept))
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """The bits of numbers as integers, so that NaN equals NaN and one pass compares arrays."""
-    return np.ascontiguousarray(values).view(f"i{values.itemsize}")
 
 
 class PerDataSet(Generic[T]):
@@ -129,30 +93,24 @@ class PerDataSet(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[object], Supplied, T]] = {}
+        self._kept: dict[int, tuple[weakref.ref[object], list[int | None], T]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
         """The value for `data`; `make` computes it if there is none."""
-        key = id(data.owner)
+        key, digest = id(data.owner), data.digest
         found = self._kept.get(key)  # read once: another thread may drop the entry
-        if found is not None:
-            owner, seen, value = found
-            if owner() is data.owner and data.equals(seen):
-                return value
+        if found is not None and found[0]() is data.owner and found[1] == digest:
+            return found[2]
         value = make(data)
-        self._kept[key] = (self._watch(data.owner, key), data.snapshot(), value)
-        return value
-
-    def _watch(self, owner: object, key: int) -> weakref.ref[object]:
-        # weak, since a reference cycle would hold the plans until the next garbage collection
-        kept = weakref.ref(self)
+        this = weakref.ref(self)  # or a reference cycle would hold values until it is collected
 
         def forget(_: object) -> None:
-            alive = kept()
+            alive = this()
             if alive is not None:
                 alive._kept.pop(key, None)
 
-        return weakref.ref(owner, forget)
+        self._kept[key] = (weakref.ref(data.owner, forget), digest, value)
+        return value
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -23,20 +23,8 @@ def row_folds(
 ) -> list[Split]:
     """Ascending training and test rows of each fold. Every query is on one side, with all rows.
 
-    Parameters
-    ----------
-    folds : int, splitter or iterable of (train, test)
-    labels : ndarray of shape (n_rows,)
-    sizes : ndarray of shape (n_queries,)
-        Rows of each query; queries are contiguous.
-    groups : array-like of shape (n_rows,) or None
-        Query ids for splitters. None: the numbers of the queries.
-    seed : int
-        Of the folds, if `folds` is a number.
-
-    Returns
-    -------
-    list of (train, test)
+    `sizes` are those of contiguous queries, and `groups` are their ids for splitters; None stands
+    for their numbers. `seed` is used if `folds` is a number.
     """
     ids = np.repeat(np.arange(len(sizes)), sizes)
     if groups is not None:

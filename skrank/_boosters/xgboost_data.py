@@ -160,14 +160,3 @@ class Parts:
         if self.weights is not None:
             part.set_weight(self.weights[queries])
         return part
-
-
-def keep_boosters(boosters: list[xgboost.Booster]) -> xgboost.callback.TrainingCallback:
-    """A callback of `xgboost.cv` that appends the Booster of each fold to a list."""
-
-    class Keep(import_booster("xgboost").callback.TrainingCallback):  # type: ignore[misc]
-        def before_training(self, model: xgboost.Booster) -> xgboost.Booster:
-            boosters.extend(fold.bst for fold in model.cvfolds)
-            return model
-
-    return Keep()

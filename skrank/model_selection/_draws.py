@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_consistent_length
+from sklearn.utils import _safe_indexing, check_consistent_length
 
 from skrank import _validation as check
 from skrank._engine.groups import show
@@ -212,11 +212,4 @@ def query_train_test_split(
     rng = check.as_random_state("random_state", random_state)
     part = draw_parts(counts, strata, rows.sizes, rng)[rows.codes]
     chosen = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
-    return [_take(array, some) for array in arrays for some in chosen]
-
-
-def _take(array: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix, a table or a list, by their numbers."""
-    if hasattr(array, "iloc"):
-        return array.iloc[rows]
-    return array[rows] if hasattr(array, "shape") else [array[row] for row in rows]
+    return [_safe_indexing(array, some) for array in arrays for some in chosen]

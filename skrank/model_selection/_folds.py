@@ -55,9 +55,6 @@ class QueryKFold(FoldSplitter):
     shuffle: bool = False
     random_state: RandomState = None
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        return self._train_and_test(rows, self._random())
-
 
 @dataclass(eq=False, repr=False)
 class RepeatedQueryKFold(FoldSplitter):
@@ -94,11 +91,6 @@ class RepeatedQueryKFold(FoldSplitter):
         super().__post_init__()
         count = check.check_count("n_repeats", self.n_repeats, "how often queries are dealt")
         self.n_repeats = count
-
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        rng = self._random()
-        for _ in range(self.n_repeats):
-            yield from self._train_and_test(rows, rng)
 
 
 @dataclass(eq=False, repr=False)
@@ -160,7 +152,7 @@ class LETORFolds(FoldSplitter):
         return self._triples(QueryRows.of(groups, y, X, who=type(self).__name__))
 
     def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        part = self._folds(rows, self._random())[rows.codes]
+        part = next(self._folds(rows))[rows.codes]
         for number in range(self.n_splits):
             turned = (part - number) % self.n_splits
             tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2

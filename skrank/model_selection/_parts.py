@@ -21,20 +21,8 @@ STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
 
 
-def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Query ids, sorted, and the place of each row's query among them.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_rows,)
-    sort : bool, default=True
-        If False, the ids come in the order of their first rows, and may be of several types.
-
-    Returns
-    -------
-    codes : int64 ndarray of shape (n_rows,)
-    ids : ndarray of shape (n_queries,)
-    """
+def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each row's query among the sorted query ids, and these ids."""
     import pandas as pd
 
     if len(groups) == 0:
@@ -42,7 +30,7 @@ def query_codes(groups: np.ndarray, *, sort: bool = True) -> tuple[np.ndarray, n
     # one entry per run of equal ids: far fewer than rows where queries are contiguous
     starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
     try:
-        codes, ids = pd.factorize(groups[starts], sort=sort)
+        codes, ids = pd.factorize(groups[starts], sort=True)
     except TypeError:
         raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
     runs = np.diff(np.append(starts, len(groups)))
@@ -92,25 +80,6 @@ class QueryRows(NamedTuple):
         assert callable(stratify)
         parts = np.split(labels[np.lexsort((labels, self.codes))], np.cumsum(self.sizes)[:-1])
         return np.array([stratify(part) for part in parts])
-
-
-def deal(
-    n_parts: int, strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState | None
-) -> np.ndarray:
-    """Part of each query: queries are sorted by stratum and size, and dealt in turn."""
-    n_queries = len(sizes)
-    order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
-    if strata is not None:
-        order = order[np.lexsort((sizes[order], strata[order]))]
-    n_blocks = -(-n_queries // n_parts)
-    if rng is None:
-        turns = np.tile(np.arange(n_parts), (n_blocks, 1))
-        turns[1::2] = turns[1::2, ::-1]  # forth and back: no part gets the largest of every block
-    else:
-        turns = rng.random_sample((n_blocks, n_parts)).argsort(axis=1, kind="stable")
-    parts = np.empty(n_queries, np.int64)
-    parts[order] = turns.ravel()[:n_queries]
-    return parts
 
 
 def draw_parts(
@@ -245,30 +214,38 @@ class FoldSplitter(QuerySplitter):
             )
         self.stratify = check_stratify(self.stratify)
 
-    def _random(self) -> np.random.RandomState | None:
-        """Random numbers to deal by; None without `shuffle`."""
-        return check.as_random_state("random_state", self.random_state) if self.shuffle else None
+    def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
+        """Fold of each query, for each repetition.
 
-    def _folds(self, rows: QueryRows, rng: np.random.RandomState | None) -> np.ndarray:
-        """Fold of each query."""
+        Queries are sorted by stratum and size, and dealt in turn.
+        """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
             raise ValueError(
                 f"{self!r} needs at least {self.n_splits} queries, and there are {n_queries}."
             )
-        return deal(self.n_splits, rows.strata(self.stratify), rows.sizes, rng)
+        strata, sizes = rows.strata(self.stratify), rows.sizes
+        rng = check.as_random_state("random_state", self.random_state) if self.shuffle else None
+        n_blocks = -(-n_queries // self.n_splits)
+        for _ in range(self.n_repeats):
+            order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
+            if strata is not None:
+                order = order[np.lexsort((sizes[order], strata[order]))]
+            if rng is None:
+                turns = np.tile(np.arange(self.n_splits), (n_blocks, 1))
+                turns[1::2] = turns[1::2, ::-1]  # no fold gets the largest query of every block
+            else:
+                turns = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+            folds = np.empty(n_queries, np.int64)
+            folds[order] = turns.ravel()[:n_queries]
+            yield folds
 
-    def _tested(self, rows: QueryRows) -> np.ndarray:
-        """Mask of the queries that may be in a test part."""
-        if not self.drop_unjudged_test:
-            return np.ones(len(rows.ids), bool)
-        judged = ~np.isnan(rows.labels("drop_unjudged_test"))
-        return np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
-
-    def _train_and_test(
-        self, rows: QueryRows, rng: np.random.RandomState | None
-    ) -> Iterator[Split]:
-        fold, tested = self._folds(rows, rng), self._tested(rows)
-        for number in range(self.n_splits):
-            train, test = fold != number, (fold == number) & tested
-            yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        tested = np.ones(len(rows.ids), bool)  # queries that may be in a test part
+        if self.drop_unjudged_test:
+            judged = ~np.isnan(rows.labels("drop_unjudged_test"))
+            tested = np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
+        for fold in self._folds(rows):
+            for number in range(self.n_splits):
+                train, test = fold != number, (fold == number) & tested
+                yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])

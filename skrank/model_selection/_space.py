@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
+from skrank._fitted import class_names
 from skrank._typing import Estimator, Options, RandomState
 
 if TYPE_CHECKING:
@@ -170,14 +171,13 @@ def search_space(estimator: Estimator) -> SearchSpace:
     >>> search_space(skrank.LinearRanker())
     {'alpha': [0.0001, 0.001, 0.01]}
     """
-    classes = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    classes = list(class_names(estimator))
     if ("skrank", "LinearRanker") in classes:
         return SearchSpace(dict(_LINEAR))
     inner, start = estimator, False
     if ("skrank", "GroupedRanker") in classes:
         inner, start = estimator.estimator, estimator.init is not None
-    known = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(inner).__mro__]
-    trees = next((_TREES[name] for name in known if name in _TREES), None)
+    trees = next((_TREES[name] for name in class_names(inner) if name in _TREES), None)
     if trees is None:
         raise ValueError(
             f"nothing is known about the parameters of {type(inner).__name__}: search_space takes "

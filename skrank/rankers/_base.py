@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
 from skrank._engine.groups import groups_of_features, require_groups
-from skrank._fitted import predicted_scores
+from skrank._fitted import predicted_scores, restored_on_failure, warn_of_feature
 from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Ranker(BaseEstimator, ABC):
+class Ranker(BaseEstimator):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
     # only here: in scikit-learn 1.6 a subclass cannot remove `qid` again
@@ -34,6 +34,59 @@ class Ranker(BaseEstimator, ABC):
     scoring: str | Metric
     unjudged: str
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
+
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Table | None = None,
+        y_val: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Features: numbers, which may be NaN but not infinite, and categories. A `RankerMean`
+            takes what its rankers take.
+        y : array-like of shape (n_rows,)
+            Labels, at least 0.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+        qid : array-like of shape (n_rows,), optional
+            Another name for `groups`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row's query, constant inside a query.
+        X_val, y_val, groups_val : optional
+            Rows to choose among the `alphas` of a `LinearRanker` on, or to validate the rankers of
+            a `RankerMean` on, instead of `validation_fraction`.
+
+        Returns
+        -------
+        self
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN,
+            or all are 0; if weights vary inside a query; if a feature is infinite, or is text
+            and not a category; if the objective cannot be trained on; if a `RankerMean` has no
+            validation rows to choose weights on. A note of the error names the ranker of the
+            `RankerMean` that cannot be trained.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a stage of a `LinearRanker` ends at `max_iter`.
+        """
+        rows = LabelledRows(X, y, groups, sample_weight, qid)
+        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
 
     def score(
         self,
@@ -121,32 +174,76 @@ class Ranker(BaseEstimator, ABC):
         scores = predicted_scores(self, X)
         return rank(scores, found, ids=ids, k=k, ties=ties)
 
-    @abstractmethod
-    def _table(self, X: Table, *, reset: bool) -> Table:
-        """Features in the form to train on; with `reset`, sets their number and names."""
+    # steps of fit ---------------------------------------------------------------------------------
 
-    def _given_groups(
-        self, y: ArrayLike | None, groups: ArrayLike | None, qid: ArrayLike | None
-    ) -> ArrayLike | None:
-        """The groups that `fit` got under one of their two names."""
-        if groups is not None and qid is not None:
+    def _fit(self, train: LabelledRows, valid: LabelledRows | None) -> Self:
+        """Check the arguments of `fit`, and train."""
+        if train.groups is not None and train.qid is not None:
             raise ValueError("groups and qid are two names for the query of each row: give one.")
-        if y is None:
+        if train.y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        return groups if qid is None else qid
+        on_dask = hasattr(train.X, "__dask_graph__")
+        if not on_dask:
+            check.check_same_index(
+                X=train.X, y=train.y, groups=train.groups, qid=train.qid,
+                sample_weight=train.sample_weight, position=train.position,
+            )  # fmt: skip
+            if valid is not None:
+                check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
+        self._check_parameters(has_X_val=valid is not None)
+        if train.qid is not None:
+            train = replace(train, groups=train.qid)
+        with restored_on_failure(self):
+            if on_dask:
+                self._train_on_dask(train, valid)
+                return self
+            found = self._resolved(train, validation=False)
+            warn_of_feature(train.X, self, stacklevel=4)
+            if valid is not None:
+                valid = self._resolved(valid, validation=True)
+            self._train(found, valid)
+        return self
 
-    def _external(
-        self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None, *, grouped: bool = True
-    ) -> Part:
-        """Validation rows that the caller gives, with their queries if `grouped`."""
-        check_consistent_length(X_val, y_val)
+    def _resolved(self, rows: LabelledRows, *, validation: bool) -> LabelledRows:
+        """The rows with checked features, and with the query of each row where it is needed."""
+        table = self._table(rows.X, reset=not validation)
+        check_consistent_length(table, rows.y)
         ids = None
-        if grouped:
-            ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
-        table = self._table(X_val, reset=False)
-        return Rows(table, y_val, groups=ids, unjudged=self.unjudged).part()
+        if self._needs_queries(validation=validation):
+            who = "validation (groups_val)" if validation else f"{type(self).__name__}.fit"
+            ids = require_groups(rows.groups, rows.y, rows.X, who=who)
+        return replace(rows, X=table, groups=ids)
+
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        """Raise if a parameter is wrong; `has_X_val` is True if the caller gives `X_val`."""
+
+    def _table(self, X: Table, *, reset: bool) -> Table:
+        """Features whose number and names are those of the fit, or set them with `reset`."""
+        X = features(X, polars=False)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def _needs_queries(self, *, validation: bool) -> bool:
+        """True if the training rows, or the validation rows, must have a query each."""
+        return True
+
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        """Train on rows that `_resolved` returned, and set the fitted attributes."""
+        raise NotImplementedError  # a subclass defines this method, or `fit`
+
+    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        """Train on Dask collections, and set the fitted attributes."""
+        raise ValueError(
+            f"X is a Dask collection, and {type(self).__name__} trains on one machine: give it "
+            "rows that fit into memory, or train each ranker on Dask and add up their scores."
+        )
+
+    def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
+        """Validation rows that the caller gives, with their queries."""
+        rows = self._resolved(LabelledRows(X_val, y_val, groups_val), validation=True)
+        return rows.checked(unjudged=self.unjudged).part()
 
     def _checked(self, X: Table) -> Table:
         """Features to score, if the ranker is fitted and they are those of the training rows."""

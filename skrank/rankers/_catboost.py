@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
-from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Reduced, Table
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, Log
+from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut, Log
 from skrank.rankers._rows import Part
 
 _NOT_MEASURED = -1.0  # for the training rows; CatBoost writes values as JSON, which has no NaN
 
 
-class CatBoostModel(EstimatorKind):
-    """CatBoost's classifiers; what its rankers and regressors have in common with them."""
+class CatBoost(Booster):
+    """Estimators of CatBoost."""
 
     rounds_parameter = "iterations"
+    start_argument = "baseline"
+    takes_callables = False
     patience_parameters = ("early_stopping_rounds", "od_wait")
 
     def train(self, fit: Fit) -> None:
-        fit.take_start("baseline")
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         metric = None
         if valid is not None:
@@ -69,22 +69,9 @@ class CatBoostModel(EstimatorKind):
         return arguments.get("cat_features") or estimator.get_params().get("cat_features")
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        if self.trains_on_queries:
+            return estimator.predict(X)  # margins; it has no prediction_type
         return estimator.predict(X, prediction_type="RawFormulaVal")
-
-
-class CatBoostRanker(CatBoostModel):
-    """CatBoostRanker."""
-
-    trains_on_queries = follows_metrics = starts_from_scores = True
-
-    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
-        return predicted_scores(estimator, X)  # its predict has no prediction_type
-
-
-class CatBoostRegressor(CatBoostModel):
-    """CatBoostRegressor, and any other model of CatBoost without classes."""
-
-    follows_metrics = starts_from_scores = True
 
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
         loss = str(estimator.get_all_params()["loss_function"])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from numpy.typing import ArrayLike
-
 from skrank import _validation as check
 from skrank._engine.groups import show
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
@@ -21,10 +19,11 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(
-    ranker: Estimator, kind: EstimatorKind, X_val: Table | None, y_val: ArrayLike | None
-) -> None:
-    """Refuse parameters of a GroupedRanker that its estimator does not support."""
+def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool) -> None:
+    """Refuse parameters of a GroupedRanker that its estimator does not support.
+
+    `has_X_val` is True if the caller gives validation rows to `fit`.
+    """
     name = type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
     if ranker.objective is not None and not kind.trains_objectives:
@@ -45,17 +44,18 @@ def check_parameters(
             "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
             "regressors of LightGBM, XGBoost and CatBoost."
         )
-    _check_start(ranker, kind)
-    validates = X_val is not None or ranker.validation_fraction is not None
+    if ranker.init_scale is not None:
+        check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
+    if ranker.init is not None:
+        _check_start(ranker, kind)
+    validates = has_X_val or ranker.validation_fraction is not None
     if validates and not kind.validates:
         raise ValueError(
             f"{name} cannot validate while it trains: each machine would measure its own queries, "
             "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
             "ranker, or train xgboost.dask.DaskXGBRanker, whose machines stop together."
         )
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val belong together: give both, or none.")
-    if X_val is not None and ranker.validation_fraction is not None:
+    if has_X_val and ranker.validation_fraction is not None:
         raise ValueError("there are X_val and validation_fraction: set one of the two.")
     if validates and kind.rounds_parameter is None:
         raise ValueError(
@@ -81,10 +81,6 @@ def check_parameters(
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     """Refuse an `init` that the estimator cannot start from."""
-    if ranker.init_scale is not None:
-        check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
-    if ranker.init is None:
-        return
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
@@ -126,26 +122,27 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
             f"{' and '.join(given)} of GroupedRanker without validation: training goes on to the "
             "end. Give validation_fraction, or X_val, y_val and groups_val to fit.",
             UserWarning,
-            stacklevel=3,  # where fit is called
+            stacklevel=5,  # where fit is called
         )
 
 
 def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
-    for sizes in [one for one in _SIZES if one in params and kind.trains_on_queries]:
-        raise ValueError(
-            f"{sizes}= is for the estimator's own fit: give GroupedRanker the query id of each row "
-            "as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
-            "numpy.repeat(numpy.arange(len(sizes)), sizes)."
-        )
-    for other in [one for one in _VALIDATION if one in params and overwrites]:
-        raise ValueError(
-            f"{other}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
-            "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
-        )
+    for name in params:
+        if name in _SIZES and kind.trains_on_queries:
+            raise ValueError(
+                f"{name}= is for the estimator's own fit: give GroupedRanker the query id of each "
+                "row as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
+                "numpy.repeat(numpy.arange(len(sizes)), sizes)."
+            )
+        if name in _VALIDATION and overwrites:
+            raise ValueError(
+                f"{name}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
+                "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
+            )
 
 
-def check_shown(objective: Objective | None, rows: Rows) -> None:
+def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
     """Refuse positions that the objective ignores; warn where they are missing."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:
@@ -161,7 +158,7 @@ def check_shown(objective: Objective | None, rows: Rows) -> None:
             "documents were shown; the order of shuffled rows is meaningless. Give position= to "
             "fit.",
             UserWarning,
-            stacklevel=3,  # where fit is called
+            stacklevel=5,  # where fit is called
         )
 
 

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import skrank.lightgbm
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import highest_grade
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Estimator, Table
 from skrank.dask import Partitions, partition_queries
 from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, fit_of
-from skrank.rankers._lightgbm import LightGBMModel
-from skrank.rankers._rows import Part
-from skrank.rankers._xgboost import XGBoostModel, take_booster, train_options
+from skrank.rankers._lightgbm import LightGBM
+from skrank.rankers._rows import LabelledRows, Part
+from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
     import dask.array
@@ -55,7 +55,7 @@ class DaskRanker(EstimatorKind):
 class DaskLightGBMRanker(DaskRanker):
     """DaskLGBMRanker."""
 
-    patience_parameters = LightGBMModel.patience_parameters
+    patience_parameters = LightGBM.patience_parameters
     validates = False
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -72,7 +72,7 @@ class DaskLightGBMRanker(DaskRanker):
 class DaskXGBoostRanker(DaskRanker):
     """DaskXGBRanker. All workers stop in the same round."""
 
-    patience_parameters = XGBoostModel.patience_parameters
+    patience_parameters = XGBoost.patience_parameters
     follows_metrics = True
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -133,15 +133,12 @@ def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None
 def fit_collections(
     ranker: Estimator,
     kind: EstimatorKind,
-    rows: tuple[Collection, ...],
-    validation: tuple[Collection, ...],
-    position: object,
-    arguments: Options,
+    rows: LabelledRows,
+    validation: LabelledRows | None,
 ) -> tuple[Fit, int]:
     """Train the estimator of a GroupedRanker on Dask collections.
 
-    `rows` are X, y, groups and weights, `validation` X, y and groups, or None each. Returns the
-    highest label of all rows, too.
+    Returns the highest label of all rows, too.
     """
     import dask
     import pandas as pd
@@ -153,19 +150,21 @@ def fit_collections(
         )
     defaults = {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
     name = next((name for name, one in defaults.items() if getattr(ranker, name) != one), None)
-    if name is not None or position is not None:
+    if name is not None or rows.position is not None:
         raise ValueError(
             f"{name or 'position'} is for data in memory: choose the rows of Dask collections "
             "before fit, and give those to validate on as X_val, y_val and groups_val."
         )
-    X, y, groups, weight = rows
+    X, y = rows.X, rows.y
     names = pd.DataFrame(columns=X.columns) if hasattr(X, "columns") else np.empty((0, X.shape[1]))
     validate_data(ranker, names, skip_check_array=True)
     client = client_of(ranker.estimator)
-    train = partition_queries(X, y, groups, sample_weight=weight, client=client)
-    valid = None if validation[0] is None else partition_queries(*validation, client=client)
+    train = partition_queries(X, y, rows.groups, sample_weight=rows.sample_weight, client=client)
+    valid = None
+    if validation is not None:
+        valid = partition_queries(validation.X, validation.y, validation.groups, client=client)
     max_grade = highest_grade(np.array(dask.compute(*(p.y.max() for p in (train, valid) if p))))
-    fit = fit_of(ranker, kind, Part(X, y, params=arguments), None, max_grade)
+    fit = fit_of(ranker, kind, Part(X, np.empty(0), params=rows.params), None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
     kind.train_partitions(fit, train, valid)
     return fit, max_grade

@@ -52,6 +52,8 @@ class EstimatorKind(ABC):
         Its rounds can add to the scores of another model.
     validates : bool
         It can be measured on validation rows while it trains.
+    start_argument : str or None
+        Argument of `fit` of the estimator for scores that its rounds add to.
     """
 
     rounds_parameter: str | None = None
@@ -61,6 +63,7 @@ class EstimatorKind(ABC):
     follows_metrics: bool = False
     starts_from_scores: bool = False
     validates: bool = True
+    start_argument: str | None = None
 
     @abstractmethod
     def train(self, fit: Fit) -> None:
@@ -79,6 +82,23 @@ class EstimatorKind(ABC):
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
         """Predictions that a fitted estimator makes of margins, such as exp(margins) of counts."""
         return margins
+
+
+class Booster(EstimatorKind):
+    """Estimators of LightGBM, XGBoost or CatBoost: a class per library.
+
+    Parameters
+    ----------
+    role : {"ranker", "regressor", "classifier"}
+        "regressor" stands for any model of the library without classes.
+    """
+
+    takes_callables: bool = True  # as objectives, with the queries
+
+    def __init__(self, role: str) -> None:
+        self.trains_on_queries = role == "ranker"
+        self.trains_objectives = role == "ranker" and self.takes_callables
+        self.follows_metrics = self.starts_from_scores = role != "classifier"
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +186,8 @@ class Fit:
     def run(self, n_rounds: int | None = None) -> None:
         """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
         start, valid = self.start, self.valid
+        if self.kind.start_argument in self.arguments:
+            self._take_start(self.kind.start_argument)
         if start.factor:
             self.train = replace(self.train, start=start.finite_scores(self.train.X))
             if valid is not None:
@@ -183,9 +205,9 @@ class Fit:
             if self.valid is not None and self.metrics:
                 self._log_start(self.valid)
 
-    def take_start(self, name: str) -> None:
+    def _take_start(self, name: str) -> None:
         """Move the scores that the caller gave to `fit` as argument `name` to the parts."""
-        scores = self.arguments.pop(name, None)
+        scores = self.arguments.pop(name)
         if scores is None:
             return
         if self.start.factor:
@@ -221,6 +243,17 @@ class Fit:
         best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])
         if self.log[name][0] == best:
             self.best_iteration = 0
+
+
+def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, train: Part) -> Start:
+    """Train a clone of `init`; a factor brings its scores to the standard deviation `scale`."""
+    fit = Fit(kind, clone(init), replace(train, params={}))
+    fit.run()
+    start = Start(fit.estimator, 1.0)
+    if scale is None:
+        return start
+    spread = train.spread(start.finite_scores(train.X))
+    return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
 
 
 def fit_of(

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, require_groups
-from skrank._fitted import restored_on_failure, warn_of_feature
+from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.objectives._as_objective import metric_of
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, Start, cloned, fit_of
+from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._rows import Part, Rows, features
-from skrank.rankers._start import fit_start, trains_on_queries
+from skrank.rankers._linear import LinearRanker
+from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -141,8 +141,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
+    # scikit-learn's metadata routing passes `position` on by default
     __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
-    _fitted_by: ClassVar[str] = "estimator_"
+    _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
 
     def __init__(
         self,
@@ -223,58 +224,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             negative or NaN; if weights vary inside a query; if the estimator does not support the
             objective, the metric, or early stopping.
         """
-        given = self._given_groups(y, groups, qid)
-        kind = kind_of(self.estimator)
-        on_dask = hasattr(X, "__dask_graph__")
-        if not on_dask:
-            check.check_same_index(
-                X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight, position=position
-            )
-            check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        _checks.check_parameters(self, kind, X_val, y_val)
-        if on_dask:
-            data, external = (X, y, given, sample_weight), (X_val, y_val, groups_val)
-            with restored_on_failure(self):
-                return self._keep(
-                    *_dask.fit_collections(self, kind, data, external, position, fit_params)
-                )
-        objective = None if self.objective is None else as_objective(self.objective)
-        validates = X_val is not None or self.validation_fraction is not None
-        _checks.check_fit_params(fit_params, kind, validates or objective is not None)
-        _checks.warn_of_no_validation(self, validates)
-        with restored_on_failure(self):
-            X = self._table(X, reset=True)
-            warn_of_feature(X, self)
-            check_consistent_length(X, y)
-            ids = self._query_ids(kind, X, y, given)
-            # regressors and classifiers on single rows may have labels below 0
-            graded = kind.trains_on_queries or self.eval_metric is not None
-            rows = Rows(
-                X, y, sample_weight, fit_params, groups=ids, positions=position,
-                unjudged=self.unjudged, graded=graded or trains_on_queries(self.init),
-            )  # fmt: skip
-            _checks.check_shown(objective, rows)
-            if kind.trains_on_queries:
-                _checks.check_lists(rows)
-            elif rows.weights is not None:
-                check.check_row_weights(rows.weights)
-            valid = chosen = held_out = None
-            if self.validation_fraction is not None or self.max_queries is not None:
-                rng = check_random_state(self.random_state)
-                chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-                valid = rows.part(held_out) if len(held_out) else None
-            if X_val is not None and y_val is not None:
-                valid = self._external(X_val, y_val, groups_val, grouped=graded)
-            labels = rows.y if valid is None else np.append(rows.y, valid.y)
-            max_grade = collection_grade(y, labels)
-            fit = self._begin(kind, rows.part(chosen), valid, max_grade)
-            fit.run()
-            if self.refit and chosen is not None and held_out is not None and len(held_out):
-                log, best_iteration = fit.log, fit.best_iteration
-                fit = self._begin(kind, rows.part(np.append(chosen, held_out)), None, max_grade)
-                fit.run(n_rounds=best_iteration)
-                fit.log = log
-            return self._keep(fit, max_grade)
+        rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
+        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -293,7 +244,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if hasattr(X, "__dask_graph__"):
             return _dask.predict_collection(self, X)
         X = self._checked(X)
-        start = Start(self.init_, self.init_factor_)
+        start = Start(self.init_, self.init_factor_)  # the scores that the rounds add to
         kind = kind_of(self.estimator_)
         return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
@@ -310,8 +261,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ndarray of shape (n_rows, n_classes)
             Columns as in `classes_`.
         """
-        X = self._checked(X)
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(self._checked(X))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -332,8 +282,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         return self.estimator_.classes_
 
     def __sklearn_clone__(self) -> GroupedRanker:
-        bare = copy.copy(self)  # clone cannot copy the Dask client of an estimator
-        bare.estimator = None
+        bare = copy.copy(self)
+        bare.estimator = None  # cloned by itself: `clone` cannot copy the Dask client that it has
         made = super(GroupedRanker, bare).__sklearn_clone__()
         made.estimator = cloned(self.estimator, safe=False)
         return made
@@ -349,36 +299,97 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    # parts of fit ---------------------------------------------------------------------------------
+    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
+    # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
+
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        _checks.check_parameters(self, kind_of(self.estimator), has_X_val=has_X_val)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
-        X = features(X, polars=not boosts)
+        X = features(X, polars=not boosts)  # boosters do not read categories from polars
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _query_ids(
-        self, kind: EstimatorKind, X: Table, y: ArrayLike, groups: ArrayLike | None
-    ) -> np.ndarray | None:
-        """Query of each row; None if neither the estimator nor a parameter needs queries."""
-        draws = self.validation_fraction is not None or self.max_queries is not None
-        if not kind.trains_on_queries and not draws and not trains_on_queries(self.init):
-            return None
-        return require_groups(groups, y, X, who="GroupedRanker.fit")
+    def _needs_queries(self, *, validation: bool) -> bool:
+        if kind_of(self.estimator).trains_on_queries:
+            return True
+        if validation:
+            return self.eval_metric is not None
+        draws_queries = self.validation_fraction is not None or self.max_queries is not None
+        return draws_queries or _trains_on_queries(self.init)
 
-    def _begin(self, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int) -> Fit:
-        """The training of a clone of the estimator, from the scores of `init` if there is one."""
-        fit = fit_of(self, kind, train, valid, max_grade)
-        if self.init is not None:
-            fit.start = fit_start(self, train, fit.objective)
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        kind = kind_of(self.estimator)
+        validates = valid is not None or self.validation_fraction is not None
+        objective = None if self.objective is None else as_objective(self.objective)
+        _checks.check_fit_params(train.params, kind, validates or objective is not None)
+        _checks.warn_of_no_validation(self, validates)
+
+        # labels must be grades of at least 0 unless all models are trained on single rows
+        graded = kind.trains_on_queries or _trains_on_queries(self.init)
+        graded = graded or self.eval_metric is not None
+        rows = train.checked(unjudged=self.unjudged, graded=graded)
+        _checks.check_taken_positions(objective, rows)
+        if kind.trains_on_queries:
+            _checks.check_lists(rows)
+        elif rows.weights is not None:
+            check.check_row_weights(rows.weights)
+
+        # numbers of the queries to train on (None: all), and of those to stop early on
+        trained, held_out = None, np.array([], dtype=np.int64)
+        if self.validation_fraction is not None or self.max_queries is not None:
+            rng = check_random_state(self.random_state)
+            trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        validation = rows.part(held_out) if len(held_out) else None
+        if valid is not None:
+            validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
+        labels = rows.y if validation is None else np.append(rows.y, validation.y)
+        # that of all labels given to `with_groups`, if `train.y` is a part of these, as in folds
+        max_grade = collection_grade(train.y, labels)
+
+        fit = self._trained(rows.part(trained), validation, max_grade)  # parts are sorted by query
+        if self.refit and len(held_out):
+            assert trained is not None
+            log, all_rows = fit.log, rows.part(np.append(trained, held_out))
+            fit = self._trained(all_rows, None, max_grade, n_rounds=fit.best_iteration)
+            fit.log = log
+        self._set_attributes(fit, max_grade)
+
+    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
+        self._set_attributes(fit, max_grade)
+
+    def _trained(
+        self, train: Part, validation: Part | None, max_grade: int, n_rounds: int | None = None
+    ) -> Fit:
+        """Train clones of `init` and of the estimator.
+
+        With `validation`, training stops early. `n_rounds` takes the place of the number of rounds
+        that is a parameter of the estimator.
+        """
+        kind = kind_of(self.estimator)
+        fit = fit_of(self, kind, train, validation, max_grade)
+        init = self.init
+        if isinstance(init, str):  # "linear"
+            init = LinearRanker(
+                (fit.objective and metric_of(fit.objective)) or "gap",
+                categorical_features=kind.categorical_features(self.estimator, train.params),
+            )
+        if init is not None:
+            fit.start = trained_start(kind_of(init), init, self.init_scale, train)
+        fit.run(n_rounds)
         return fit
 
-    def _keep(self, fit: Fit, max_grade: int) -> GroupedRanker:
-        """Set the public attributes of a fitted ranker."""
+    def _set_attributes(self, fit: Fit, max_grade: int) -> None:
         self.max_grade_ = max_grade
         self.estimator_ = fit.estimator
         self.best_iteration_ = fit.best_iteration
         self.init_, self.init_factor_ = fit.start.init, fit.start.factor
         log = {name: list(map(float, values)) for name, values in fit.log.items()}
         self.evals_result_ = {VALIDATION: log} if log else {}
-        return self
+
+
+def _trains_on_queries(init: str | Estimator | None) -> bool:
+    """True if `init` is a ranker, "linear" included."""
+    return isinstance(init, str) or (init is not None and kind_of(init).trains_on_queries)

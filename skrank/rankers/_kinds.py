@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from inspect import signature
 
+from skrank._fitted import class_names
 from skrank._typing import Estimator
-from skrank.rankers._catboost import CatBoostModel, CatBoostRanker, CatBoostRegressor
-from skrank.rankers._dask import DaskLightGBMRanker, DaskXGBoostRanker
+from skrank.rankers._catboost import CatBoost
+from skrank.rankers._dask import DaskLightGBMRanker, DaskRanker, DaskXGBoostRanker
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, Fit
 from skrank.rankers._hist import HistGradientBoosting
-from skrank.rankers._lightgbm import LightGBMModel, LightGBMRanker, LightGBMRegressor
-from skrank.rankers._xgboost import XGBoostModel, XGBoostRanker, XGBoostRegressor
+from skrank.rankers._lightgbm import LightGBM
+from skrank.rankers._xgboost import XGBoost
 
 # by package and name of a class: no booster is imported to recognise its estimators
-_RANKERS: dict[tuple[str, str], type[EstimatorKind]] = {
-    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker,
-    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker,
-    ("lightgbm", "LGBMRanker"): LightGBMRanker,
-    ("xgboost", "XGBRanker"): XGBoostRanker,
-    ("catboost", "CatBoostRanker"): CatBoostRanker,
+_KINDS: dict[tuple[str, str], EstimatorKind] = {
+    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker(),
+    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker(),
+    ("lightgbm", "LGBMRanker"): LightGBM("ranker"),
+    ("xgboost", "XGBRanker"): XGBoost("ranker"),
+    ("catboost", "CatBoostRanker"): CatBoost("ranker"),
+    ("lightgbm", "LGBMModel"): LightGBM("regressor"),
+    ("xgboost", "XGBModel"): XGBoost("regressor"),
+    ("catboost", "CatBoost"): CatBoost("regressor"),
+    ("sklearn", "BaseHistGradientBoosting"): HistGradientBoosting(),
 }
-_REGRESSORS: dict[tuple[str, str], type[EstimatorKind]] = {
-    ("lightgbm", "LGBMModel"): LightGBMRegressor,
-    ("xgboost", "XGBModel"): XGBoostRegressor,
-    ("catboost", "CatBoost"): CatBoostRegressor,
-    ("sklearn", "BaseHistGradientBoosting"): HistGradientBoosting,
-}
-_CLASSIFIERS: dict[tuple[str, str], type[EstimatorKind]] = {
-    ("lightgbm", "LGBMModel"): LightGBMModel,
-    ("xgboost", "XGBModel"): XGBoostModel,
-    ("catboost", "CatBoost"): CatBoostModel,
+_CLASSIFIERS: dict[tuple[str, str], EstimatorKind] = {
+    ("lightgbm", "LGBMModel"): LightGBM("classifier"),
+    ("xgboost", "XGBModel"): XGBoost("classifier"),
+    ("catboost", "CatBoost"): CatBoost("classifier"),
 }
 _QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")  # query of each row, in `fit` of rankers
 
@@ -40,23 +39,23 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
         raise TypeError(
             f"estimator={estimator!r} has no fit: pass an estimator, such as lightgbm.LGBMRanker()."
         )
-    names = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(estimator).__mro__]
+    names = list(class_names(estimator))
     if ("sklearn", "Pipeline") in names and kind_of(estimator.steps[-1][1]).trains_on_queries:
         inner = type(estimator.steps[-1][1]).__name__
         raise TypeError(
             f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
             f"make_pipeline(..., GroupedRanker({inner}()))."
         )
-    if type(estimator).__module__.startswith(DASK_MODULES) and not _RANKERS.keys() & names:
-        raise TypeError(
-            f"{type(estimator).__name__} trains on single rows of Dask collections: give "
-            "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
-        )
-    classifiers = _CLASSIFIERS if hasattr(estimator, "predict_proba") else {}
-    kinds = _REGRESSORS | classifiers | _RANKERS
+    on_dask = type(estimator).__module__.startswith(DASK_MODULES)
+    kinds = _KINDS | _CLASSIFIERS if hasattr(estimator, "predict_proba") else _KINDS
     for name in names:
         if name in kinds:
-            return kinds[name]()
+            if on_dask and not isinstance(kinds[name], DaskRanker):
+                raise TypeError(
+                    f"{type(estimator).__name__} trains on single rows of Dask collections: give "
+                    "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
+                )
+            return kinds[name]
     return OtherKind(estimator)
 
 

@@ -13,20 +13,20 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut
+from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut
 from skrank.rankers._rows import Part
 
 
-class LightGBMModel(EstimatorKind):
-    """LightGBM's classifiers; what its rankers and regressors have in common with them."""
+class LightGBM(Booster):
+    """Estimators of LightGBM."""
 
     rounds_parameter = "n_estimators"
+    start_argument = "init_score"
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
 
     def train(self, fit: Fit) -> None:
-        fit.take_start("init_score")
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         objective = None
         if fit.objective is not None:
@@ -82,19 +82,9 @@ class LightGBMModel(EstimatorKind):
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)
 
-
-class LightGBMRanker(LightGBMModel):
-    """LGBMRanker."""
-
-    trains_on_queries = trains_objectives = follows_metrics = starts_from_scores = True
-
-
-class LightGBMRegressor(LightGBMModel):
-    """LGBMRegressor, and any other model of LightGBM without classes."""
-
-    follows_metrics = starts_from_scores = True
-
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
+        if self.trains_on_queries:
+            return margins
         # LightGBM cannot predict from given scores; the objective as text, such as
         # "binary sigmoid:1", is part of its model
         model = estimator.booster_.dump_model(num_iteration=1)

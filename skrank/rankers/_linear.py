@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
-from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, require_groups
+from skrank._engine.groups import collection_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
-from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -27,7 +25,7 @@ from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._linear_features import ScaledFeatures, products
 from skrank.rankers._linear_training import LinearTraining, Solution, Stages
-from skrank.rankers._rows import Part, Rows, features
+from skrank.rankers._rows import LabelledRows, Part, Rows
 
 
 class LinearRanker(Ranker):
@@ -185,94 +183,6 @@ class LinearRanker(Ranker):
         self.scoring = scoring
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Table,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        X_val: Table | None = None,
-        y_val: ArrayLike | None = None,
-        groups_val: ArrayLike | None = None,
-    ) -> LinearRanker:
-        """Train.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Features: numbers, which may be NaN but not infinite, and categories.
-        y : array-like of shape (n_rows,)
-            Labels, at least 0.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        qid : array-like of shape (n_rows,), optional
-            Another name for `groups`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
-        X_val, y_val, groups_val : optional
-            Rows to choose among `alphas` on, instead of `validation_fraction`.
-
-        Returns
-        -------
-        LinearRanker
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN,
-            or all are 0; if weights vary inside a query; if a feature is infinite, or is text
-            and not a category; if the objective cannot be trained on.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If a stage ends at `max_iter`.
-        """
-        given = self._given_groups(y, groups, qid)
-        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
-        check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        alphas, stages = self._alphas(), self._stages()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both, or none.")
-        if X_val is not None and self.alphas is None:
-            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
-        ids = require_groups(given, y, X, who="LinearRanker.fit")
-        again = self.warm_start and hasattr(self, "coef_")
-        before = (self.feature_map_, self.coef_) if again else None
-        with restored_on_failure(self):
-            table = self._table(X, reset=True)
-            warn_of_feature(X, self)
-            check_consistent_length(table, y)
-            rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-            check_lists(rows)
-            refits = self.alphas is not None and X_val is None
-            share = self.validation_fraction if refits else None
-            rng = check_random_state(self.random_state)
-            chosen, held_out = rows.choose(self.max_queries, share, rng)
-            valid = rows.part(held_out) if refits else None
-            if X_val is not None and y_val is not None:
-                valid = self._external(X_val, y_val, groups_val)
-            labels = rows.y if valid is None else np.append(rows.y, valid.y)
-            self.max_grade_ = collection_grade(y, labels)
-            stages = stages.on_scale(self.max_grade_)
-            training = self._training(rows, ids, chosen, stages)
-            if not refits:
-                del rows  # frees its vectors
-            path = list(training.path(alphas, training.start(self._rescaled(before, training))))
-            self.evals_result_: dict[str, dict[str, list[float]]] = {}
-            best = 0 if valid is None else self._best(path, training.features, valid)
-            self.alpha_, weights, self.n_iter_ = path[best]
-            if refits:
-                first = self.feature_map_
-                training = self._training(rows, ids, np.append(chosen, held_out), stages)
-                start = training.start(self.feature_map_.carried(first, weights))
-                ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-            self.coef_: np.ndarray = weights / training.features.scale
-        return self
-
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
 
@@ -307,13 +217,45 @@ class LinearRanker(Ranker):
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
-    # parts of fit ---------------------------------------------------------------------------------
+    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
-    def _table(self, X: Table, *, reset: bool) -> Table:
-        """Columns whose number and names are right; `feature_map_` checks their values."""
-        X = features(X, polars=False)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        self._alphas()
+        self._stages()
+        if has_X_val and self.alphas is None:
+            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
+
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        again = self.warm_start and hasattr(self, "coef_")
+        before = (self.feature_map_, self.coef_) if again else None
+        rows = train.checked(unjudged=self.unjudged)
+        check_lists(rows)
+        refits = self.alphas is not None and valid is None
+        share = self.validation_fraction if refits else None
+        rng = check_random_state(self.random_state)
+        chosen, held_out = rows.choose(self.max_queries, share, rng)
+        part = None  # to choose among alphas on
+        if refits:
+            part = rows.part(held_out)
+        elif valid is not None:
+            part = valid.checked(unjudged=self.unjudged).part()
+        labels = rows.y if part is None else np.append(rows.y, part.y)
+        self.max_grade_ = collection_grade(train.y, labels)
+        stages = self._stages().on_scale(self.max_grade_)
+        training = self._training(rows, chosen, stages)
+        if not refits:
+            del rows  # frees its vectors
+        start = training.start(self._rescaled(before, training))
+        path = list(training.path(self._alphas(), start))
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        best = 0 if part is None else self._best(path, training.features, part)
+        self.alpha_, weights, self.n_iter_ = path[best]
+        if refits:
+            first = self.feature_map_
+            training = self._training(rows, np.append(chosen, held_out), stages)
+            start = training.start(self.feature_map_.carried(first, weights))
+            ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
+        self.coef_: np.ndarray = weights / training.features.scale
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -337,14 +279,13 @@ class LinearRanker(Ranker):
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
 
-    def _training(
-        self, rows: Rows, ids: np.ndarray, chosen: np.ndarray, stages: Stages
-    ) -> LinearTraining:
+    def _training(self, rows: Rows, chosen: np.ndarray, stages: Stages) -> LinearTraining:
         """Training on the chosen queries: all others get the weight 0."""
         kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
-        queries = Queries.from_groups(ids[kept])
         assert rows.codes is not None
-        numbers = queries.gather(rows.codes[kept])[queries.indptr[:-1]]
+        queries = Queries.from_groups(rows.codes[kept])
+        numbers = queries.ids
+        queries = replace(queries, ids=rows.ids[numbers])  # for messages
         given = None if rows.weights is None else rows.weights[kept]
         weights = check.query_weights(given, queries)
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import Bunch, Tags, get_tags
-from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, require_groups
-from skrank._fitted import restored_on_failure
+from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.metrics import Metric, metric
 from skrank.model_selection import query_train_test_split
 from skrank.rankers._base import Ranker
 from skrank.rankers._members import (
-    CarriedRows,
     Named,
     best_weights,
     carried,
@@ -28,9 +25,9 @@ from skrank.rankers._members import (
     fitted,
     is_list_of_rankers,
     naming,
+    unchecked_part,
 )
-from skrank.rankers._rows import features
-from skrank.rankers._start import spread_inside_queries
+from skrank.rankers._rows import LabelledRows
 
 
 class RankerMean(MetaEstimatorMixin, Ranker):
@@ -128,93 +125,6 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         self.scoring = scoring
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Table,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        X_val: Table | None = None,
-        y_val: ArrayLike | None = None,
-        groups_val: ArrayLike | None = None,
-    ) -> RankerMean:
-        """Train each ranker.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Array, DataFrame or sparse matrix, as the rankers take them.
-        y : array-like of shape (n_rows,)
-            Labels, at least 0.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        qid : array-like of shape (n_rows,), optional
-            Another name for `groups`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query; passed on to each ranker.
-        X_val, y_val, groups_val : optional
-            Rows to validate on, instead of `validation_fraction`.
-
-        Returns
-        -------
-        RankerMean
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, of the wrong length, or disagree; if there are no validation rows
-            to choose weights on; if a ranker cannot be trained. A note of the error has the name of
-            the ranker.
-        """
-        given = self._given_groups(y, groups, qid)
-        if hasattr(X, "__dask_graph__"):
-            raise ValueError(
-                "X is a Dask collection, and RankerMean trains on one machine: give it rows that "
-                "fit into memory, or train each ranker on Dask and add up their scores."
-            )
-        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
-        check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        self._check_parameters(X_val, y_val)
-        ids = require_groups(given, y, X, who="RankerMean.fit")
-        with restored_on_failure(self):
-            table = self._table(X, reset=True)
-            check_consistent_length(table, y)
-            labels = check.as_vector("y", y)
-            weights = None
-            if sample_weight is not None:
-                weights = check.as_vector("sample_weight", sample_weight, len(ids))
-            train, valid = CarriedRows(table, carried(y, ids), weights), None
-            if X_val is not None and y_val is not None:
-                check_consistent_length(X_val, y_val)
-                ids = require_groups(groups_val, y_val, X_val, who="validation (groups_val)")
-                valid = CarriedRows(self._table(X_val, reset=False), carried(y_val, ids))
-            elif self.validation_fraction is not None:
-                train, valid = self._split(train, self.validation_fraction)
-            if valid is not None:
-                labels = np.append(labels, check.as_vector("y_val", valid.y))
-            self.max_grade_ = collection_grade(y, labels)
-            named = self._named()
-            members = [fitted(name, one, train, valid) for name, one in named]
-            part = train.part()
-            check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
-            spreads = np.array(
-                [
-                    spread_inside_queries(finite_scores(name, one, part.X), part)
-                    for (name, _), one in zip(named, members, strict=True)
-                ]
-            )
-            factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
-            self.weights_ = self._weights(members, factors, valid)
-            self.factors_ = self.weights_ * factors
-            self.estimators_ = members
-            self.named_estimators_ = Bunch(
-                **{name: one for (name, _), one in zip(named, members, strict=True)}
-            )
-        return self
-
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
 
@@ -287,12 +197,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         tags.input_tags.sparse = all(one.sparse for one in inputs)
         return tags
 
-    # parts of fit ---------------------------------------------------------------------------------
-
-    def _table(self, X: Table, *, reset: bool) -> Table:
-        X = features(X, polars=False)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
+    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
     def _named(self) -> list[Named]:
         """The rankers with names of their own."""
@@ -306,7 +211,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             named.append((found if name is None else name, one))
         return named
 
-    def _check_parameters(self, X_val: Table | None, y_val: ArrayLike | None) -> None:
+    def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
         if not is_list_of_rankers(self.estimators):
             raise ValueError(
@@ -324,16 +229,14 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         for name, one in self._named():
             with naming(name):
                 check_member(one)
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both, or none.")
         if self.validation_fraction is not None:
             because = ": it leaves nothing to train on"
             check.check_share("validation_fraction", self.validation_fraction, because)
-            if X_val is not None:
+            if has_X_val:
                 raise ValueError("there are X_val and validation_fraction: set one of the two.")
         if isinstance(self.weights, str):
             check.check_choice("weights", self.weights, ("validation",))
-            if X_val is None and self.validation_fraction is None:
+            if not has_X_val and self.validation_fraction is None:
                 raise ValueError(
                     'weights="validation" needs queries that no ranker was trained on: set '
                     "validation_fraction, or give X_val, y_val and groups_val to fit."
@@ -341,14 +244,41 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         elif self.weights is not None:
             self._given_weights()
 
-    def _split(self, train: CarriedRows, share: float) -> tuple[CarriedRows, CarriedRows]:
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        labels, weights = check.as_vector("y", train.y), train.sample_weight
+        if weights is not None:
+            weights = check.as_vector("sample_weight", weights, len(labels))
+        y, train = train.y, replace(carried(train), sample_weight=weights)
+        if valid is not None:
+            valid = carried(valid)
+            labels = np.append(labels, check.as_vector("y_val", valid.y))
+        elif self.validation_fraction is not None:
+            train, valid = self._split(train, self.validation_fraction)
+        self.max_grade_ = collection_grade(y, labels)
+        self.named_estimators_ = Bunch(
+            **{name: fitted(name, one, train, valid) for name, one in self._named()}
+        )
+        self.estimators_ = list(self.named_estimators_.values())
+        part = unchecked_part(train)
+        check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
+        spreads = np.array([part.spread(scores) for scores in self._scores(part.X)])
+        factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
+        self.weights_ = self._weights(factors, valid)
+        self.factors_ = self.weights_ * factors
+
+    def _scores(self, X: Table) -> Iterator[np.ndarray]:
+        """Scores of the fitted rankers, one after the other."""
+        return (finite_scores(name, one, X) for name, one in self.named_estimators_.items())
+
+    def _split(self, train: LabelledRows, share: float) -> tuple[LabelledRows, LabelledRows]:
         """Training rows, and those of the queries to hold out."""
-        arrays = [train.X, train.y, *([] if train.weights is None else [train.weights])]
+        arrays = [train.X, train.y, train.groups]
+        if train.sample_weight is not None:
+            arrays.append(train.sample_weight)
         parts = query_train_test_split(
-            *arrays, test_size=share, stratify="n_relevant",
-            random_state=self.random_state,
-        )  # fmt: skip
-        return CarriedRows(*parts[::2]), CarriedRows(*parts[1::2])
+            *arrays, test_size=share, stratify="n_relevant", random_state=self.random_state
+        )
+        return LabelledRows(*parts[::2]), LabelledRows(*parts[1::2])
 
     def _given_weights(self) -> np.ndarray:
         weights = np.array(check.check_numbers("weights", self.weights))
@@ -359,20 +289,13 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             )
         return weights / weights.sum()
 
-    def _weights(
-        self, members: list[Estimator], factors: np.ndarray, valid: CarriedRows | None
-    ) -> np.ndarray:
+    def _weights(self, factors: np.ndarray, valid: LabelledRows | None) -> np.ndarray:
         """Weights of the rankers, whose scores are standardised by factors."""
         if self.weights is None:
-            return np.full(len(members), 1 / len(members))
+            return np.full(len(factors), 1 / len(factors))
         if not isinstance(self.weights, str):
             return self._given_weights()
         assert valid is not None
-        part = valid.part()
-        scores = np.array(
-            [
-                factor * finite_scores(name, one, part.X)
-                for (name, _), one, factor in zip(self._named(), members, factors, strict=True)
-            ]
-        )
+        part = unchecked_part(valid)
+        scores = factors[:, np.newaxis] * np.array(list(self._scores(part.X)))
         return best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from inspect import signature
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skrank._engine.groups import index_level, with_groups
@@ -19,26 +18,16 @@ from skrank.metrics import Metric
 from skrank.rankers._fit import HeldOut
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import LabelledRows, Part
 
 Named: TypeAlias = tuple[str, Estimator]
 
 _STEPS = 20  # at most, when weights are chosen: the larger, the finer
 
 
-@dataclass(frozen=True, eq=False)
-class CarriedRows:
-    """Rows to train or to validate on; the index of `y` has the queries."""
-
-    X: Table
-    y: Any
-    weights: np.ndarray | None = None
-
-    def part(self) -> Part:
-        """Rows sorted by query; documents without a judgment count as not relevant."""
-        groups = np.asarray(index_level(self.y))
-        rows = Rows(self.X, self.y, self.weights, groups=groups, unjudged="zero", graded=False)
-        return rows.part()
+def unchecked_part(rows: LabelledRows) -> Part:
+    """Rows sorted by query; documents without a judgment count as not relevant."""
+    return rows.checked(unjudged="zero", graded=False).part()
 
 
 def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
@@ -64,9 +53,12 @@ def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
     return counts / counts.sum()
 
 
-def carried(y: ArrayLike, ids: np.ndarray) -> Any:
-    """Labels with the queries on their index, where every kind of ranker finds them."""
-    return with_groups(y, ids) if index_level(y) is None else y
+def carried(rows: LabelledRows) -> LabelledRows:
+    """The rows with their queries on the index of the labels, where all rankers read them."""
+    if index_level(rows.y) is not None:
+        return rows
+    assert rows.groups is not None
+    return replace(rows, y=with_groups(rows.y, rows.groups))
 
 
 def is_list_of_rankers(estimators: object) -> bool:
@@ -88,7 +80,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def check_member(estimator: Estimator) -> None:
-    """Refuse what is no estimator, and rankers of boosters outside a GroupedRanker."""
+    """Refuse rankers of boosters outside a GroupedRanker, and values that are not estimators."""
     if hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
     kind = kind_of(estimator)  # raises if it is no estimator
@@ -101,14 +93,14 @@ def check_member(estimator: Estimator) -> None:
 
 
 def fitted(
-    name: str, estimator: Estimator, train: CarriedRows, valid: CarriedRows | None
+    name: str, estimator: Estimator, train: LabelledRows, valid: LabelledRows | None
 ) -> Estimator:
     """A fitted clone; validation rows go to rankers that stop early and hold out none."""
     with naming(name):
         member = clone(estimator)
         arguments: Options = {}
-        if train.weights is not None:
-            arguments[weight_argument(member)] = train.weights
+        if train.sample_weight is not None:
+            arguments[weight_argument(member)] = train.sample_weight
         if valid is not None and _stops_on_given(member):
             arguments |= {"X_val": valid.X, "y_val": valid.y}
         return member.fit(train.X, train.y, **arguments)

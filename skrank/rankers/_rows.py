@@ -22,6 +22,42 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+_ROUNDING = 1e-9  # a smaller spread, as a share of the largest score, is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Features, labels and further arguments that a caller passes to `fit`, a value per row.
+
+    `params` are for `fit` of a wrapped estimator; other attributes are those of
+    `GroupedRanker.fit`.
+    """
+
+    X: Table
+    y: ArrayLike
+    groups: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    qid: ArrayLike | None = None
+    position: ArrayLike | None = None
+    params: Options = field(default_factory=dict)
+
+    def checked(self, *, unjudged: str = "raise", graded: bool = True) -> Rows:
+        """The rows after checks of labels, weights and positions."""
+        ids = None if self.groups is None else np.asarray(self.groups)
+        return Rows(
+            self.X, self.y, self.sample_weight, self.params, groups=ids, positions=self.position,
+            unjudged=unjudged, graded=graded,
+        )  # fmt: skip
+
+
+def validation_rows(
+    X_val: Table | None, y_val: ArrayLike | None, groups_val: ArrayLike | None
+) -> LabelledRows | None:
+    """The validation rows that a caller passes to `fit`, if there are any."""
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val belong together: give both, or none.")
+    return None if X_val is None or y_val is None else LabelledRows(X_val, y_val, groups_val)
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -59,6 +95,17 @@ class Part:
     def query_weights(self) -> np.ndarray | None:
         """One weight per query."""
         return check.query_weights(self.weights, self.queries)
+
+    def spread(self, scores: np.ndarray) -> float:
+        """Weighted standard deviation inside queries; of all rows if the queries are unknown."""
+        largest = float(np.abs(scores).max()) or 1.0
+        scores = scores / largest  # so that no square overflows
+        if self.known is None:
+            rest = scores - np.average(scores, weights=self.weights)
+        else:
+            rest = self.known.centered(scores)
+        spread = float(np.sqrt(np.average(rest**2, weights=self.weights)))
+        return spread * largest if spread > _ROUNDING else 0.0
 
 
 def features(X: Table, *, polars: bool = True) -> Table:
@@ -133,7 +180,7 @@ class Rows:
         if unjudged == "zero" and not judged.all():
             self.y = np.where(judged, self.y, 0.0)
         self.kept = judged | (unjudged == "zero")
-        self.X = features(X)
+        self.X = X
         self.params = params or {}
         self.weights = None
         if sample_weight is not None:

@@ -14,7 +14,7 @@ import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, Log
+from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut, Log
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     Data: TypeAlias = xgboost.DMatrix | xgboost.dask.DaskDMatrix
 
 
-class XGBoostModel(EstimatorKind):
-    """XGBoost's classifiers; what its rankers and regressors have in common with them."""
+class XGBoost(Booster):
+    """Estimators of XGBoost."""
 
     rounds_parameter = "n_estimators"
     patience_parameters = ("early_stopping_rounds",)
+    start_argument = "base_margin"
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
@@ -40,8 +41,7 @@ class XGBoostModel(EstimatorKind):
         fit.arguments.setdefault("verbose", False)
         if fit.start.factor:
             # a margin of 0, so that margins are the sum of the rounds
-            estimator.set_params(base_score=float(_inverse_link(estimator, np.zeros(1))[0]))
-        fit.take_start("base_margin")
+            estimator.set_params(base_score=float(self.inverse_link(estimator, np.zeros(1))[0]))
         if fit.objective is None and (fit.valid is None or not fit.metrics):
             self._fit_itself(fit)
         else:
@@ -112,20 +112,9 @@ class XGBoostModel(EstimatorKind):
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)
 
-
-class XGBoostRanker(XGBoostModel):
-    """XGBRanker."""
-
-    trains_on_queries = trains_objectives = follows_metrics = starts_from_scores = True
-
-
-class XGBoostRegressor(XGBoostModel):
-    """XGBRegressor, and any other model of XGBoost without classes."""
-
-    follows_metrics = starts_from_scores = True
-
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
-        return _inverse_link(estimator, margins)
+        name = estimator.objective
+        return _INVERSE_LINKS[name](margins) if name in _INVERSE_LINKS else margins
 
 
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
@@ -211,11 +200,6 @@ def _dmatrix(
         enable_categorical=estimator.enable_categorical,
         nthread=estimator.n_jobs,
     )
-
-
-def _inverse_link(estimator: Estimator, margins: np.ndarray) -> np.ndarray:
-    name = estimator.objective
-    return _INVERSE_LINKS[name](margins) if name in _INVERSE_LINKS else margins
 
 
 _INVERSE_LINKS: dict[object, Callable[[np.ndarray], np.ndarray]] = {

@@ -227,9 +227,3 @@ def test_a_quantile_matrix_is_refused(data):
         run_xgboost(data, source=matrix, objective="gap")
     with pytest.raises(TypeError, match=r"skrank.xgboost.cv needs a DMatrix"):
         skrank.xgboost.cv(XGB, data.X, 2, objective="gap")
-
-
-def test_bagging_by_query_is_refused(data):
-    bagging = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
-    with pytest.raises(ValueError, match="trains nothing"):
-        run_lightgbm(data, bagging, objective="gap")

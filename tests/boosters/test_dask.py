@@ -44,13 +44,6 @@ def valid():
     return Data(1, 30)
 
 
-@pytest.fixture(scope="module")
-def client():
-    with start() as cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=PATIENCE)
-        yield client
-
-
 # XGBoost ----------------------------------------------------------------------------------------
 
 

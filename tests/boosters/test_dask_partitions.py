@@ -21,7 +21,7 @@ import skrank.lightgbm  # noqa: E402
 import skrank.xgboost  # noqa: E402
 from skrank.dask import partition_queries  # noqa: E402
 from skrank.dask._partitions import _even_cuts  # noqa: E402
-from tests.helpers.dask_runs import PATIENCE, Data, start  # noqa: E402
+from tests.helpers.dask_runs import Data  # noqa: E402
 
 pytestmark = [
     # LightGBM takes the number of threads from the workers, and deprecates what older ones need
@@ -38,13 +38,6 @@ def train():
 @pytest.fixture(scope="module")
 def valid():
     return Data(1, 30)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with start() as cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=PATIENCE)
-        yield client
 
 
 # Partitions -------------------------------------------------------------------------------------

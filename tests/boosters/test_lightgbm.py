@@ -11,22 +11,12 @@ from sklearn.model_selection import GroupKFold, KFold
 
 import skrank
 import skrank.lightgbm
-from tests.helpers.lightgbm_data import (
-    METRICS,
-    QUIET,
-    Data,
-    fit,
-)
+from skrank.extending import Judgments
+from tests.helpers.boosters import LGB, METRICS, Data, LightGBM
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 40)
+def fit(data, objective, rounds=15, weight=False, **params):
+    return LightGBM.train(data.dataset(weight), objective, rounds, **params)[0]
 
 
 # Parity
@@ -58,7 +48,7 @@ def test_ndcg_equals_lightgbms(train, weight):
     log = {}
     ks = [1, 3, 10, 100]
     lgb.train(
-        QUIET | {"objective": "lambdarank", "metric": "ndcg", "eval_at": ks},
+        LGB | {"objective": "lambdarank", "metric": "ndcg", "eval_at": ks},
         train.dataset(),
         4,
         [valid.dataset(weight)],
@@ -76,7 +66,7 @@ def test_ndcg_equals_lightgbms(train, weight):
 def test_eval_equals_the_metric(train, valid, weight):
     log = {}
     booster = lgb.train(
-        QUIET | {"objective": skrank.lightgbm.objective("gap")},
+        LGB | {"objective": skrank.lightgbm.objective("gap")},
         train.dataset(),
         3,
         [train.dataset(), valid.dataset(weight)],
@@ -100,12 +90,12 @@ def test_eval_equals_the_metric(train, valid, weight):
 def test_all_entry_points_train_the_same(train, valid):
     objective = skrank.lightgbm.objective("gap", truncation_level=20)
     expected = fit(train, objective).predict(valid.X)
-    ranker = lgb.LGBMRanker(objective=objective, n_estimators=15, **QUIET)
+    ranker = lgb.LGBMRanker(objective=objective, n_estimators=15, **LGB)
     by_ranker = clone(ranker).fit(train.X, train.y, group=train.sizes)
     np.testing.assert_array_equal(by_ranker.predict(valid.X), expected)
     data = train.dataset()
     for _ in range(2):  # the same callable and Dataset, no copies
-        booster = lgb.Booster(QUIET, data)
+        booster = lgb.Booster(LGB, data)
         for _ in range(15):
             booster.update(fobj=objective)
         np.testing.assert_array_equal(booster.predict(valid.X), expected)
@@ -114,7 +104,7 @@ def test_all_entry_points_train_the_same(train, valid):
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
 def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     ranker = lgb.LGBMRanker(
-        objective=skrank.lightgbm.objective("gap"), n_estimators=150, learning_rate=0.3, **QUIET
+        objective=skrank.lightgbm.objective("gap"), n_estimators=150, learning_rate=0.3, **LGB
     ).fit(
         train.X,
         train.y,
@@ -131,15 +121,15 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     assert best < 150
     assert best == int(np.argmax(history["gap@10"])) + 1
     scores = ranker.predict(valid.X)
-    assert valid.score("gap@10", scores, weight=True) == pytest.approx(max(history["gap@10"]))
+    assert valid.score("gap@10", scores, weighted=True) == pytest.approx(max(history["gap@10"]))
     on_train = ranker.evals_result_["training"]["gap@10"][best - 1]
     assert on_train == pytest.approx(train.score("gap@10", ranker.predict(train.X)))
 
 
 def test_ranker_survives_pickle(train, valid):
-    ranker = lgb.LGBMRanker(
-        objective=skrank.lightgbm.objective("gap"), n_estimators=3, **QUIET
-    ).fit(train.X, train.y, group=train.sizes)
+    ranker = lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=3, **LGB).fit(
+        train.X, train.y, group=train.sizes
+    )
     again = pickle.loads(pickle.dumps(ranker))
     np.testing.assert_array_equal(again.predict(valid.X), ranker.predict(valid.X))
     again.fit(train.X, train.y, group=train.sizes)
@@ -147,7 +137,7 @@ def test_ranker_survives_pickle(train, valid):
 
 
 def test_cv_with_folds_of_whole_queries(train):
-    params = QUIET | {"objective": skrank.lightgbm.objective("gap")}
+    params = LGB | {"objective": skrank.lightgbm.objective("gap")}
     result = lgb.cv(
         params,
         train.dataset(),
@@ -159,7 +149,7 @@ def test_cv_with_folds_of_whole_queries(train):
     assert len(result["train err-mean"]) == 8
     whole, values = train.dataset(free_raw_data=False).construct(), []
     for rows, others in GroupKFold(3).split(train.X, groups=train.qid):
-        booster = lgb.Booster(QUIET, whole.subset(rows))
+        booster = lgb.Booster(LGB, whole.subset(rows))
         for _ in range(8):
             booster.update(fobj=params["objective"])
         scores = booster.predict(train.X[others])
@@ -171,7 +161,7 @@ def test_cv_with_folds_of_whole_queries(train):
 @pytest.mark.parametrize("given", [False, True])
 def test_cv_that_tears_queries_is_refused(train, given):
     folds = list(KFold(3).split(train.X)) if given else None
-    params = QUIET | {"objective": skrank.lightgbm.objective("gap")}
+    params = LGB | {"objective": skrank.lightgbm.objective("gap")}
     with pytest.raises(ValueError, match=r"torn apart.*folds=sklearn.model_selection.GroupKFold"):
         lgb.cv(params, train.dataset(), 2, nfold=3, folds=folds, stratified=False)
 
@@ -186,3 +176,103 @@ def test_callables_have_four_positional_parameters():
     for callable_ in (skrank.lightgbm.objective("gap"), skrank.lightgbm.eval_metric("gap")):
         parameters = inspect.signature(callable_).parameters
         assert list(parameters) == ["y_true_or_preds", "preds_or_dataset", "weight", "group"]
+
+
+# Data, and sampling of LightGBM
+
+
+def test_training_again_with_other_labels(train, valid):
+    objective = skrank.lightgbm.objective("gap")
+    data = train.dataset(free_raw_data=False)
+    lgb.train(LGB | {"objective": objective}, data, 5)
+    data.set_label(np.roll(train.y, 5))
+    found = lgb.train(LGB | {"objective": objective}, data, 5).predict(valid.X)
+    fresh = lgb.Dataset(train.X, np.roll(train.y, 5), group=train.sizes)
+    expected = lgb.train(LGB | {"objective": skrank.lightgbm.objective("gap")}, fresh, 5)
+    np.testing.assert_array_equal(found, expected.predict(valid.X))
+
+
+def test_scale_of_grades_comes_from_the_training_labels(train):
+    low = Data(5, 20, max_grade=2)
+    scores = np.random.default_rng(0).normal(size=len(low.y))
+    data = lgb.Dataset(low.X, low.y, group=low.sizes, reference=train.dataset()).construct()
+    name, value, _ = skrank.lightgbm.eval_metric("err")(scores, data)
+    assert name == "err"
+    given = skrank.metric("err", max_grade=4)
+    assert value == pytest.approx(given(low.y, scores, groups=low.qid))
+    assert value < 0.9 * low.score("err", scores)
+
+
+def test_empty_groups_do_not_matter(train):
+    sizes = np.r_[0, train.sizes, 0]
+    scores = np.random.default_rng(0).normal(size=len(train.y))
+    metric = skrank.lightgbm.eval_metric("gap")
+    assert metric(train.y, scores, None, sizes) == metric(train.y, scores, None, train.sizes)
+
+
+def test_bagging_by_query_is_refused_by_a_grouped_ranker(train):
+    estimator = lgb.LGBMRanker(subsample=0.5, subsample_freq=1, bagging_by_query=True, **LGB)
+    with pytest.raises(ValueError, match=r"trains nothing.*bagging_by_query=False"):
+        skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)
+    skrank.GroupedRanker(estimator).fit(train.X, train.y, train.qid)  # LightGBM's own objective
+
+
+@pytest.mark.parametrize("fraction", ["bagging_fraction", "subsample", "sub_row", "bagging"])
+@pytest.mark.parametrize("every", ["bagging_freq", "subsample_freq"])
+@pytest.mark.parametrize("yes", [True, "true", "+"])
+def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, yes, train):
+    bagging = {"bagging_by_query": yes, fraction: 0.5, every: 1}
+    with pytest.raises(ValueError, match="trains nothing"):
+        skrank.lightgbm.cv(bagging, train.dataset(), 2, objective="gap")
+
+
+@pytest.mark.parametrize(
+    "bagging",
+    [
+        {"bagging_fraction": 0.5, "bagging_freq": 1},
+        {"bagging_by_query": True},
+        {"bagging_by_query": True, "bagging_fraction": 0.5},
+        {"bagging_by_query": False, "bagging_fraction": 0.5, "bagging_freq": 1},
+        {"data_sample_strategy": "goss"},
+        {"boosting": "dart"},
+    ],
+)
+def test_other_sampling_trains(train, bagging):
+    assert fit(train, skrank.lightgbm.objective("gap"), 5, **bagging).predict(train.X).std() > 0.01
+
+
+def test_positions_are_refused_in_training_only(train):
+    positions = np.concatenate([np.arange(size) for size in train.sizes])
+    data = train.dataset(position=positions).construct()
+    with pytest.raises(ValueError, match=r"position=.*objective='lambdarank'"):
+        skrank.lightgbm.objective("gap")(np.zeros(len(train.y)), data)
+    assert skrank.lightgbm.eval_metric("gap")(np.zeros(len(train.y)), data)[0] == "gap"
+
+
+@pytest.mark.parametrize("make", [skrank.lightgbm.objective, skrank.lightgbm.eval_metric])
+def test_arrays_without_groups_and_weights_that_vary_are_refused(make, train):
+    scores = np.zeros(len(train.y))
+    with pytest.raises(ValueError, match=r"LightGBM's data has no groups: pass group="):
+        make("gap")(train.y, scores)
+    weight = np.arange(1.0, len(train.y) + 1)
+    for data in ((train.y, scores, weight, train.sizes), (scores, train.dataset(weight=weight))):
+        data = (*data[:-1], data[-1].construct()) if len(data) == 2 else data
+        with pytest.raises(ValueError, match=r"varies inside query.*the same weight"):
+            make("gap")(*data)
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
+def test_plans_are_built_once_per_array_of_a_ranker(train, valid, monkeypatch):
+    built = []
+    monkeypatch.setattr(
+        skrank.lightgbm, "Judgments", lambda *args: built.append(1) or Judgments(*args)
+    )
+    lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=6, **LGB).fit(
+        train.X,
+        train.y,
+        group=train.sizes,
+        eval_set=[(valid.X, valid.y), (train.X, train.y), (train.X[:], train.y)],
+        eval_group=[valid.sizes, train.sizes, train.sizes],
+        eval_metric=skrank.lightgbm.eval_metric("gap", "err", max_grade=4),
+    )
+    assert len(built) == 4

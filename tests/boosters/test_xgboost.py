@@ -1,29 +1,34 @@
 """Objectives, eval metrics and early stopping in XGBoost: parity with its own."""
 
+import copy
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import xgboost as xgb
+from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
-from tests.helpers.xgboost_data import (
-    METRICS,
-    QUIET,
-    Data,
-    fit,
-    margins,
-    train_until,
-)
+from tests.helpers.boosters import METRICS, XGB, Data, XGBoost
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
+def fit(matrix, obj=None, rounds=15, **params):
+    return XGBoost.train(matrix, obj, rounds, **params)[0]
 
 
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 40)
+margins = XGBoost.scores
+
+
+def train_until(train, valid, stop, *metrics):
+    """A booster on GAP, and the values on `valid`, which is not the last data set."""
+    booster, log = XGBoost.train(
+        train.matrix(), skrank.xgboost.objective("gap"), 150, [valid.matrix(), train.matrix()],
+        skrank.xgboost.eval_metric(*metrics, max_grade=4), learning_rate=0.5, callbacks=[stop],
+    )  # fmt: skip
+    return booster, log["valid_0"]
 
 
 # Parity
@@ -80,7 +85,7 @@ def test_eval_equals_the_metric(train, valid, weight, kind):
     dtrain = train.matrix(kind=kind)
     fields = {"ref": dtrain} if kind is xgb.QuantileDMatrix else {}
     booster = xgb.train(
-        QUIET,
+        XGB,
         dtrain,
         3,
         evals=[(dtrain, "train"), (valid.matrix(weight, kind, **fields), "valid")],
@@ -97,21 +102,11 @@ def test_eval_equals_the_metric(train, valid, weight, kind):
         assert log["valid"][name][-1] == pytest.approx(expected, abs=6e-7)
 
 
-def test_curvature_is_doubled(train):
-    scores = np.random.default_rng(0).normal(size=len(train.y)).astype(np.float32)
-    scores.flags.writeable = False
-    grad, hess = skrank.xgboost.objective("gap")(scores, train.matrix())
-    assert grad.dtype == hess.dtype == np.float32
-    expected = skrank.LambdaRank("gap")(train.y, scores, groups=train.qid)
-    np.testing.assert_allclose(grad, expected[0], atol=1e-5)
-    np.testing.assert_allclose(hess, 2 * expected[1], atol=1e-5)
-
-
 # Early stopping
 
 
 def test_early_stopping_picks_the_best_round(train, valid):
-    stop = skrank.xgboost.early_stopping("gap@10", 15, data_name="valid", save_best=True)
+    stop = skrank.xgboost.early_stopping("gap@10", 15, data_name="valid_0", save_best=True)
     booster, log = train_until(train, valid, stop, "gap@10", "err")
     best = booster.best_iteration
     assert 0 < best < 150 - 15
@@ -124,7 +119,7 @@ def test_early_stopping_picks_the_best_round(train, valid):
 def test_early_stopping_goes_the_way_of_the_metric(train, valid, monkeypatch):
     assert skrank.xgboost.early_stopping("gap", 5).maximize is True
     monkeypatch.setattr(type(skrank.metric("gap")), "greater_is_better", False)
-    stop = skrank.xgboost.early_stopping("gap", 5, data_name="valid", min_delta=0.01)
+    stop = skrank.xgboost.early_stopping("gap", 5, data_name="valid_0", min_delta=0.01)
     assert stop.maximize is False
     booster, log = train_until(train, valid, stop, "gap")
     assert booster.best_iteration == 0
@@ -135,7 +130,7 @@ def test_awkward_names_survive_the_log(train, valid):
     metric = skrank.metric("ndcg", gain={0: 0, 1: 1e-05, 2: 2, 3: 3, 4: 4.5}, k=3)
     assert ":" in str(metric)
     assert "-" in str(metric)
-    stop = skrank.xgboost.early_stopping(metric, 3, data_name="valid")
+    stop = skrank.xgboost.early_stopping(metric, 3, data_name="valid_0")
     booster, log = train_until(train, valid, stop, "gap", metric)
     name = str(metric).replace(":", "=")
     assert list(log) == ["gap", name]
@@ -151,7 +146,7 @@ def test_early_stopping_checks_its_input():
 
 def test_cv_of_xgboost(train):
     result = xgb.cv(
-        QUIET,
+        XGB,
         train.matrix(),
         30,
         nfold=3,
@@ -169,7 +164,7 @@ def test_cv_of_xgboost(train):
 def test_empty_groups_and_their_weights_do_not_count(train):
     scores = np.random.default_rng(0).normal(size=len(train.y))
     padded = xgb.DMatrix(
-        train.X, train.y, group=np.r_[0, train.sizes, 0], weight=np.r_[7, train.weight, 7]
+        train.X, train.y, group=np.r_[0, train.sizes, 0], weight=np.r_[7, train.query_weight, 7]
     )
     for call in (skrank.xgboost.objective("gap"), skrank.xgboost.eval_metric("gap")):
         np.testing.assert_equal(call(scores, padded), call(scores, train.matrix(weighted=True)))
@@ -191,8 +186,118 @@ def test_one_query_is_no_missing_query():
         assert (name, value) == ("gap", pytest.approx(skrank.metric("gap")(y, scores)))
 
 
-def test_labels_mean_what_was_written():
-    y = [0.7, 0.1, 0.3, 0.0, 0.7, 0.2]
-    data = xgb.DMatrix(np.zeros((6, 1)), y, qid=[0, 0, 0, 1, 1, 1])
-    metric = skrank.xgboost.eval_metric(skrank.metric("ap", rel=0.7))
-    assert metric(np.array([3.0, 2, 1, 3, 2, 1]), data) == ("ap(rel=0.7)", pytest.approx(0.75))
+# Several workers
+
+
+def test_two_workers_train_and_evaluate_as_one(train):
+    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # one does not see the top
+    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
+    tracker.start()
+
+    def work(_):
+        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
+            first = xgb.collective.get_rank() == 0
+            rows = (train.qid < 20) == first
+            weight = train.query_weight[:20] if first else train.query_weight[20:]
+            data = xgb.DMatrix(
+                train.X[rows], train.y[rows], qid=train.qid[rows], weight=weight, nthread=1
+            )
+            log = {}
+            booster = xgb.train(
+                XGB,
+                data,
+                3,
+                evals=[(data, "train")],
+                obj=skrank.xgboost.objective("err"),
+                custom_metric=skrank.xgboost.eval_metric("err", "gap@10", max_grade=4),
+                evals_result=log,
+                verbose_eval=False,
+            )
+            return log["train"], margins(booster, train)
+
+    with ThreadPoolExecutor(2) as pool:
+        (log, scores), (log2, scores2) = pool.map(work, range(2))
+    tracker.wait_for()
+    assert log == log2
+    np.testing.assert_array_equal(scores, scores2)
+    for name in ("err", "gap@10"):
+        expected = train.score(name, scores, weighted=True)
+        assert log[name][-1] == pytest.approx(expected, abs=6e-7)
+
+
+def test_weights_are_scaled_by_the_mean_of_all_workers(train):
+    scores = np.random.default_rng(0).normal(size=len(train.y)).astype(np.float32)
+    objective = skrank.xgboost.objective("gap", tie_order="stable")
+    expected = objective(scores, train.matrix(weighted=True))
+    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
+    tracker.start()
+
+    def work(first):
+        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
+            rows = (train.qid < 20) == first
+            weight = train.query_weight[:20] if first else train.query_weight[20:]
+            data = xgb.DMatrix(train.X[rows], train.y[rows], qid=train.qid[rows], weight=weight)
+            return copy.deepcopy(objective)(scores[rows], data)
+
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(work, [True, False]))
+    tracker.wait_for()
+    for found, whole in zip(map(np.concatenate, zip(*parts, strict=True)), expected, strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-7)
+
+
+def test_a_geometric_mean_is_not_summed_over_workers(train, monkeypatch):
+    monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
+    monkeypatch.setattr(xgb.collective, "allreduce", lambda values, op: values)
+    metric = skrank.xgboost.eval_metric(skrank.metric("ap", average="geometric"))
+    with pytest.raises(ValueError, match=r"cannot be summed over the workers"):
+        metric(np.zeros(len(train.y)), train.matrix())
+
+
+# What is refused
+
+
+def test_scikit_learn_estimators_of_xgboost_are_refused(train):
+    remedy = r"needs a DMatrix with queries.*xgboost.train, or skrank.GroupedRanker"
+    model = xgb.XGBRegressor(objective=skrank.xgboost.objective("gap"), n_estimators=2)
+    with pytest.raises(TypeError, match=remedy):
+        model.fit(train.X, train.y)
+    ranker = xgb.XGBRanker(eval_metric=skrank.xgboost.eval_metric("gap"), n_estimators=2)
+    with pytest.raises(TypeError, match=remedy):
+        ranker.fit(
+            train.X,
+            train.y,
+            qid=train.qid,
+            eval_set=[(train.X, train.y)],
+            eval_qid=[train.qid],
+            verbose=False,
+        )
+
+
+def test_arrays_of_a_device_are_fetched(train):
+    class OnDevice:
+        """Has of a cupy array what the adapter needs."""
+
+        __cuda_array_interface__: ClassVar[dict] = {}
+
+        def __init__(self, values):
+            self.get = lambda: np.asarray(values)
+
+    scores, data = np.linspace(0, 1, len(train.y)), train.matrix()
+    for call in (skrank.xgboost.objective("gap"), skrank.xgboost.eval_metric("gap")):
+        np.testing.assert_equal(call(OnDevice(scores), data), call(scores, data))
+
+
+@pytest.mark.parametrize("make", [skrank.xgboost.objective, skrank.xgboost.eval_metric])
+def test_other_data_is_refused(make, train):
+    scores = np.zeros(len(train.y))
+    with pytest.raises(ValueError, match=r"the DMatrix has no groups: pass qid="):
+        make("gap")(scores, xgb.QuantileDMatrix(train.X, train.y))
+    with pytest.raises(ValueError, match=r"weights for 60 queries.*one weight per query"):
+        make("gap")(scores, train.matrix(weight=train.weight))
+
+
+def test_early_stopping_needs_xgboost(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ImportError, match=r"pip install skrank\[xgboost\]"):
+        skrank.xgboost.early_stopping("gap", 5)

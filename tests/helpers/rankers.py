@@ -2,9 +2,11 @@
 
 import catboost
 import lightgbm
+import numpy as np
 import pytest
 import sklearn
 import xgboost
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
@@ -38,6 +40,21 @@ def cat(cls=catboost.CatBoostRanker, **parameters):
 
 def hist(**parameters):
     return HistGradientBoostingRegressor(**{"max_iter": 25} | parameters)
+
+
+class First(BaseEstimator):
+    """Scores rows by a feature, as good or bad as it is."""
+
+    def __init__(self, factor=1.0, column=0):
+        self.factor = factor
+        self.column = column
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return self.factor * np.asarray(X)[:, self.column]
 
 
 STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 5, "random_state": 0}

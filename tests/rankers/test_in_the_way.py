@@ -23,21 +23,13 @@ import skrank.lightgbm
 import skrank.xgboost
 from skrank import GroupedRanker
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import lgbm, xgb
 
 STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0}
 DATA = make_ranking(n_queries=60, n_docs=(5, 15), n_features=8, random_state=0)
 X, QID = DATA.X, DATA.qid
 Y = skrank.with_groups(DATA.relevance, QID)
 FRAME = pd.DataFrame(X, columns=DATA.feature_names)
-
-
-def lgbm(**parameters):
-    defaults = {"n_estimators": 15, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
-    return lightgbm.LGBMRanker(**defaults | parameters)
-
-
-def xgb(**parameters):
-    return xgboost.XGBRanker(**{"n_estimators": 15, "max_depth": 3, "n_jobs": 1} | parameters)
 
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
@@ -74,7 +66,7 @@ def test_early_stopping_without_validation_warns(parameters, names):
     ) as told:
         model = stopping.fit(X, Y)
     assert told[0].filename == __file__
-    assert model.best_iteration_ == 15
+    assert model.best_iteration_ == 25
 
 
 def test_training_to_the_end_on_purpose_warns_of_nothing():
@@ -109,7 +101,7 @@ def test_dart_cannot_stop_early(estimator):
         GroupedRanker(estimator, objective="gap", **STOP).fit(X, Y)
     recorded = GroupedRanker(estimator, objective="gap", validation_fraction=0.25, random_state=0)
     model = recorded.set_params(early_stopping_rounds=None).fit(X, Y)
-    assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 15
+    assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
     GroupedRanker(estimator, objective="gap").fit(X, Y)
 
 

@@ -18,7 +18,6 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank import GroupedRanker
 from skrank.model_selection import QueryKFold
@@ -110,12 +109,6 @@ def test_what_cannot_be_done_raises(estimator, parameters, message, data, y):
         GroupedRanker(estimator, **parameters).fit(data.X, y)
 
 
-def test_bagging_by_query_is_refused(data, y):
-    estimator = lgbm(bagging_by_query=True, subsample=0.5, subsample_freq=1)
-    with pytest.raises(ValueError, match="trains nothing"):
-        GroupedRanker(estimator, objective="gap").fit(data.X, y)
-
-
 def test_a_pipeline_around_a_ranker_is_refused(data, y):
     with pytest.raises(TypeError, match="put the GroupedRanker into the pipeline"):
         GroupedRanker(make_pipeline(StandardScaler(), lgbm())).fit(data.X, y)
@@ -180,46 +173,6 @@ def test_requests():
     assert sklearn.utils.get_tags(ranker).input_tags.sparse
     assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan
     assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
-
-
-class OneQuery(GroupedRanker):
-    """Takes all rows for one query: scikit-learn's checks know no groups."""
-
-    def fit(self, X, y, groups=None, **parameters):
-        if groups is None and y is not None:
-            groups = np.zeros(len(y), int)
-        return super().fit(X, y, groups, **parameters)
-
-    def score(self, X, y, groups=None, sample_weight=None):
-        return super().score(X, y, np.zeros(len(y), int), sample_weight)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
-        return tags
-
-
-NO_GROUPS = "a ranking cannot be scored without groups"
-EXPECTED = {
-    GroupedRanker: {
-        "check_fit_score_takes_y": NO_GROUPS,
-        "check_pipeline_consistency": NO_GROUPS,
-    },
-    OneQuery: {},
-}
-
-
-@parametrize_with_checks(
-    [
-        GroupedRanker(Ridge()),
-        GroupedRanker(hist(max_iter=3)),
-        OneQuery(lgbm(n_estimators=3, min_child_samples=2)),
-        OneQuery(xgb(n_estimators=3)),
-    ],
-    expected_failed_checks=lambda estimator: EXPECTED[type(estimator)],
-)
-def test_checks_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,20 @@ def test_training_rows_with_the_same_labels_are_not_taken_for_validation(estimat
     assert np.argmax(values) + 1 == rounds
 
 
+def test_labels_of_rows_to_validate_a_regressor_on_may_be_negative(data):
+    test, labels = data.qid >= 60, data.relevance - 2.0
+    regressor = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
+    model = GroupedRanker(regressor, early_stopping_rounds=None)
+    model.fit(data.X[~test], labels[~test], X_val=data.X[test], y_val=labels[test])
+    (values,) = model.evals_result_["validation"].values()
+    assert values[-1] == pytest.approx(np.mean((model.predict(data.X[test]) - labels[test]) ** 2))
+    with pytest.raises(ValueError, match="labels must be at least 0"):
+        model.set_params(eval_metric="gap").fit(
+            data.X[~test], abs(labels[~test]), X_val=data.X[test], y_val=labels[test],
+            groups_val=data.qid[test],
+        )  # fmt: skip
+
+
 def test_external_validation_needs_its_groups(data, y):
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")

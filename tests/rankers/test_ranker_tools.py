@@ -6,24 +6,15 @@ from joblib import parallel_config
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import SequentialFeatureSelector
-from sklearn.inspection import permutation_importance
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
-    GridSearchCV,
-    HalvingGridSearchCV,
     RandomizedSearchCV,
-    cross_val_predict,
-    cross_val_score,
-    validation_curve,
 )
 
 import skrank
 from skrank import GroupedRanker
-from skrank.metrics import gap_score
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
-    CV,
     MODES,
     RANKERS,
     STOP,
@@ -65,13 +56,6 @@ def test_interleaving_the_rows_of_queries_changes_no_score(ranker, data):
         for order in (slice(None), rows)
     )
     assert again == pytest.approx(scores, abs=tolerance)
-
-
-def test_shuffled_rows_change_no_score_of_a_model_without_ties(data):
-    rows = np.random.default_rng(1).permutation(len(data.qid))
-    scores = validate(GroupedRanker(Ridge()), data, "carried", scorer("gap"))["test_score"]
-    shuffled = validate(GroupedRanker(Ridge()), data, "carried", scorer("gap"), rows=rows)
-    assert shuffled["test_score"] == pytest.approx(scores, abs=1e-3)
 
 
 def test_predictions_come_in_the_order_of_the_rows(data, y):
@@ -142,40 +126,6 @@ def test_objectives_can_be_searched(mode, data):
     assert len(set(found.cv_results_["mean_test_score"])) == 3
 
 
-@every_mode
-def test_halving_over_queries(mode, data):
-    found = search(
-        GroupedRanker(lgbm(), random_state=0),
-        {"estimator__learning_rate": [0.001, 0.01, 0.1, 0.3]},
-        data,
-        mode,
-        tool=HalvingGridSearchCV,
-        resource="max_queries",
-        max_resources=60,
-        min_resources=15,
-        factor=2,
-        random_state=0,
-    )
-    assert found.n_resources_ == [15, 30, 60]
-    assert found.best_score_ > 0.6
-
-
-@every_mode
-def test_learning_curve_over_queries(mode, data, y):
-    arguments = {"param_name": "max_queries", "param_range": [5, 20, 50], "cv": CV}
-    ranker = GroupedRanker(lgbm(min_child_samples=2), random_state=0)
-    if mode == "carried":
-        _, scores = validation_curve(ranker, data.X, y, scoring=scorer("gap"), **arguments)
-    else:
-        with routing():
-            _, scores = validation_curve(
-                ranker, data.X, data.relevance, scoring=scorer("gap"), **arguments,
-                params={"groups": data.qid},
-            )  # fmt: skip
-    means = scores.mean(axis=1)
-    assert means[0] < means[-1]
-
-
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_parallel_searches_give_the_same_numbers(backend, data):
     grid = {"estimator__learning_rate": [0.1, 0.3]}
@@ -184,24 +134,6 @@ def test_parallel_searches_give_the_same_numbers(backend, data):
         two = search(RANKERS["lightgbm-gap"], grid, data, "carried", n_jobs=2)
     scores = "mean_test_score"
     assert two.cv_results_[scores].tolist() == one.cv_results_[scores].tolist()
-
-
-def test_further_tools(data, y):
-    ranker = GroupedRanker(lgbm(n_estimators=10))
-    scores = cross_val_score(ranker, data.X, y, cv=CV, scoring=scorer("gap"))
-    predicted = cross_val_predict(ranker, data.X, y, cv=CV)
-    assert gap_score(y, predicted) == pytest.approx(scores.mean(), abs=0.03)
-    inner = GridSearchCV(ranker, {"estimator__num_leaves": [3, 7]}, scoring=scorer("gap"), cv=CV)
-    assert cross_val_score(inner, data.X, y, cv=CV, scoring=scorer("gap")).min() > 0.5
-    model = ranker.fit(data.X, y)
-    found = permutation_importance(
-        model, data.X, y, scoring=scorer("gap"), n_repeats=2, random_state=0
-    )
-    assert np.argmax(found.importances_mean) == np.argmax(model.feature_importances_)
-    chosen = SequentialFeatureSelector(
-        GroupedRanker(lgbm(n_estimators=3)), n_features_to_select=2, scoring=scorer("gap"), cv=CV
-    ).fit(data.X, y)
-    assert chosen.get_support().sum() == 2
 
 
 def test_tools_that_strip_the_index_need_routing(data, y):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
@@ -22,6 +22,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import First
 
 DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
@@ -41,21 +42,6 @@ ESTIMATORS = {
 every = pytest.mark.parametrize(("estimator", "options"), ESTIMATORS.values(), ids=ESTIMATORS)
 STOP = {"validation_fraction": 0.3, "eval_metric": "ndcg@5", "random_state": 0}
 NDCG = skrank.metric("ndcg@5")
-
-
-class First(BaseEstimator):
-    """Scores rows by a feature, as good or bad as it is."""
-
-    def __init__(self, factor=1.0, column=0):
-        self.factor = factor
-        self.column = column
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return self.factor * X[:, self.column]
 
 
 def fit(estimator, init, **options):
@@ -168,13 +154,15 @@ def test_the_start_is_round_0(estimator, options):
 
 
 @every
-def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options):
+@pytest.mark.parametrize("scale", [0.1, 1.0])
+def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options, scale):
     """From the labels themselves no round is better; from the worst order, the start is worst."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
         init = First(factor, column=6)
-        model = GroupedRanker(estimator, init=init, **options, **stop).fit(known, Y)
+        ranker = GroupedRanker(estimator, init=init, init_scale=scale, **options, **stop)
+        model = ranker.fit(known, Y)
         values = model.evals_result_["validation"]["error@5"]
         assert model.best_iteration_ == int(np.argmin(values))
         assert (model.best_iteration_ == 0) == (factor > 0)
@@ -204,18 +192,6 @@ def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
         assert_array_equal(model.predict(known), model.init_factor_ * known[:, 6])
         if estimator is not CAT:  # whose own needs the rows again
             assert len(model.feature_importances_) == 7
-
-
-@every
-@pytest.mark.parametrize("factor", [-1.0, 1.0])
-def test_of_a_metric_where_lower_is_better_the_lowest_round_is_best(estimator, options, factor):
-    """A start that ranks upside down is the worst round, not the best one."""
-    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
-    ranker = GroupedRanker(estimator, init=First(factor, 6), init_scale=0.1, **options)
-    model = ranker.set_params(**STOP | {"eval_metric": "error@5"}).fit(known, Y)
-    values = model.evals_result_["validation"]["error@5"]
-    assert model.best_iteration_ == int(np.argmin(values))
-    assert (model.best_iteration_ == 0) == (factor > 0)
 
 
 # in scikit-learn ----------------------------------------------------------------------------------

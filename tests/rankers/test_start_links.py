@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 import skrank
 from skrank import GroupedRanker
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import First
 
 DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
@@ -29,21 +30,8 @@ COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
 BINARY = (LABELS > 1).astype(float)
 
 
-class First(BaseEstimator):
-    """Scores rows by a feature."""
-
-    def __init__(self, column=0):
-        self.column = column
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, self.column] / 2
-
-
-START = First().predict(X)
+HALF = First(0.5)
+START = HALF.predict(X)
 
 
 def xgb(**parameters):
@@ -151,7 +139,7 @@ CASES: list[tuple[Callable[..., np.ndarray], BaseEstimator, np.ndarray]] = (
 
 @pytest.mark.parametrize(("by_library", "estimator", "y"), CASES, ids=range(len(CASES)))
 def test_predictions_are_those_of_the_library_from_this_margin(by_library, estimator, y):
-    model = GroupedRanker(estimator, init=First(), init_scale=None).fit(X, y)
+    model = GroupedRanker(estimator, init=HALF, init_scale=None).fit(X, y)
     expected = by_library(estimator, y)
     assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
     assert np.isfinite(model.predict(X)).all()
@@ -215,7 +203,7 @@ def test_rounds_after_a_start_rank_better_than_it(estimator):
 @pytest.mark.parametrize("refit", [False, True])
 def test_a_start_that_no_round_improves_is_served_through_the_link(estimator, refit):
     known = np.column_stack([X, LABELS])
-    model = GroupedRanker(estimator, init=First(column=6), refit=refit, **STOP).fit(known, Y)
+    model = GroupedRanker(estimator, init=First(0.5, column=6), refit=refit, **STOP).fit(known, Y)
     assert model.best_iteration_ == 0
     assert model.evals_result_["validation"]["ndcg@5"][0] == 1
     start = model.init_factor_ * LABELS / 2
@@ -227,7 +215,9 @@ def test_a_start_that_no_round_improves_is_served_through_the_link(estimator, re
 def test_a_start_that_ranks_nothing_leaves_the_intercept(estimator):
     """The margin starts where it does without one."""
     alone = GroupedRanker(estimator).fit(X, Y)
-    beside = GroupedRanker(estimator, init=First(column=6)).fit(np.column_stack([X, 0 * QID]), Y)
+    beside = GroupedRanker(estimator, init=First(0.5, column=6)).fit(
+        np.column_stack([X, 0 * QID]), Y
+    )
     assert beside.init_factor_ == 0
     assert_allclose(beside.predict(np.column_stack([X, 0 * QID])), alone.predict(X), rtol=1e-6)
 
@@ -254,9 +244,9 @@ def test_in_scikit_learn(estimator):
 @pytest.mark.filterwarnings("ignore:Found .* in params")
 def test_a_link_that_is_given_by_another_name():
     """LightGBM has aliases for its parameters, and their values."""
-    expected = GroupedRanker(lgbm(objective="poisson"), init=First()).fit(X, COUNTS).predict(X)
+    expected = GroupedRanker(lgbm(objective="poisson"), init=HALF).fit(X, COUNTS).predict(X)
     for parameters in ({"application": "poisson"}, {"loss": "poisson"}):
-        model = GroupedRanker(lgbm(**parameters), init=First()).fit(X, COUNTS)
+        model = GroupedRanker(lgbm(**parameters), init=HALF).fit(X, COUNTS)
         assert_array_equal(model.predict(X), expected)
 
 
@@ -268,7 +258,7 @@ def test_an_objective_of_the_user_has_no_link():
         (xgb(objective=squares), {"output_margin": True}),
         (lgbm(objective=squares), {"raw_score": True}),
     ):
-        model = GroupedRanker(estimator, init=First(), init_scale=None).fit(X, COUNTS)
+        model = GroupedRanker(estimator, init=HALF, init_scale=None).fit(X, COUNTS)
         rounds = model.estimator_.predict(X, **margins)
         assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
 
@@ -282,7 +272,7 @@ def test_a_link_that_is_not_known_is_refused():
 
     estimator = Clipped(n_estimators=3, n_jobs=1)
     with pytest.raises(ValueError, match="init cannot start Clipped, for skrank does not know how"):
-        GroupedRanker(estimator, init=First()).fit(X, COUNTS)
+        GroupedRanker(estimator, init=HALF).fit(X, COUNTS)
     GroupedRanker(estimator).fit(X, COUNTS)
 
 
@@ -326,10 +316,10 @@ def test_a_class_is_no_start():
 
 
 def test_a_start_has_any_unit():
-    plain = GroupedRanker(lgbm(), init=First()).fit(X, COUNTS).predict(X)
+    plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
     for factor in (2.0**-600, 2.0**600, 2.0**1000):
         table = np.column_stack([X, X[:, 0] * factor])
-        model = GroupedRanker(lgbm(), init=First(column=6)).fit(table, COUNTS)
+        model = GroupedRanker(lgbm(), init=First(0.5, column=6)).fit(table, COUNTS)
         assert_allclose(model.predict(table), plain, rtol=1e-6)
 
 
@@ -340,4 +330,4 @@ def test_a_start_is_finite(value, scale, estimator):
     table = X.copy()
     table[3, 0] = value
     with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):
-        GroupedRanker(estimator, init=First(), init_scale=scale).fit(table, COUNTS)
+        GroupedRanker(estimator, init=HALF, init_scale=scale).fit(table, COUNTS)

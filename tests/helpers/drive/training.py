@@ -476,7 +476,10 @@ def _(draw):
 
 @case("tune")
 def _(draw):
-    options = draw.options(metric=st.sampled_from(("gap", "err@3")), random_state=st.integers(0, 9))
+    options = draw.options(
+        metric=st.sampled_from(("gap", "err@3")), random_state=st.integers(0, 9),
+        sample_weight=st.just(np.ones(len(DATA.X))),
+    )  # fmt: skip
     given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
     X, y, seconds = draw(st.just(DATA.X)), draw(st.just(Y)), draw(st.just(1e-3))
 

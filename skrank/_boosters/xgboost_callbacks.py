@@ -1,4 +1,4 @@
-"""Early stopping of XGBoost on metrics of skrank. Imports XGBoost."""
+"""Callbacks of XGBoost. Imports XGBoost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from xgboost import Booster
-from xgboost.callback import EarlyStopping
+from xgboost.callback import EarlyStopping, TrainingCallback
 
 from skrank import _validation as check
 
@@ -31,3 +31,15 @@ class MetricStopping(EarlyStopping):
         if log:
             check.check_evaluated(self.metric_name, log)
         return super().after_iteration(model, epoch, evals_log)
+
+
+class KeptBoosters(TrainingCallback):
+    """The Booster of each fold of `xgboost.cv`."""
+
+    def __init__(self) -> None:
+        self.boosters: list[Booster] = []
+
+    def before_training(self, model: Booster) -> Booster:
+        """Keep the boosters."""
+        self.boosters = [fold.bst for fold in model.cvfolds]
+        return model

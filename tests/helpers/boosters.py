@@ -1,0 +1,100 @@
+"""Data and trainings for LightGBM and XGBoost: ragged queries, some without a relevant document."""
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank._boosters import xgboost_data
+
+LGB = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 5, "metric": "None"}
+XGB = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 4}
+METRICS = ["gap@10", "gap", "ap@5", "ndcg@10", "ndcg(gain=linear)@3", "err", "rr", "precision@5"]
+
+
+class Data:
+    """Ragged queries, some without a relevant document, with features that tell a part."""
+
+    def __init__(self, seed, n_queries=60, *, max_grade=4, empty=(3, 4, 11)):
+        rng = np.random.default_rng(seed)
+        self.sizes = rng.integers(1, 40, n_queries)
+        self.qid = np.repeat(np.arange(n_queries), self.sizes)
+        self.X = rng.normal(size=(self.sizes.sum(), 6))
+        latent = self.X[:, 0] + 0.5 * self.X[:, 1] + rng.normal(size=len(self.X)) - 0.5
+        self.y = np.clip(np.floor(latent), 0, max_grade)
+        self.y[np.isin(self.qid, empty)] = 0
+        self.query_weight = rng.choice([0.5, 1.0, 2.0], n_queries)
+        self.weight = self.query_weight[self.qid]
+
+    def dataset(self, weighted=False, **fields):
+        weight = self.weight if weighted else None
+        fields = {"label": self.y, "group": self.sizes, "weight": weight} | fields
+        return lgb.Dataset(self.X, params=dict(LGB), **fields)
+
+    def matrix(self, weighted=False, kind=xgb.DMatrix, **fields):
+        fields = {"label": self.y, "qid": self.qid} | fields
+        return kind(self.X, **({"weight": self.query_weight} if weighted else {}) | fields)
+
+    def score(self, name, scores, weighted=False):
+        weight = self.weight if weighted else None
+        return skrank.metric(name)(self.y, scores, groups=self.qid, sample_weight=weight)
+
+
+class LightGBM:
+    """What tests of both libraries need of LightGBM."""
+
+    module = judging = skrank.lightgbm
+    name, source, curvature = "lightgbm", "the lightgbm.Dataset", 1
+
+    @staticmethod
+    def build(data, **fields):
+        return data.dataset(free_raw_data=False, **fields).construct()
+
+    @staticmethod
+    def set_weights(dataset, weights):
+        dataset.set_weight(np.repeat(weights, dataset.get_group()))
+
+    @staticmethod
+    def train(dataset, objective, rounds=15, valid=(), metric=None, **params):
+        """The booster, and the values of the metric."""
+        log = {}
+        callbacks = [lgb.record_evaluation(log)] if valid else []
+        params = LGB | {"objective": objective} | params
+        booster = lgb.train(params, dataset, rounds, list(valid), feval=metric, callbacks=callbacks)
+        return booster, log
+
+    @staticmethod
+    def scores(booster, data):
+        return booster.predict(data.X)
+
+
+class XGBoost:
+    """What tests of both libraries need of XGBoost."""
+
+    module, judging = skrank.xgboost, xgboost_data
+    name, source, curvature = "xgboost", "the DMatrix", 2
+
+    @staticmethod
+    def build(data, **fields):
+        return data.matrix(**fields)
+
+    @staticmethod
+    def set_weights(matrix, weights):
+        matrix.set_weight(weights)
+
+    @staticmethod
+    def train(matrix, obj=None, rounds=15, valid=(), metric=None, callbacks=(), **params):
+        """The booster, and the values of the metric."""
+        log = {}
+        booster = xgb.train(
+            XGB | params, matrix, rounds, obj=obj, custom_metric=metric, evals_result=log,
+            evals=[(one, f"valid_{number}") for number, one in enumerate(valid)],
+            callbacks=list(callbacks), verbose_eval=False,
+        )  # fmt: skip
+        return booster, log
+
+    @staticmethod
+    def scores(booster, data):
+        return booster.predict(data.matrix(), output_margin=True)

@@ -1,0 +1,165 @@
+"""What all rankers have in common: groups, tools of scikit-learn, its checks, and refusals."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_validate
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank import GroupedRanker, LinearRanker, RankerMean
+from tests.helpers.rankers import CV, hist, lgbm, search, xgb
+
+LINEAR = LinearRanker(max_iter=20, tol=1e-3, random_state=0)
+BOOSTED = GroupedRanker(lgbm(n_estimators=8), objective="gap", random_state=0)
+MEAN = RankerMean([BOOSTED, LINEAR], validation_fraction=0.25, random_state=0)
+RANKERS = {
+    "grouped": (BOOSTED, {"estimator__num_leaves": [3, 7], "max_queries": [20, None]}),
+    "linear": (LINEAR, {"alpha": [1e-3, 10.0], "objective": ["gap", "ndcg"]}),
+    "mean": (MEAN, {"groupedranker__estimator__num_leaves": [3, 7], "weights": [[1, 9], None]}),
+}
+every = pytest.mark.parametrize("ranker", [one for one, _ in RANKERS.values()], ids=RANKERS)
+
+
+@every
+def test_groups_from_every_source_give_one_model(ranker, data, y):
+    frame = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid")).add_prefix("f")
+    model = clone(ranker)
+    expected = model.fit(data.X, y).predict(data.X)
+    assert model.score(data.X, y) == skrank.metric("ndcg@10")(y, expected)
+    for found in (
+        model.fit(data.X, data.relevance, data.qid).predict(data.X),
+        model.fit(data.X, data.relevance, qid=data.qid).predict(data.X),
+        model.fit(frame, data.relevance).predict(frame),
+    ):
+        assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("ranker", "grid"), RANKERS.values(), ids=RANKERS)
+def test_searches_and_cross_validation_in_both_modes(ranker, grid, data, y):
+    found, routed = (search(ranker, grid, data, mode) for mode in ("carried", "routed"))
+    means = found.cv_results_["mean_test_score"]
+    assert routed.cv_results_["mean_test_score"].tolist() == means.tolist()
+    assert len(set(means)) == 4
+    gap = skrank.scorer("gap")
+    scores = cross_validate(found.best_estimator_, data.X, y, cv=CV, scoring=gap)
+    assert scores["test_score"].mean() == pytest.approx(found.best_score_)
+
+
+@every
+def test_clones_and_pickles(ranker, data, y):
+    ranker = clone(ranker)
+    before = repr(ranker)
+    model = clone(ranker).fit(data.X, y)
+    assert repr(ranker) == before
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model)):
+        if other.__dict__.keys() != model.__dict__.keys():  # a clone, which is not fitted
+            other.fit(data.X, y)
+        assert_array_equal(other.predict(data.X), model.predict(data.X))
+
+
+@every
+def test_score_measures_scoring_and_not_what_is_trained(ranker, data, y):
+    model = clone(ranker).set_params(scoring="err@5").fit(data.X, y)
+    assert model.score(data.X, y) == skrank.scorer("err@5")(model, data.X, y)
+
+
+@every
+def test_a_split_that_cuts_queries_warns(ranker, data, y):
+    with pytest.warns(skrank.CutQueryWarning):
+        cross_validate(ranker, data.X, y, cv=3, scoring=skrank.scorer("gap"))
+
+
+@every
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"groups": None}, r"Ranker.*\.fit needs the query of each row"),
+        ({"qid": np.zeros(3)}, "two names"),
+        ({"y": None}, "requires y to be passed, but the target y is None"),
+        ({"sample_weight": np.arange(1e4)}, "sample_weight"),
+        ({"X_val": np.zeros((3, 8))}, "X_val and y_val belong together"),
+    ],
+    ids=["groups", "names", "y", "weights", "validation"],
+)
+def test_arguments_that_are_refused(ranker, change, message, data):
+    arguments = {"y": data.relevance, "groups": data.qid} | change
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).fit(data.X, **arguments)
+
+
+@every
+def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
+    with pytest.raises(ValueError, match="varies inside query"):
+        clone(ranker).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
+    with pytest.raises(NotFittedError):
+        clone(ranker).predict(data.X)
+    with pytest.raises(ValueError, match="7 features"):
+        clone(ranker).fit(data.X, y).predict(data.X[:, 1:])
+
+
+# the checks of scikit-learn -----------------------------------------------------------------------
+
+
+def one_query(cls):
+    """A class that takes all rows for one query: scikit-learn's checks know no groups."""
+
+    class OneQuery(cls):
+        def fit(self, X, y, groups=None, **parameters):
+            if groups is None and y is not None:
+                groups = np.zeros(len(y), int)
+            return super().fit(X, y, groups, **parameters)
+
+        def score(self, X, y, groups=None, sample_weight=None):
+            return super().score(X, y, np.zeros(len(y), int), sample_weight)
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
+            return tags
+
+    return OneQuery
+
+
+class OneGrouped(one_query(GroupedRanker)):
+    """Checks pickle estimators, whose classes must be those of a module."""
+
+
+class OneLinear(one_query(LinearRanker)):
+    """As above."""
+
+
+class OneMean(one_query(RankerMean)):
+    """As above."""
+
+
+NO_GROUPS = "a ranking cannot be scored without groups"
+EXPECTED = {
+    GroupedRanker: {"check_fit_score_takes_y": NO_GROUPS, "check_pipeline_consistency": NO_GROUPS},
+    OneMean: {"check_complex_data": "an error in words of skrank"},
+}
+
+
+@parametrize_with_checks(
+    [
+        GroupedRanker(Ridge()),
+        GroupedRanker(hist(max_iter=3)),
+        OneGrouped(lgbm(n_estimators=3, min_child_samples=2)),
+        OneGrouped(xgb(n_estimators=3)),
+        OneLinear(max_iter=1000),
+        OneLinear("err@5", max_iter=1000),
+        OneMean([Ridge(), Ridge(alpha=10)]),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator), {}),
+)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
