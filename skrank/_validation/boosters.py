@@ -198,11 +198,12 @@ def check_no_query_log(log: object) -> None:
 
 def check_sliceable(matrix: Any, xgboost: Any) -> None:
     """A DMatrix that XGBoost can split."""
-    if isinstance(matrix, xgboost.QuantileDMatrix):
-        raise TypeError(
-            "XGBoost cannot split a QuantileDMatrix: build an xgboost.DMatrix, which trains the "
-            "same with tree_method='hist' up to the bounds of bins."
-        )
+    for article, kind in (("a", "QuantileDMatrix"), ("an", "ExtMemQuantileDMatrix")):
+        if isinstance(matrix, getattr(xgboost, kind, ())):  # XGBoost 2 has no ExtMemQuantileDMatrix
+            raise TypeError(
+                f"XGBoost cannot split {article} {kind}: build an xgboost.DMatrix, which trains "
+                "the same with tree_method='hist' up to the bounds of bins."
+            )
 
 
 def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
