@@ -16,7 +16,8 @@ one kind. A mean is compared with means of the same trees.
 A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files, each of
 which is once trained on, with a quarter of its queries for validation, and once tested on. What is
 in the log is not run again: the contest can be stopped and goes on where it stopped. --report runs
-nothing.
+nothing. The tables side by side are those of docs/what_to_train.md, and the last one, of means and
+their members, that of docs/evidence/means.md.
 """
 
 from __future__ import annotations
@@ -283,14 +284,16 @@ def contest(folders: list[str], options: argparse.Namespace) -> None:
             for run in runs_of(collection, len(folds), options.names, options.seeds)
             if run.key not in known
         ]
-        jobs = (delayed(train)(run, folds[run.fold]) for run in todo)
+        jobs, begun = (delayed(train)(run, folds[run.fold]) for run in todo), time.monotonic()
         with open(options.log, "a", encoding="utf-8") as log:
             lines = Parallel(options.jobs, return_as="generator_unordered")(jobs)
             for count, line in enumerate(lines, start=1):
                 log.write(json.dumps(line) + "\n")
                 log.flush()
-                if count % 50 == 0 or count == len(todo):
-                    print(f"{collection}: {count} of {len(todo)} trainings", flush=True)
+                if count % 20 == 0 or count == len(todo):
+                    left = (time.monotonic() - begun) / count * (len(todo) - count) / 60
+                    done = f"{collection}: {count} of {len(todo)} trainings"
+                    print(f"{done}, about {left:.0f} minutes left", flush=True)
 
 
 def read(path: str) -> list[dict[str, Any]]:
@@ -386,6 +389,8 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
     parts = {"mean of the collections": means, **dict(list(shown.groupby("collection")))}
     for title, part in parts.items():
         print(f"\n{title}\n\n{show(side_by_side(part))}")
+    if set(MEANS) & set(shown["name"]):
+        print(f"\nmeans of two and their members: nDCG@10 / AP\n\n{show(of_means(shown, lines))}")
     hours = sum(line["seconds"] for line in lines) / 3600
     print(f"\n{len(lines)} trainings took {hours:.2f} hours of one processor")
     return found
@@ -401,6 +406,22 @@ def side_by_side(part: pd.DataFrame) -> pd.DataFrame:
         for metric in SHOWN
     }
     return pd.DataFrame(columns, index=names).fillna("")
+
+
+def of_means(shown: pd.DataFrame, lines: list[dict[str, Any]]) -> pd.DataFrame:
+    """Both metrics by collection, and the median processor seconds of a training."""
+    values = shown.pivot(index="name", columns=["collection", "metric"], values="mean")
+    names = [*dict.fromkeys(one for members in MEANS.values() for one in members), *MEANS]
+    cells = values.reindex([name for name in names if name in values.index]).map("{:.4f}".format)
+    table = pd.DataFrame(
+        {
+            collection: cells[collection, "ndcg@10"] + " / " + cells[collection, "ap"]
+            for collection in cells.columns.unique("collection")
+        }
+    )
+    used = pd.Series([line["seconds"] for line in lines])
+    medians = used.groupby([Run(*line["run"]).title for line in lines]).median()
+    return table.assign(seconds=medians.reindex(table.index).round(1))
 
 
 def as_markdown(frame: pd.DataFrame) -> str:

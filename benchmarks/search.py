@@ -1,20 +1,20 @@
-"""Which search finds the best ranker in equal time? On the folds of LETOR collections.
+"""Which search finds the best ranker in equal time? On the folds of collections.
 
-Each searcher gets the training and the validation part of a fold, may divide them as it likes, and
+Each search gets the training and the validation part of a fold, may divide them as it likes, and
 is measured on the test part; all search for nDCG@10. skrank.tune: over the boosters that are
-installed, from a linear ranker; the same over LightGBM alone. skrank, GAP from linear: Optuna's
-sampler over `search_space` without pruning. Optuna: the same sampler, space of trees and first
-trial, on LightGBM's own lambdarank from equal scores. FLAML: its AutoML with task="rank", as it
-comes.
+installed, from a linear ranker; the same over LightGBM alone. Optuna: its sampler over
+`search_space` for LightGBM's own lambdarank from equal scores, without pruning; the first trial has
+the trees of skrank.tune. FLAML: its AutoML with task="rank", as it comes.
 
-Equal is the time of one thread of the processor, so that the load of a machine favours nobody; the
-last trial and the final training may overrun it, and what was used is shown.
+Equal is the time of one processor, so that the load of a machine favours nobody; the last trial and
+the final training may exceed it, and the time that was used is shown.
 
     pip install flaml optuna
     python benchmarks/search.py FOLDER [FOLDER ...] [--seconds 30] [--seeds 1] [--jobs 2]
         [--log search.jsonl] [--only NAME ...] [--report]
 
-A FOLDER is one of benchmarks/quality.py. What is in the log is not run again.
+A FOLDER is one of benchmarks/quality.py. What is in the log is not run again. The first row of the
+tables is compared with each of the others, query by query.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ for _name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from joblib import Parallel, delayed  # noqa: E402
-from quality import as_markdown, folds_of, read, shuffled  # noqa: E402  # the contest, in this folder
+from quality import SHOWN, as_markdown, folds_of, read, shuffled  # noqa: E402  # in this folder
 from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import cross_val_score  # noqa: E402
 
@@ -59,7 +59,7 @@ def tuned(X: Any, y: pd.Series, seconds: float, seed: int, **options: Any) -> Fo
     return found.ranker.predict, len(found.trials), str(found.params)
 
 
-def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
+def lambdarank(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
     """Optuna's sampler over `search_space`, by cross-validation; the contest's trees go first."""
     import lightgbm
     import optuna
@@ -70,7 +70,7 @@ def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, s
             n_estimators=400, subsample=0.8, subsample_freq=1, random_state=seed, n_jobs=1,
             verbosity=-1,
         ),
-        eval_metric="ndcg@10", validation_fraction=0.2, refit=True, random_state=seed, **options,
+        eval_metric="ndcg@10", validation_fraction=0.2, refit=True, random_state=seed,
     )  # fmt: skip
     space, cv = skrank.search_space(ranker), skrank.QueryKFold(3, shuffle=True, random_state=seed)
 
@@ -82,8 +82,7 @@ def optuna_over(options: dict[str, Any], X: Any, y: pd.Series, seconds: float, s
     study = optuna.create_study(
         direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True)
     )
-    first = {f"estimator__{name}": value for name, value in TREES.items()}
-    study.enqueue_trial(first | ({"init_scale": 1.0} if "init" in options else {}))
+    study.enqueue_trial({f"estimator__{name}": value for name, value in TREES.items()})
     while time.process_time() < end:
         study.optimize(objective, n_trials=1)
     best = clone(ranker).set_params(**study.best_params).fit(X, y)
@@ -119,15 +118,22 @@ def flaml(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
 SEARCHERS: dict[str, Callable[..., Found]] = {
     "skrank.tune": tuned,
     "skrank.tune, LightGBM": partial(tuned, boosters=["lightgbm"]),
-    "skrank, GAP from linear": partial(optuna_over, {"objective": "gap", "init": "linear"}),
-    "Optuna, LightGBM lambdarank": partial(optuna_over, {}),
+    "Optuna, LightGBM lambdarank": lambdarank,
     "FLAML AutoML": flaml,
 }
+
+
+def on_one_processor() -> None:
+    """Bind the process to a processor: LightGBM and CatBoost start a thread for each of theirs."""
+    if hasattr(os, "sched_setaffinity"):  # not on macOS and Windows
+        allowed = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {allowed[os.getpid() % len(allowed)]})
 
 
 def search(run: tuple[Any, ...], fold: Any, seconds: float) -> dict[str, Any]:
     """The line of a search: values of the queries of the test part."""
     _, _, name, seed = run
+    on_one_processor()
     rng = np.random.default_rng(seed)
     train, valid, test = (shuffled(part, rng) for part in fold)
     X, y = np.concatenate([train[0], valid[0]]), pd.concat([train[1], valid[1]])
@@ -169,7 +175,7 @@ def run_missing(options: argparse.Namespace) -> None:
 
 
 def report(lines: list[dict[str, Any]]) -> None:
-    """Means over the test queries, and paired tests of the first row against each of the others."""
+    """A table per collection: means over the test queries, and differences from the first row."""
     values = pd.concat(
         [
             pd.DataFrame(line["test"])
@@ -179,28 +185,34 @@ def report(lines: list[dict[str, Any]]) -> None:
             for line in lines
         ]
     )
-    used = pd.DataFrame([(line["run"][2], line["seconds"]) for line in lines])
-    seconds = used.groupby(0)[1].mean()
-    by_query = values.groupby(["collection", "name", "query"])[METRICS].mean()  # over seeds
-    names = [name for name in SEARCHERS if name in seconds.index]
-    others = names[1:]
-    cells = pd.DataFrame(index=names)
-    for collection in by_query.index.unique("collection"):
-        part = by_query.loc[collection]
+    used = pd.DataFrame([(line["run"][0], line["run"][2], line["seconds"]) for line in lines])
+    seconds = used.groupby([0, 1])[2].mean().round(0).astype(int)
+    for collection, part in values.groupby("collection"):
+        by_query = part.groupby(["name", "query"])[METRICS].mean()  # over seeds
+        found = by_query.index.unique("name")
+        names = [name for name in SEARCHERS if name in found]
+        cells = pd.DataFrame(index=pd.Index(names, name="search"))
         for metric in METRICS:
-            table = pd.DataFrame({name: part.loc[name][metric] for name in names})
-            pairs = np.array([(0, 1 + i) for i in range(len(others))])
-            p = skrank.stats.holm(skrank.stats.paired_t(table.to_numpy(), pairs=pairs).p_value)
-            shown = table.mean().map("{:.4f}".format)
-            for other, value in zip(others, p, strict=True):
-                shown[other] += " (p < .001)" if value < 0.001 else f" (p = {value:.3f})"
-            cells[f"{collection}, {metric}"] = shown
-    both = by_query.groupby(["collection", "name"]).mean().groupby("name").mean()
-    for metric in METRICS:
-        cells[f"mean, {metric}"] = both[metric].map("{:.4f}".format)
-    cells["seconds"] = seconds.round(0).astype(int)
-    print("\np: of the difference from the first row, paired t over queries with Holm\n")
-    print(as_markdown(cells.rename_axis("search")))
+            table = pd.DataFrame({name: by_query.loc[name][metric] for name in names})
+            cells[SHOWN[metric]] = table.mean().map("{:.4f}".format)
+            cells[f"behind by, {SHOWN[metric]}"] = behind(table)
+        cells["seconds"] = seconds[collection]
+        print(f"\n{collection}\n\n{as_markdown(cells)}")
+
+
+def behind(table: pd.DataFrame) -> list[str]:
+    """Points by which each column is behind the first: 95 % t intervals, p-values by Holm."""
+    interval = skrank.stats.t_interval(100 * (table.iloc[:, [0]].to_numpy() - table.iloc[:, 1:]))
+    p_values = skrank.stats.holm(skrank.stats.paired_t(table.to_numpy(), pairs=0).p_value)
+    return [
+        "",
+        *(
+            f"{mean:.1f} ({low:.1f} to {high:.1f}), p = {p:.3f}"
+            for mean, low, high, p in zip(
+                interval.mean, interval.low, interval.high, p_values, strict=True
+            )
+        ),
+    ]
 
 
 def main() -> None:

@@ -313,7 +313,7 @@ def cv(
     ImportError
         If XGBoost is not installed.
     TypeError
-        If `dtrain` is a QuantileDMatrix, which XGBoost cannot split.
+        If `dtrain` is a QuantileDMatrix or an ExtMemQuantileDMatrix, which XGBoost cannot split.
     ValueError
         If there is no objective or metric, or two; if `dtrain` has no queries, or a weight per row;
         if a fold tears a query apart, or has it on both sides.

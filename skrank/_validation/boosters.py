@@ -199,12 +199,13 @@ def check_no_query_log(log: object) -> None:
 
 
 def check_sliceable(matrix: Any, xgboost: Any) -> None:
-    """Refuse a QuantileDMatrix, which XGBoost cannot split."""
-    if isinstance(matrix, xgboost.QuantileDMatrix):
-        raise TypeError(
-            "XGBoost cannot split a QuantileDMatrix: build an xgboost.DMatrix, which trains the "
-            "same model with tree_method='hist', except for the bounds of bins."
-        )
+    """Refuse a DMatrix that XGBoost cannot split."""
+    for article, kind in (("a", "QuantileDMatrix"), ("an", "ExtMemQuantileDMatrix")):
+        if isinstance(matrix, getattr(xgboost, kind, ())):  # XGBoost 2 has no ExtMemQuantileDMatrix
+            raise TypeError(
+                f"XGBoost cannot split {article} {kind}: pass a DMatrix. Training on it gives the "
+                "same model with tree_method='hist', except for the bounds of bins."
+            )
 
 
 def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:

@@ -20,6 +20,7 @@ ELSEWHERE = {  # pages whose code other tests run, with more to check
     "extending_objectives.md": "test_extending_pages.py",
     "user_guide/boosters.md": "test_boosters_page.py",
     "user_guide/dask.md": "test_boosters_page.py",
+    "user_guide/external_memory.md": "test_external_memory.py",
     "quickstart.md": "test_pages.py",
 }
 TREES = {"user_guide/judging.md", "user_guide/objectives.md", "user_guide/starts.md"}
