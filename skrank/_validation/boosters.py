@@ -203,8 +203,8 @@ def check_sliceable(matrix: Any, xgboost: Any) -> None:
     for article, kind in (("a", "QuantileDMatrix"), ("an", "ExtMemQuantileDMatrix")):
         if isinstance(matrix, getattr(xgboost, kind, ())):  # XGBoost 2 has no ExtMemQuantileDMatrix
             raise TypeError(
-                f"XGBoost cannot split {article} {kind}: pass a DMatrix. Training on it gives the "
-                "same model with tree_method='hist', except for the bounds of bins."
+                f"XGBoost cannot split {article} {kind}: build an xgboost.DMatrix, which "
+                "trains the same model with tree_method='hist', except for the bounds of bins."
             )
 
 
