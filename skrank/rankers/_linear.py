@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +24,8 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, HeldOut
-from skrank.rankers._linear_features import ScaledFeatures, products
+from skrank.rankers._linear_features import Each, ScaledFeatures, each_of_one, products
+from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Solution, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows
 
@@ -248,14 +250,14 @@ class LinearRanker(Ranker):
         start = training.start(self._rescaled(before, training))
         path = list(training.path(self._alphas(), start))
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        best = 0 if part is None else self._best(path, training.features, part)
+        best = 0 if part is None else self._best(path, training.scale, part)
         self.alpha_, weights, self.n_iter_ = path[best]
         if refits:
             first = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
             start = training.start(self.feature_map_.carried(first, weights))
             ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-        self.coef_: np.ndarray = weights / training.features.scale
+        self.coef_: np.ndarray = weights / training.scale
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -299,15 +301,11 @@ class LinearRanker(Ranker):
             rows.codes[kept],
             np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
         )
-        return LinearTraining(
-            ScaledFeatures(X, queries, weights),
-            judgments,
-            weights,
-            stages,
-            self.max_iter,
-            self.tol,
-            self.positive,
-        )
+        part = LinearRows(ScaledFeatures(X, queries, weights), judgments, weights)
+        return self._trained_on(partial(each_of_one, part), part.features.scales.scale, stages)
+
+    def _trained_on(self, each: Each, scale: np.ndarray, stages: Stages) -> LinearTraining:
+        return LinearTraining(each, scale, stages, self.max_iter, self.tol, self.positive)
 
     def _rescaled(
         self, before: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
@@ -319,11 +317,10 @@ class LinearRanker(Ranker):
         given, known = self.n_features_in_, last.n_features_in_
         if given != known:
             raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
-        scale = training.features.scale
-        scale = np.where(np.isfinite(scale), scale, 0.0)
+        scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
         return self.feature_map_.carried(last, weights) * scale
 
-    def _best(self, path: list[Solution], features: ScaledFeatures, valid: Part) -> int:
+    def _best(self, path: list[Solution], scale: np.ndarray, valid: Part) -> int:
         """The place in a path of the weights that are best on validation rows."""
         chosen = self.eval_metric
         if chosen is None:
@@ -332,8 +329,6 @@ class LinearRanker(Ranker):
         ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
         held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})
         X = self.feature_map_.apply(valid.X)
-        values = [
-            held_out.means(products(X, weights / features.scale))[name] for _, weights, _ in path
-        ]
+        values = [held_out.means(products(X, weights / scale))[name] for _, weights, _ in path]
         self.evals_result_ = {VALIDATION: {name: values}}
         return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
