@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
@@ -17,16 +18,18 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
+from skrank.dask._scorer import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._fit import VALIDATION, HeldOut
+from skrank.rankers._fit import VALIDATION, Fit, HeldOut
+from skrank.rankers._linear_dask import collection_rows, validation_values
 from skrank.rankers._linear_features import Each, ScaledFeatures, each_of_one, products
 from skrank.rankers._linear_rows import LinearRows
-from skrank.rankers._linear_training import LinearTraining, Solution, Stages
+from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows
 
 
@@ -147,6 +150,10 @@ class LinearRanker(Ranker):
     """
 
     _fitted_by: ClassVar[str] = "coef_"
+    coef_: np.ndarray
+    alpha_: float
+    max_grade_: int
+    evals_result_: dict[str, dict[str, list[float]]]
 
     def __init__(
         self,
@@ -202,8 +209,10 @@ class LinearRanker(Ranker):
         ValueError
             If a feature is infinite, or a score is not finite.
         """
-        table = self._checked(X)
-        X = self.feature_map_.apply(table)
+        if hasattr(X, "__dask_graph__"):
+            check_is_fitted(self, self._fitted_by)
+            return predict_collection(self, X)
+        X = self.feature_map_.apply(self._checked(X))
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))
@@ -228,8 +237,7 @@ class LinearRanker(Ranker):
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        again = self.warm_start and hasattr(self, "coef_")
-        before = (self.feature_map_, self.coef_) if again else None
+        before = self._before()
         rows = train.checked(unjudged=self.unjudged)
         check_lists(rows)
         refits = self.alphas is not None and valid is None
@@ -247,17 +255,57 @@ class LinearRanker(Ranker):
         training = self._training(rows, chosen, stages)
         if not refits:
             del rows  # frees its vectors
-        start = training.start(self._rescaled(before, training))
-        path = list(training.path(self._alphas(), start))
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        best = 0 if part is None else self._best(path, training.scale, part)
-        self.alpha_, weights, self.n_iter_ = path[best]
+        measure = None if part is None else partial(self._values, part)
+        weights = self._follow(training, before, measure)
         if refits:
             first = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
             start = training.start(self.feature_map_.carried(first, weights))
             ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-        self.coef_: np.ndarray = weights / training.scale
+        self.coef_ = weights / training.scale
+
+    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        before = self._before()
+        each, scale = collection_rows(self, train, valid)
+        training = self._trained_on(each, scale, self._stages().on_scale(self.max_grade_))
+        measure = None if valid is None else partial(validation_values, self, valid)
+        self.coef_ = self._follow(training, before, measure) / scale
+
+    def _before(self) -> tuple[FeatureMap, np.ndarray] | None:
+        """The map and the weights of the last fit, if training starts from them."""
+        again = self.warm_start and hasattr(self, "coef_")
+        return (self.feature_map_, self.coef_) if again else None
+
+    def _follow(
+        self,
+        training: LinearTraining,
+        before: tuple[FeatureMap, np.ndarray] | None,
+        measure: Callable[[str, Metric, list[np.ndarray]], list[float]] | None,
+    ) -> np.ndarray:
+        """Weights for the alpha that is best by `measure` on validation rows; sets `alpha_`."""
+        start = training.start(self._rescaled(before, training))
+        path = list(training.path(self._alphas(), start))
+        self.evals_result_, best = {}, 0
+        if measure is not None:
+            chosen = self.eval_metric
+            if chosen is None:
+                objective = metric_or_objective(self.objective)
+                chosen = metric_of(objective) if isinstance(objective, Objective) else objective
+            ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
+            tried = [weights / training.scale for _, weights, _ in path]
+            values = measure(name, metric.on_scale(self.max_grade_), tried)
+            self.evals_result_ = {VALIDATION: {name: values}}
+            best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
+        self.alpha_, weights, self.n_iter_ = path[best]
+        return weights
+
+    def _values(
+        self, part: Part, name: str, metric: Metric, tried: list[np.ndarray]
+    ) -> list[float]:
+        """Values of a metric on validation rows, for each of the `coef_` tried."""
+        held_out = HeldOut(part, {name: metric})
+        X = self.feature_map_.apply(part.X)
+        return [held_out.means(products(X, coef))[name] for coef in tried]
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -320,15 +368,10 @@ class LinearRanker(Ranker):
         scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
         return self.feature_map_.carried(last, weights) * scale
 
-    def _best(self, path: list[Solution], scale: np.ndarray, valid: Part) -> int:
-        """The place in a path of the weights that are best on validation rows."""
-        chosen = self.eval_metric
-        if chosen is None:
-            objective = metric_or_objective(self.objective)
-            chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-        ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
-        held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})
-        X = self.feature_map_.apply(valid.X)
-        values = [held_out.means(products(X, weights / scale))[name] for _, weights, _ in path]
-        self.evals_result_ = {VALIDATION: {name: values}}
-        return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
+
+def linear_start(fit: Fit) -> LinearRanker:
+    """The ranker that `init="linear"` of a GroupedRanker stands for."""
+    return LinearRanker(
+        (fit.objective and metric_of(fit.objective)) or "gap",
+        categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
+    )
