@@ -158,7 +158,9 @@ def head_of(X: DaskTable) -> Table:
     """The columns of a collection, without rows."""
     if not hasattr(X, "columns"):
         return np.empty((0, X.shape[1]))
-    return X._meta if hasattr(X, "_meta") else X.head(0)
+    import pandas as pd
+
+    return pd.DataFrame(columns=X.columns).astype(X.dtypes)
 
 
 def predict_collection(ranker: Estimator, X: DaskTable) -> DaskTable:

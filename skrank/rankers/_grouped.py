@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
-from skrank.dask._scorer import predict_collection
+from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
@@ -242,7 +242,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             for counts, the inverse link of this sum.
         """
         if hasattr(X, "__dask_graph__"):
-            check_is_fitted(self, self._fitted_by)
+            self._checked(head_of(X))
             return predict_collection(self, X)
         X = self._checked(X)
         start = Start(self.init_, self.init_factor_)  # the scores that the rounds add to

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
@@ -18,7 +17,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
-from skrank.dask._scorer import predict_collection
+from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of, metric_or_objective
@@ -210,7 +209,7 @@ class LinearRanker(Ranker):
             If a feature is infinite, or a score is not finite.
         """
         if hasattr(X, "__dask_graph__"):
-            check_is_fitted(self, self._fitted_by)
+            self._checked(head_of(X))
             return predict_collection(self, X)
         X = self.feature_map_.apply(self._checked(X))
         with np.errstate(over="ignore", invalid="ignore"):
