@@ -125,6 +125,9 @@ class LinearRanker(Ranker):
     has a weight per level, and one of more levels becomes the mean grade of its level in other
     queries, less that of the query (`sklearn.preprocessing.TargetEncoder`).
 
+    On Dask collections with whole queries in their partitions, workers send sums of losses and
+    gradients to the client; weights equal those of one machine up to rounding.
+
     Only differences inside a query count. There is thus no intercept, and a feature that is
     constant inside queries gets a weight of about 0.
 

@@ -23,6 +23,8 @@ SIGMAS = (1.0, 0.5)  # times the spread of the scores; chosen on validation part
 _RIDGE = 0.005  # penalty of the start per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # where all hessians and the penalty are 0
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in units of Newton's step
+_GRID = 2.0**-36  # losses and gradients are rounded to it, in units of the loss of scores of 0:
+# L-BFGS would multiply the rounding errors of sums, which depend on the partitions of the rows
 _SMALL_LOSS = 1e-3  # of scores of 0; for losses below 1, tolerances of scipy are absolute
 
 Solution = tuple[float, np.ndarray, int]  # alpha, the weights for it, number of iterations
@@ -174,12 +176,14 @@ class LinearTraining:
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
+        first = add(self.each(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
         # losses far below 1, such as squared errors of click rates, are minimised in their own unit
-        unit = add(self.each(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
-        unit = unit if 0 < unit < _SMALL_LOSS else 1.0
+        unit = first if 0 < first < _SMALL_LOSS else 1.0
+        grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            value, *slopes = add(self.each(LinearRows.loss, objective, weights)) / mass
+            means = add(self.each(LinearRows.loss, objective, weights)) / mass
+            value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
 

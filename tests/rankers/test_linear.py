@@ -76,6 +76,7 @@ def centred(values, qid=QID):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_gradient_that_lbfgs_gets_is_that_of_the_loss(objective, sparse, monkeypatch):
     monkeypatch.setattr(_linear_rows, "_PRECISION", np.float64)
+    monkeypatch.setattr(_linear_training, "_GRID", 2.0**-60)
     given = {}
 
     def noting(loss, weights, **options):
