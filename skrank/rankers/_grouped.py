@@ -118,7 +118,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
       `estimator_` is an XGBRanker in either case.
     * HistGradientBoosting is trained a second time for the best number of rounds, since it predicts
       with all its rounds. Its own early stopping, which holds out single rows, is switched off.
-    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections.
+    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
+      and so is `init="linear"` on collections. Predictions of collections are collections.
       `estimator_` is an LGBMRanker or XGBRanker.
     * Tools that split or draw rows cut queries: use `max_queries` in place of `learning_curve` and
       of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See

@@ -199,12 +199,12 @@ class LinearRanker(Ranker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like, sparse matrix or Dask collection of shape (n_rows, n_features)
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            ``feature_map_.transform(X) @ coef_``.
+            ``feature_map_.transform(X) @ coef_``; of a Dask collection, a collection.
 
         Raises
         ------
@@ -258,12 +258,14 @@ class LinearRanker(Ranker):
         if not refits:
             del rows  # frees its vectors
         measure = None if part is None else partial(self._values, part)
-        weights = self._follow(training, before, measure)
+        self.evals_result_ = {}
+        start = training.start(self._rescaled(before, training))
+        weights = self._follow(training, self._alphas(), start, measure)
         if refits:
             first = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
             start = training.start(self.feature_map_.carried(first, weights))
-            ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
+            weights = self._follow(training, np.array([self.alpha_]), start, None)
         self.coef_ = weights / training.scale
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
@@ -271,7 +273,9 @@ class LinearRanker(Ranker):
         each, scale = collection_rows(self, train, valid)
         training = self._trained_on(each, scale, self._stages().on_scale(self.max_grade_))
         measure = None if valid is None else partial(validation_values, self, valid)
-        self.coef_ = self._follow(training, before, measure) / scale
+        self.evals_result_ = {}
+        start = training.start(self._rescaled(before, training))
+        self.coef_ = self._follow(training, self._alphas(), start, measure) / scale
 
     def _before(self) -> tuple[FeatureMap, np.ndarray] | None:
         """The map and the weights of the last fit, if training starts from them."""
@@ -281,13 +285,12 @@ class LinearRanker(Ranker):
     def _follow(
         self,
         training: LinearTraining,
-        before: tuple[FeatureMap, np.ndarray] | None,
+        alphas: np.ndarray,
+        start: np.ndarray,
         measure: Callable[[str, Metric, list[np.ndarray]], list[float]] | None,
     ) -> np.ndarray:
         """Weights for the alpha that is best by `measure` on validation rows; sets `alpha_`."""
-        start = training.start(self._rescaled(before, training))
-        path = list(training.path(self._alphas(), start))
-        self.evals_result_, best = {}, 0
+        path, best = list(training.path(alphas, start)), 0
         if measure is not None:
             chosen = self.eval_metric
             if chosen is None:

@@ -160,7 +160,7 @@ class LinearTraining:
                         f"LinearRanker did not converge in max_iter={self.max_iter} iterations at "
                         f"alpha={alpha:g}, sigma={sigma:g}: raise max_iter, tol or alpha.",
                         ConvergenceWarning,
-                        stacklevel=3,
+                        stacklevel=6,  # where fit is called
                     )
             if self.stages.final is not None:
                 weights, steps = self._climb(alpha, mass, weights)

@@ -231,8 +231,10 @@ def test_a_sharper_penalty_makes_smaller_weights():
 
 
 def test_too_few_iterations_warn():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations at alpha=0.001, sigma=1"):
+    message = "max_iter=2 iterations at alpha=0.001, sigma=1"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
         fit(max_iter=2, sigma=1)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit().n_iter_ < 200
