@@ -167,14 +167,9 @@ def partition_queries(
     ...     parts.group.chunks, parts.group.compute().tolist(), parts.qid.compute().tolist()
     (((2, 1),), [2, 1, 3], [0, 0, 1, 2, 2, 2])
     """
-    try:
-        from dask import is_dask_collection
-        from distributed import get_client
-    except ImportError as error:
-        raise ImportError(
-            "skrank.dask needs dask and distributed: pip install skrank[dask]"
-        ) from error
-    client = get_client() if client is None else client
+    client = current_client() if client is None else client
+    from dask import is_dask_collection
+
     if is_dask_collection(X):
         if n_partitions is not None:
             raise ValueError("n_partitions= is for data in memory: repartition the collection.")
@@ -183,6 +178,17 @@ def partition_queries(
         X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else np.asarray(X)
         parts = _of_memory(client, X, y, groups, sample_weight, n_partitions)
     return _collect(parts, X, weighted=sample_weight is not None)
+
+
+def current_client() -> Client:
+    """The client of the cluster that is at work."""
+    try:
+        from distributed import get_client
+    except ImportError as error:
+        raise ImportError(
+            "skrank.dask needs dask and distributed: pip install skrank[dask]"
+        ) from error
+    return get_client()
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import DaskColumn, Estimator
 from skrank.dask._evaluate import evaluate
-from skrank.dask._partitions import Piece, PieceSummary, whole_pieces
+from skrank.dask._partitions import Piece, PieceSummary, current_client, whole_pieces
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.model_selection._parts import query_codes
@@ -39,10 +39,8 @@ def collection_rows(
 
     Sets the attributes of the ranker that fitting X and y gives, but for the weights.
     """
-    from distributed import get_client
-
     _refuse(ranker, train, validates=valid is not None)
-    client, head = get_client(), head_of(train.X)
+    client, head = current_client(), head_of(train.X)
     validate_data(ranker, head, skip_check_array=True)
     found = FeatureMap(ranker.features, ranker.categorical_features)
     found.set_columns(head, np.empty(0), np.empty(0, np.int64))
@@ -102,7 +100,8 @@ def validation_values(
 ) -> list[float]:
     """Values of a metric on collections, for each of the `coef_` tried."""
     values = []
-    for ranker.coef_ in tried:
+    for coef in tried:
+        ranker.coef_ = coef
         report = evaluate(valid.y, predict_collection(ranker, valid.X), valid.groups, metric)
         values.append(float(report.mean.iloc[0]))
     if np.isnan(values).any():
