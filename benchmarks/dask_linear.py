@@ -6,7 +6,7 @@ Features are in single precision, some with heavy tails. Memory is the highest r
 process, training data and libraries included.
 
     python benchmarks/dask_linear.py [--rows 3600000] [--documents 120] [--features 40]
-        [--workers 2] [--partitions 8] [--objective gap]
+        [--workers 2] [--partitions 4] [--objective gap]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ parser.add_argument("--rows", type=int, default=3_600_000)
 parser.add_argument("--documents", type=int, default=120)
 parser.add_argument("--features", type=int, default=40)
 parser.add_argument("--workers", type=int, default=2)
-parser.add_argument("--partitions", type=int, default=8)
+parser.add_argument("--partitions", type=int, default=4)
 parser.add_argument("--objective", default="gap")
 options = parser.parse_args()
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")

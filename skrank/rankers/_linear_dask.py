@@ -120,8 +120,12 @@ class OnWorkers:
     parts: Sequence[Future]
 
     def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]:
-        calls = [self.client.submit(function, part, *arguments, pure=False) for part in self.parts]
-        return self.client.gather(calls)
+        given = {"function": function, "arguments": arguments}
+        return self.client.gather(self.client.map(_call, self.parts, pure=False, **given))
+
+
+def _call(part: object, function: Callable[..., T], arguments: Sequence[object]) -> T:
+    return function(part, *arguments)
 
 
 class Place(NamedTuple):
