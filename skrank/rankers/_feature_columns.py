@@ -19,7 +19,7 @@ _FOLDS = 5  # of queries; the levels of each are encoded by the grades of the ot
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class TrainingColumns:
     """The columns of some rows, and what decides on their map: all rows, or those of a partition.
 
     Attributes

@@ -14,7 +14,13 @@ from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._typing import Table
-from skrank.rankers._feature_columns import Columns, EncoderFolds, below, columns_of, rows_of
+from skrank.rankers._feature_columns import (
+    EncoderFolds,
+    TrainingColumns,
+    below,
+    columns_of,
+    rows_of,
+)
 from skrank.rankers._feature_gaps import GapEstimates, GapSums, has_gaps
 from skrank.rankers._linear_features import (
     Each,
@@ -110,7 +116,7 @@ class FeatureMap(BaseEstimator):
             As of `transform`, but the mean grade of a level is that in other queries.
         """
         self.set_columns(X, grades, used)
-        columns = Columns(*self.split(X), grades, queries, used)
+        columns = TrainingColumns(*self.split(X), grades, queries, used)
         folds = self.decide(partial(each_of_one, columns))
         return self.features_of(columns.numbers, columns.categories, folds, queries)
 
@@ -124,17 +130,17 @@ class FeatureMap(BaseEstimator):
         self._fit_columns(X, grades, used)
 
     def decide(self, each: Each) -> EncoderFolds | None:
-        """Decide on the map of each column; `each` calls a method of all `Columns`.
+        """Decide on the map of each column; `each` calls a method of all `TrainingColumns`.
 
         Returns the encoders of levels by the grades of other queries, if there are any.
         """
-        gaps = GapSums.total(each(Columns.gaps))
-        samples = each(Columns.sample, -int(-gaps.rows // _SAMPLE))
+        gaps = GapSums.total(each(TrainingColumns.gaps))
+        samples = each(TrainingColumns.sample, -int(-gaps.rows // _SAMPLE))
         self._fit_numbers(below(samples), gaps)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         if not self.categorical_.any():
             return None
-        categories, *vectors = zip(*each(Columns.levels), strict=True)
+        categories, *vectors = zip(*each(TrainingColumns.levels), strict=True)
         grades, queries = map(np.concatenate, vectors)
         return self._fit_categories(below(categories), grades, queries)
 

@@ -20,7 +20,7 @@ from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.model_selection._parts import query_codes
 from skrank.rankers._checks import check_not_single
-from skrank.rankers._feature_columns import Columns, EncoderFolds
+from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._linear_features import Each, ScaledFeatures, Scales, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
@@ -196,16 +196,16 @@ def _labelled(piece: Piece, place: Place) -> Labelled:
     return Labelled(Judgments(labels, queries).coded_as(place.labels), shares, grades)
 
 
-def _columns(piece: Piece, rows: Labelled, place: Place, found: FeatureMap) -> Columns:
+def _columns(piece: Piece, rows: Labelled, place: Place, found: FeatureMap) -> TrainingColumns:
     queries = rows.judgments.queries
     used = np.flatnonzero(queries.scatter(np.repeat(rows.weights > 0, queries.sizes)))
     codes = queries.scatter(np.repeat(place.codes, queries.sizes))
     table = features(piece[0], polars=False)
-    return Columns(*found.split(table), rows.grades, codes, used, place.used_before)
+    return TrainingColumns(*found.split(table), rows.grades, codes, used, place.used_before)
 
 
 def _weighted(
-    columns: Columns, rows: Labelled, found: FeatureMap, folds: EncoderFolds | None
+    columns: TrainingColumns, rows: Labelled, found: FeatureMap, folds: EncoderFolds | None
 ) -> WeightedRows:
     queries = rows.judgments.queries
     X = found.features_of(columns.numbers, columns.categories, folds, columns.queries)

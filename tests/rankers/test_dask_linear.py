@@ -97,7 +97,8 @@ def test_samples_are_those_of_one_machine():
 
 
 def test_rows_of_a_query_need_not_be_neighbours():
-    order = np.concatenate([RNG.permutation(CUT[0]), CUT[0] + RNG.permutation(len(QID) - CUT[0])])
+    rng = np.random.default_rng(2)
+    order = np.concatenate([rng.permutation(CUT[0]), CUT[0] + rng.permutation(len(QID) - CUT[0])])
     cuts = (CUT[0], CUT[0])  # the partition in the middle is empty
     given = [one[order] for one in (GAPS, LABELS, QID)]
     alone = LinearRanker().fit(*given)
