@@ -214,7 +214,8 @@ class LinearRanker(Ranker):
         if hasattr(X, "__dask_graph__"):
             self._checked(head_of(X))
             return predict_collection(self, X)
-        X = self.feature_map_.apply(self._checked(X))
+        table = self._checked(X)
+        X = self.feature_map_.apply(table)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))
