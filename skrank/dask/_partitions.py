@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,6 +104,14 @@ class Partitions:
     weight: da.Array | None
     queries: np.ndarray
 
+    def per_row(self, function: Callable[[Table], np.ndarray]) -> da.Array:
+        """What a function gives for the features of each partition: a number per row."""
+        from dask import delayed
+
+        call = delayed(function, traverse=False)
+        pieces = [call(piece) for piece in np.ravel(self.X.to_delayed())]
+        return _stacked(pieces, self.y.chunks[0], dtype=np.float64)
+
 
 def partition_queries(
     X: Table | DaskTable,
@@ -159,14 +167,9 @@ def partition_queries(
     ...     parts.group.chunks, parts.group.compute().tolist(), parts.qid.compute().tolist()
     (((2, 1),), [2, 1, 3], [0, 0, 1, 2, 2, 2])
     """
-    try:
-        from dask import is_dask_collection
-        from distributed import get_client
-    except ImportError as error:
-        raise ImportError(
-            "skrank.dask needs dask and distributed: pip install skrank[dask]"
-        ) from error
-    client = get_client() if client is None else client
+    client = current_client() if client is None else client
+    from dask import is_dask_collection
+
     if is_dask_collection(X):
         if n_partitions is not None:
             raise ValueError("n_partitions= is for data in memory: repartition the collection.")
@@ -175,6 +178,17 @@ def partition_queries(
         X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else np.asarray(X)
         parts = _of_memory(client, X, y, groups, sample_weight, n_partitions)
     return _collect(parts, X, weighted=sample_weight is not None)
+
+
+def current_client() -> Client:
+    """The client of the cluster that is at work."""
+    try:
+        from distributed import get_client
+    except ImportError as error:
+        raise ImportError(
+            "skrank.dask needs dask and distributed: pip install skrank[dask]"
+        ) from error
+    return get_client()
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,31 +279,60 @@ def _of_collections(
         raise ValueError(
             "partition_queries needs groups=, the query of each row, beside X of Dask."
         )
-    rows = aligned_pieces({"X": X, "y": y, "groups": groups, "sample_weight": weights})
-    pieces = client.persist([delayed(tuple)(row) for row in rows])
-    summaries = client.gather(client.compute([delayed(_summary)(piece) for piece in pieces]))
-    check_whole([ids for ids, _ in summaries])
-    if not any(n_rows for _, n_rows in summaries):
-        raise ValueError("X has no rows.")
     parts, first = [], 0
-    for piece, (ids, n_rows) in zip(pieces, summaries, strict=True):
-        if n_rows:
-            data = client.persist(delayed(_ordered)(piece, first))
-            parts.append(_Part(data, ids, n_rows))
-        first += len(ids)
+    for piece, found in whole_pieces(client, X, y, groups, weights):
+        data = client.persist(delayed(_ordered)(piece, first))
+        parts.append(_Part(data, found.ids, found.n_rows))
+        first += len(found.ids)
     return parts
 
 
-def _summary(piece: Piece) -> tuple[np.ndarray, int]:
-    """Queries and number of rows of a partition, checked on its worker."""
+class PieceSummary(NamedTuple):
+    """A partition: ids, sizes and weights (or None) of its queries, and its different labels."""
+
+    ids: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray | None
+    labels: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.sizes.sum())
+
+
+def whole_pieces(
+    client: Client, X: DaskTable, y: DaskColumn, groups: DaskColumn, weights: DaskColumn | None
+) -> list[tuple[Future, PieceSummary]]:
+    """The partitions that have rows, checked and in the memory of the workers.
+
+    A partition is a tuple of X, y, groups and weights.
+    """
+    from dask import delayed
+    from distributed import futures_of
+
+    rows = aligned_pieces({"X": X, "y": y, "groups": groups, "sample_weight": weights})
+    pieces = futures_of(client.persist([delayed(tuple)(row) for row in rows]))
+    found = client.gather(
+        [client.submit(_summary, piece, number) for number, piece in enumerate(pieces)]
+    )
+    check_whole([one.ids for one in found])
+    if not any(one.n_rows for one in found):
+        raise ValueError("X has no rows.")
+    return [(piece, one) for piece, one in zip(pieces, found, strict=True) if one.n_rows]
+
+
+def _summary(piece: Piece, number: int) -> PieceSummary:
+    """Queries of a partition, checked on its worker."""
     X, y, groups, weights = piece
     n_rows = X.shape[0]
     if n_rows == 0:
-        return np.empty(0, object), 0
-    queries = Queries.from_groups(check.as_ids("groups", groups, n_rows))
-    check.check_labels(y, n_rows)
-    check.query_weights(weights, queries)
-    return queries.ids, n_rows
+        return PieceSummary(np.empty(0, object), np.empty(0, np.int64), None, np.empty(0))
+    with check.about(f"partition {number}"):
+        check.check_same_index(X=X, y=y, groups=groups, sample_weight=weights)
+        queries = Queries.from_groups(check.as_ids("groups", groups, n_rows))
+        labels = check.check_labels(y, n_rows)
+        query_weights = check.query_weights(weights, queries, part=True)
+    return PieceSummary(queries.ids, queries.sizes, query_weights, np.unique(labels))
 
 
 def _ordered(piece: Piece, first: int) -> Rows:

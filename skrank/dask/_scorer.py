@@ -1,7 +1,10 @@
-"""Score models on Dask collections."""
+"""Predictions and scores of models on Dask collections."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
@@ -12,6 +15,9 @@ from skrank.dask._partitions import aligned_pieces
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _OWN = ("lightgbm.dask", "xgboost.dask", "dask_ml")  # models of these predict collections
 
@@ -146,3 +152,35 @@ def predicts_collections(estimator: Estimator) -> bool:
 def _predicted(estimator: Estimator, X: Table, response_method: str) -> ArrayLike:
     """Scores of a partition, which may be empty."""
     return predicted_scores(estimator, X, response_method) if X.shape[0] else []
+
+
+def head_of(X: DaskTable) -> Table:
+    """The columns of a collection, without rows."""
+    if not hasattr(X, "columns"):
+        return np.empty((0, X.shape[1]))
+    import pandas as pd
+
+    return pd.DataFrame(columns=X.columns).astype(X.dtypes)
+
+
+def predict_collection(ranker: Estimator, X: DaskTable) -> DaskTable:
+    """Scores of a dask Array or DataFrame by a fitted ranker, partition by partition."""
+    import dask
+
+    if hasattr(X, "columns"):
+        model = dask.delayed(ranker, traverse=False)
+        return X.map_partitions(_series, model, meta=("score", "f8"))
+    if X.ndim == 2 and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    return X.map_blocks(_scores, ranker, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+
+def _scores(X: Table, ranker: Estimator) -> np.ndarray:
+    """Scores of a partition, in the dtype that the collection announces."""
+    return np.asarray(ranker.predict(X) if len(X) else (), dtype=np.float64)
+
+
+def _series(X: pd.DataFrame, ranker: Estimator) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(_scores(X, ranker), X.index, name="score", dtype=np.float64)

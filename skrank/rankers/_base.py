@@ -53,7 +53,8 @@ class Ranker(BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Features: numbers, which may be NaN but not infinite, and categories. A `RankerMean`
-            takes what its rankers take.
+            takes what its rankers take. A `LinearRanker` also takes Dask collections, for all
+            arguments, with whole queries in their partitions.
         y : array-like of shape (n_rows,)
             Labels, at least 0.
         groups : array-like of shape (n_rows,), optional

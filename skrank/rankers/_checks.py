@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._typing import Estimator, Options
@@ -85,13 +87,11 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
         raise ValueError(f'init={ranker.init!r} is not an estimator: give one, "linear" or None.')
-    for one in (ranker.estimator, ranker.init):
-        if type(one).__module__.startswith(DASK_MODULES):
-            raise ValueError(
-                f"{type(one).__name__} trains on Dask, where init gives no start: give it by hand, "
-                "as init_score (LightGBM) or base_margin (XGBoost), the scores of a "
-                "skrank.LinearRanker."
-            )
+    if type(ranker.init).__module__.startswith(DASK_MODULES):
+        raise ValueError(
+            f"init={type(ranker.init).__name__} trains on Dask, and gives no start: choose "
+            'init="linear" or a skrank.LinearRanker.'
+        )
     if not kind.starts_from_scores:
         raise ValueError(
             f"{type(ranker.estimator).__name__} cannot start from the scores of init="
@@ -164,9 +164,15 @@ def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
 
 def check_lists(rows: Rows) -> None:
     """Refuse groups of which each has one row."""
-    if rows.codes is not None and len(rows.ids) == len(rows.codes) > 1:
+    if rows.codes is not None:
+        check_not_single(rows.ids, len(rows.codes), rows.ids[rows.codes[0]])
+
+
+def check_not_single(ids: np.ndarray, n_rows: int, first: object) -> None:
+    """Refuse as many queries (`ids`) as rows; `first` is the query of the first row."""
+    if len(ids) == n_rows > 1:
         raise ValueError(
-            f"each of the {len(rows.ids)} rows is a query of its own (row 0 is of query "
-            f"{show(rows.ids[rows.codes[0]])}), so that there is nothing to rank: give the id of "
-            "the query, not of the document, as groups."
+            f"each of the {n_rows} rows is a query of its own (row 0 is of query {show(first)}), "
+            "so that there is nothing to rank: give the id of the query, not of the document, as "
+            "groups."
         )

@@ -6,37 +6,45 @@ They are trained on the workers of a cluster; the fitted estimator is an LGBMRan
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
 
 import skrank.lightgbm
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import highest_grade
-from skrank._typing import Estimator, Table
-from skrank.dask import Partitions, partition_queries
+from skrank._typing import DaskColumn, Estimator, Options, Table
+from skrank.dask import Partitions, evaluate, partition_queries
+from skrank.dask._partitions import aligned_pieces
+from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
-from skrank.rankers._fit import VALIDATION, EstimatorKind, Fit, HeldOut, fit_of
+from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, HeldOut, Start, fit_of
 from skrank.rankers._lightgbm import LightGBM
-from skrank.rankers._rows import LabelledRows, Part
+from skrank.rankers._linear import LinearRanker, linear_start
+from skrank.rankers._rows import LabelledRows, Part, spread_of, squares_inside_queries
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
     import dask.array
-    import dask.dataframe
-    import pandas as pd
     import xgboost
     from distributed import Client
 
-    Collection: TypeAlias = dask.array.Array | dask.dataframe.DataFrame
-
 
 class DaskRanker(EstimatorKind):
-    """A ranker that is trained on Dask, on arrays or on collections."""
+    """A ranker that is trained on Dask, on arrays or on collections.
 
+    Attributes
+    ----------
+    local : Booster
+        The kind of the fitted estimator, which predicts on one machine.
+    """
+
+    local: Booster
     rounds_parameter = "n_estimators"
-    trains_on_queries = trains_objectives = True
+    trains_on_queries = trains_objectives = starts_from_scores = True
 
     def train(self, fit: Fit) -> None:
         """Bring rows in memory to the workers, query by query, and train there."""
@@ -47,6 +55,14 @@ class DaskRanker(EstimatorKind):
         valid = None if fit.valid is None else _partitions(fit.valid, client)
         self.train_partitions(fit, _partitions(fit.train, client), valid)
 
+    def categorical_features(
+        self, estimator: Estimator, arguments: Options
+    ) -> Sequence[str | int | bool] | None:
+        return self.local.categorical_features(estimator, arguments)
+
+    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        return self.local.margins(estimator, X)
+
     @abstractmethod
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         """Train on partitions, which take the place of the parts of `fit`."""
@@ -55,6 +71,7 @@ class DaskRanker(EstimatorKind):
 class DaskLightGBMRanker(DaskRanker):
     """DaskLGBMRanker."""
 
+    local = LightGBM("ranker")
     patience_parameters = LightGBM.patience_parameters
     validates = False
 
@@ -62,6 +79,12 @@ class DaskLightGBMRanker(DaskRanker):
         estimator = fit.estimator
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
+        if fit.start.factor:
+            if "init_score" in fit.arguments:
+                raise ValueError(
+                    "there are init_score= of fit and init of GroupedRanker: give one of the two."
+                )
+            fit.arguments["init_score"] = _start_scores(fit, train)
         estimator.fit(
             train.X, train.y, group=train.group, sample_weight=train.weight, **fit.arguments
         )
@@ -72,6 +95,7 @@ class DaskLightGBMRanker(DaskRanker):
 class DaskXGBoostRanker(DaskRanker):
     """DaskXGBRanker. All workers stop in the same round."""
 
+    local = XGBoost("ranker")
     patience_parameters = XGBoost.patience_parameters
     follows_metrics = True
 
@@ -80,12 +104,14 @@ class DaskXGBoostRanker(DaskRanker):
             raise ValueError(
                 "XGBoost takes no weights of queries on Dask: fit without sample_weight."
             )
+        if fit.start.factor:
+            fit.estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
         client = client_of(fit.estimator)
-        evals = [] if valid is None else [(_matrix(fit.estimator, client, valid), VALIDATION)]
+        evals = [] if valid is None else [(_matrix(fit, client, valid), VALIDATION)]
         options = train_options(fit, evals)
         options["params"].pop("coll_cfg", None)
         options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
-        dtrain = _matrix(fit.estimator, client, train)
+        dtrain = _matrix(fit, client, train)
         found = import_booster("xgboost.dask").train(client, dtrain=dtrain, **options)
         ranker = import_booster("xgboost").XGBRanker()
         own = fit.estimator.get_params(deep=False)
@@ -106,16 +132,23 @@ def _partitions(part: Part, client: Client) -> Partitions:
     )
 
 
-def _matrix(estimator: Estimator, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
+def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
+    estimator = fit.estimator
     return import_booster("xgboost.dask").DaskDMatrix(
         client,
         parts.X,
         parts.y,
         qid=parts.qid,
+        base_margin=_start_scores(fit, parts),
         missing=estimator.missing,
         feature_types=estimator.feature_types,
         enable_categorical=estimator.enable_categorical,
     )
+
+
+def _start_scores(fit: Fit, parts: Partitions) -> dask.array.Array | None:
+    """The scores that boosting starts from, computed on the workers; None if they are equal."""
+    return parts.per_row(fit.start.finite_scores) if fit.start.factor else None
 
 
 def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None:
@@ -141,7 +174,6 @@ def fit_collections(
     Returns the highest label of all rows, too.
     """
     import dask
-    import pandas as pd
 
     if not isinstance(kind, DaskRanker):
         raise TypeError(
@@ -156,8 +188,7 @@ def fit_collections(
             "before fit, and give those to validate on as X_val, y_val and groups_val."
         )
     X, y = rows.X, rows.y
-    names = pd.DataFrame(columns=X.columns) if hasattr(X, "columns") else np.empty((0, X.shape[1]))
-    validate_data(ranker, names, skip_check_array=True)
+    validate_data(ranker, head_of(X), skip_check_array=True)
     client = client_of(ranker.estimator)
     train = partition_queries(X, y, rows.groups, sample_weight=rows.sample_weight, client=client)
     valid = None
@@ -166,32 +197,43 @@ def fit_collections(
     max_grade = highest_grade(np.array(dask.compute(*(p.y.max() for p in (train, valid) if p))))
     fit = fit_of(ranker, kind, Part(X, np.empty(0), params=rows.params), None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
+    if ranker.init is not None:
+        fit.start = _trained_start(fit, ranker.init, ranker.init_scale, train)
     kind.train_partitions(fit, train, valid)
+    if fit.start.factor and valid is not None and fit.metrics:
+        scores = valid.per_row(fit.start.scores)
+        means = evaluate(valid.y, scores, valid.qid, list(fit.metrics.values())).mean
+        fit.log_start(dict(zip(fit.metrics, means, strict=True)))
     return fit, max_grade
 
 
-def predict_collection(ranker: Estimator, X: Collection) -> Collection:
-    """Scores of a dask Array or DataFrame by a GroupedRanker, partition by partition."""
+def _trained_start(
+    fit: Fit, init: str | Estimator, scale: float | None, train: Partitions
+) -> Start:
+    """Train a clone of `init` on Dask; a factor brings its scores to the deviation `scale`."""
+    init = linear_start(fit) if isinstance(init, str) else init
+    if not isinstance(init, LinearRanker):
+        raise ValueError(
+            f"init={init!r} trains on arrays, and X is a Dask collection: choose "
+            'init="linear" or a skrank.LinearRanker.'
+        )
+    fitted = clone(init).fit(train.X, train.y, train.qid, sample_weight=train.weight)
+    start = Start(fitted, 1.0)
+    if scale is None:
+        return start
+    spread = _spread(train.per_row(start.finite_scores).persist(), train)
+    return Start(fitted, scale / spread if spread > 0 else 0.0)
+
+
+def _spread(scores: DaskColumn, train: Partitions) -> float:
+    """Weighted standard deviation of scores inside queries."""
     import dask
 
-    check_is_fitted(ranker, "estimator_")
-    if hasattr(X, "map_partitions") and hasattr(X, "columns"):
-        model = dask.delayed(ranker, traverse=False)
-        return X.map_partitions(_series, model, meta=("score", "f8"))
-    if X.ndim == 2 and X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    return X.map_blocks(_scores, ranker, dtype=np.float64, drop_axis=1, meta=np.empty(0))
-
-
-def _scores(X: Table, ranker: Estimator) -> np.ndarray:
-    """Scores of a partition, in the dtype that the collection announces."""
-    return np.asarray(ranker.predict(X) if len(X) else (), dtype=np.float64)
-
-
-def _series(X: pd.DataFrame, ranker: Estimator) -> pd.Series:
-    import pandas as pd
-
-    return pd.Series(_scores(X, ranker), X.index, name="score", dtype=np.float64)
+    largest = float(abs(scores).max().compute())
+    columns = {"scores": scores, "group": train.group, "sample_weight": train.weight}
+    squares = dask.delayed(squares_inside_queries)
+    sums = dask.compute(*(squares(*piece, largest) for piece in aligned_pieces(columns)))
+    return spread_of(np.sum(sums, axis=0), largest)
 
 
 # clients ------------------------------------------------------------------------------------------

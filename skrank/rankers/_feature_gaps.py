@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from skrank.rankers._linear_features import Matrix, is_sparse, row_blocks, with_entries
+from skrank.rankers._linear_features import Matrix, add, is_sparse, row_blocks, with_entries
 
 _TELLS = 3.0  # NaN has a weight if its covariance with grades is more standard deviations from 0
 FARTHEST = 3.0  # standard deviations of an estimate from the mean
@@ -18,23 +21,55 @@ def has_gaps(X: Matrix) -> bool:
     return any(np.isnan(X[rows]).any() for rows in row_blocks(X))
 
 
-def telling_gaps(X: Matrix, grades: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """True for each column whose NaN goes with higher or lower grades inside queries.
+class GapSums(NamedTuple):
+    """Where NaN is in some rows, and the grades there; tables of two parts of the rows add up.
 
-    Without such a relation, the indicators of many columns would learn the grades of single rows.
+    Attributes
+    ----------
+    present : bool
+        True if an entry of the rows is NaN, be they used or not.
+    rows, squares : float
+        Number of the used rows, and the sum of the squares of their grades.
+    sums : ndarray of shape (2, n_features)
+        Number of the used rows with NaN, and the sum of their grades.
     """
-    if not has_gaps(X):
-        return np.zeros(X.shape[1], dtype=bool)
-    weights = np.zeros((2, X.shape[0]))
-    weights[:, used] = np.ones(len(used)), grades[used]
-    sums = np.zeros((2, X.shape[1]))
-    for rows in row_blocks(X):
-        block = X[rows]
-        entries = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
-        sums += weights[:, rows] @ (with_entries(block, entries) if is_sparse(block) else entries)
-    share, covariance = sums[0] / len(used), sums[1]
-    variance = share * (1 - share) * (weights[1] @ weights[1])
-    return covariance**2 > _TELLS**2 * variance
+
+    present: bool
+    rows: float
+    squares: float
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, X: Matrix, grades: np.ndarray, used: np.ndarray) -> GapSums:
+        """Sums over the `used` rows of X; grades are less the mean of their query."""
+        sums = np.zeros((2, X.shape[1]))
+        known = grades if len(used) == len(grades) else grades[used]
+        present = has_gaps(X)
+        if present:
+            weights = np.zeros((2, X.shape[0]))
+            weights[:, used] = np.ones(len(used)), grades[used]
+            for rows in row_blocks(X):
+                block = X[rows]
+                gaps = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
+                sums += weights[:, rows] @ (with_entries(block, gaps) if is_sparse(block) else gaps)
+        return cls(present, len(used), float(known @ known), sums)
+
+    @classmethod
+    def total(cls, parts: Sequence[GapSums]) -> GapSums:
+        """The sums over all rows."""
+        present, rows, squares, sums = zip(*parts, strict=True)
+        return cls(any(present), sum(rows), sum(squares), add(sums))
+
+    def telling(self) -> np.ndarray:
+        """True for each column whose NaN goes with higher or lower grades inside queries.
+
+        Without such a relation, the indicators of many columns would learn the grades of single
+        rows.
+        """
+        if not self.present:
+            return np.zeros(self.sums.shape[1], dtype=bool)
+        share, covariance = self.sums[0] / self.rows, self.sums[1]
+        return covariance**2 > _TELLS**2 * share * (1 - share) * self.squares
 
 
 class GapEstimates:

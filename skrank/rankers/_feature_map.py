@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._typing import Table
-from skrank.rankers._feature_gaps import GapEstimates, has_gaps, telling_gaps
+from skrank.rankers._feature_columns import (
+    EncoderFolds,
+    TrainingColumns,
+    below,
+    columns_of,
+    rows_of,
+)
+from skrank.rankers._feature_gaps import GapEstimates, GapSums, has_gaps
 from skrank.rankers._linear_features import (
+    Each,
     Matrix,
+    each_of_one,
     is_sparse,
     row_blocks,
     with_entries,
@@ -34,7 +42,6 @@ _SAMPLE = 2**13  # rows from which the map of a column is chosen
 _MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
 _FEW = 10  # number of levels up to which each level has a weight
 _PRESENT = 0.01  # a column with fewer values other than 0 is taken as it is
-_FOLDS = 5  # of queries; the levels of each are encoded by the grades of the others
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
 
@@ -108,24 +115,34 @@ class FeatureMap(BaseEstimator):
         ndarray or csr_matrix of shape (n_rows, n_features_out)
             As of `transform`, but the mean grade of a level is that in other queries.
         """
+        self.set_columns(X, grades, used)
+        columns = TrainingColumns(*self.split(X), grades, queries, used)
+        folds = self.decide(partial(each_of_one, columns))
+        return self.features_of(columns.numbers, columns.categories, folds, queries)
+
+    def set_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
+        """Set the names and kinds of the columns of X, and fit `features` if it is a transformer.
+
+        Rows of X matter to a transformer only.
+        """
         self._check_parameters()
         validate_data(self, X, skip_check_array=True)
         self._fit_columns(X, grades, used)
-        numbers, categories = self._split(X)
-        self._fit_numbers(numbers, grades, used)
+
+    def decide(self, each: Each) -> EncoderFolds | None:
+        """Decide on the map of each column; `each` calls a method of all `TrainingColumns`.
+
+        Returns the encoders of levels by the grades of other queries, if there are any.
+        """
+        gaps = GapSums.total(each(TrainingColumns.gaps))
+        samples = each(TrainingColumns.sample, -int(-gaps.rows // _SAMPLE))
+        self._fit_numbers(below(samples), gaps)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
-        parts = self._numbers(numbers)
-        if categories is not None:
-            self._fit_categories(_rows(categories, used), grades[used])
-            for encoder, columns in self.encoders_:
-                block = _columns(categories, columns)
-                encoded = np.array(encoder.transform(block))
-                if isinstance(encoder, TargetEncoder):
-                    for fold, others in _folds(queries, used):
-                        other = clone(encoder).fit(_rows(block, others), grades[others])
-                        encoded[fold] = other.transform(_rows(block, fold))
-                parts.append(encoded)
-        return _beside(parts)
+        if not self.categorical_.any():
+            return None
+        categories, *vectors = zip(*each(TrainingColumns.levels), strict=True)
+        grades, queries = map(np.concatenate, vectors)
+        return self._fit_categories(below(categories), grades, queries)
 
     def transform(self, X: Table) -> Matrix:
         """The features of rows.
@@ -145,10 +162,24 @@ class FeatureMap(BaseEstimator):
 
     def apply(self, X: Table) -> Matrix:
         """`transform` of columns whose number and names are known to be right."""
-        numbers, categories = self._split(X)
+        numbers, categories = self.split(X)
+        return self.features_of(numbers, categories)
+
+    def features_of(
+        self,
+        numbers: Matrix,
+        categories: Any,
+        folds: EncoderFolds | None = None,
+        queries: Any = None,
+    ) -> Matrix:
+        """Features of columns; with `folds`, the levels of their queries are those of training."""
         parts = self._numbers(numbers)
         for encoder, columns in self.encoders_:
-            parts.append(np.asarray(encoder.transform(_columns(categories, columns))))
+            block = columns_of(categories, columns)
+            encoded = np.array(encoder.transform(block))
+            if folds is not None and queries is not None and isinstance(encoder, TargetEncoder):
+                folds.encode(block, queries, encoded)
+            parts.append(encoded)
         return _beside(parts)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
@@ -213,48 +244,48 @@ class FeatureMap(BaseEstimator):
         if isinstance(self.features, str):
             self.categorical_ = _categorical(X, self.categorical_features)
         else:
-            self.transformer_ = clone(self.features).fit(_rows(X, used), grades[used])
+            self.transformer_ = clone(self.features).fit(rows_of(X, used), grades[used])
             if hasattr(self.transformer_, "get_feature_names_out"):
                 names = list(self.transformer_.get_feature_names_out())
             else:
-                names = _default_names(self.transformer_.transform(_rows(X, used[:1])))
+                names = _default_names(self.transformer_.transform(rows_of(X, used[:1])))
             self.categorical_ = np.zeros(len(names), dtype=bool)
         self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
         self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
-    def _split(self, X: Table) -> tuple[Matrix, Any]:
+    def split(self, X: Table) -> tuple[Matrix, Any]:
         """Columns of numbers, and categorical columns or None."""
         if self.transformer_ is not None:
             X = self.transformer_.transform(X)
         if not self.categorical_.any():
             return check.feature_numbers(X, _REMEDY, who=self), None
-        categories = _columns(X, np.flatnonzero(self.categorical_))
+        categories = columns_of(X, np.flatnonzero(self.categorical_))
         if issparse(categories):
             categories = categories.toarray()
         elif hasattr(categories, "notna"):  # encoders do not know NA of pandas
             categories = categories.astype(object).where(categories.notna(), np.nan)
         if self.categorical_.all():
             return np.empty((X.shape[0], 0)), categories
-        numbers = _columns(X, np.flatnonzero(~self.categorical_))
+        numbers = columns_of(X, np.flatnonzero(~self.categorical_))
         return check.feature_numbers(numbers, _REMEDY, who=self), categories
 
     # numbers --------------------------------------------------------------------------------------
 
-    def _fit_numbers(self, X: Matrix, grades: np.ndarray, used: np.ndarray) -> None:
+    def _fit_numbers(self, sample: Matrix, gaps: GapSums) -> None:
         """Choose the map of each column of numbers, from some of the rows."""
-        self.center_, self.scale_, self.fill_ = np.zeros((3, X.shape[1]))
+        columns = np.arange(sample.shape[1])
+        self.center_, self.scale_, self.fill_ = np.zeros((3, len(columns)))
         self.scale_[:] = np.nan
-        self.missing_ = np.flatnonzero(telling_gaps(X, grades, used))
+        self.missing_ = np.flatnonzero(gaps.telling())
         self.estimates_: GapEstimates | None = None
-        sample = X[used[:: -(-len(used) // _SAMPLE)]]
         for column, values in _present(sample):
             self.fill_[column] = np.median(values)
             if self.transformer_ is None and self.features != "standard":
                 found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
-        self.fill_ = self._logs(self.fill_, np.arange(X.shape[1]))
-        if not is_sparse(X) and X.shape[1] <= _MOST and has_gaps(X):
-            self.estimates_ = GapEstimates(self._logs(sample, np.arange(X.shape[1])), self.fill_)
+        self.fill_ = self._logs(self.fill_, columns)
+        if not is_sparse(sample) and len(columns) <= _MOST and gaps.present:
+            self.estimates_ = GapEstimates(self._logs(sample, columns), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
         """Features of columns of numbers, and indicators of NaN."""
@@ -292,7 +323,9 @@ class FeatureMap(BaseEstimator):
 
     # categories -----------------------------------------------------------------------------------
 
-    def _fit_categories(self, categories: Any, grades: np.ndarray) -> None:
+    def _fit_categories(
+        self, categories: Any, grades: np.ndarray, queries: np.ndarray
+    ) -> EncoderFolds | None:
         """Fit an encoder of the columns of few levels, and one of those of many."""
         counts = [len(levels) for levels in OneHotEncoder().fit(categories).categories_]
         few = np.array(counts) <= _FEW
@@ -301,16 +334,11 @@ class FeatureMap(BaseEstimator):
             (TargetEncoder(target_type="continuous"), np.flatnonzero(~few)),
         ):
             if len(columns):
-                encoder.fit(_columns(categories, columns), grades)
+                encoder.fit(columns_of(categories, columns), grades)
                 self.encoders_.append((encoder, columns))
-
-
-def _rows(X: Any, rows: np.ndarray) -> Any:
-    return X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
-
-
-def _columns(X: Any, columns: np.ndarray) -> Any:
-    return _safe_indexing(X, columns, axis=1)
+        if few.all():
+            return None
+        return EncoderFolds.fit(columns_of(categories, np.flatnonzero(~few)), grades, queries)
 
 
 def _beside(parts: list[Matrix]) -> Matrix:
@@ -351,15 +379,6 @@ def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarr
             )
         categorical[number] = True
     return categorical
-
-
-def _folds(queries: np.ndarray, used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Used rows of each fold of queries, and used rows of the other folds; none of one query."""
-    groups = queries[used]
-    n_folds = min(_FOLDS, len(np.unique(groups)))
-    if n_folds > 1:
-        for others, fold in GroupKFold(n_folds).split(groups, groups=groups):
-            yield used[fold], used[others]
 
 
 def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:

@@ -203,7 +203,8 @@ class Fit:
             if n_rounds == 0:
                 self.best_iteration = 0
             if self.valid is not None and self.metrics:
-                self._log_start(self.valid)
+                scores = start.predictions(self.kind, self.estimator, self.valid.X, 0)
+                self.log_start(HeldOut(self.valid, self.metrics).means(scores))
 
     def _take_start(self, name: str) -> None:
         """Move the scores that the caller gave to `fit` as argument `name` to the parts."""
@@ -234,10 +235,8 @@ class Fit:
                 "another objective."
             )
 
-    def _log_start(self, valid: Part) -> None:
+    def log_start(self, means: Mapping[str, float]) -> None:
         """Put the values of the start before those of the rounds; the start may be the best."""
-        scores = self.start.predictions(self.kind, self.estimator, valid.X, 0)
-        means = HeldOut(valid, self.metrics).means(scores)
         self.log = {name: [means[name], *values] for name, values in self.log.items()}
         name, metric = next(iter(self.metrics.items()))
         best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])

@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
+from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives._as_objective import metric_of
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._linear import LinearRanker
+from skrank.rankers._linear import linear_start
 from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
 
 
@@ -118,7 +118,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
       `estimator_` is an XGBRanker in either case.
     * HistGradientBoosting is trained a second time for the best number of rounds, since it predicts
       with all its rounds. Its own early stopping, which holds out single rows, is switched off.
-    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections.
+    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
+      and so is `init="linear"` on collections. Predictions of collections are collections.
       `estimator_` is an LGBMRanker or XGBRanker.
     * Tools that split or draw rows cut queries: use `max_queries` in place of `learning_curve` and
       of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
@@ -242,7 +243,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             for counts, the inverse link of this sum.
         """
         if hasattr(X, "__dask_graph__"):
-            return _dask.predict_collection(self, X)
+            self._checked(head_of(X))
+            return predict_collection(self, X)
         X = self._checked(X)
         start = Start(self.init_, self.init_factor_)  # the scores that the rounds add to
         kind = kind_of(self.estimator_)
@@ -370,12 +372,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
-        init = self.init
-        if isinstance(init, str):  # "linear"
-            init = LinearRanker(
-                (fit.objective and metric_of(fit.objective)) or "gap",
-                categorical_features=kind.categorical_features(self.estimator, train.params),
-            )
+        init = linear_start(fit) if isinstance(self.init, str) else self.init
         if init is not None:
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)
         fit.run(n_rounds)

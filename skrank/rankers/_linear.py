@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,15 +17,18 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
+from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._checks import check_lists
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._fit import VALIDATION, HeldOut
-from skrank.rankers._linear_features import ScaledFeatures, products
-from skrank.rankers._linear_training import LinearTraining, Solution, Stages
+from skrank.rankers._fit import VALIDATION, Fit, HeldOut
+from skrank.rankers._linear_dask import collection_rows, validation_values
+from skrank.rankers._linear_features import Each, ScaledFeatures, each_of_one, products
+from skrank.rankers._linear_rows import LinearRows
+from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows
 
 
@@ -121,6 +125,9 @@ class LinearRanker(Ranker):
     has a weight per level, and one of more levels becomes the mean grade of its level in other
     queries, less that of the query (`sklearn.preprocessing.TargetEncoder`).
 
+    On Dask collections with whole queries in their partitions, workers send sums of losses and
+    gradients to the client; weights equal those of one machine up to rounding.
+
     Only differences inside a query count. There is thus no intercept, and a feature that is
     constant inside queries gets a weight of about 0.
 
@@ -145,6 +152,10 @@ class LinearRanker(Ranker):
     """
 
     _fitted_by: ClassVar[str] = "coef_"
+    coef_: np.ndarray
+    alpha_: float
+    max_grade_: int
+    evals_result_: dict[str, dict[str, list[float]]]
 
     def __init__(
         self,
@@ -188,18 +199,21 @@ class LinearRanker(Ranker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like, sparse matrix or Dask collection of shape (n_rows, n_features)
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            ``feature_map_.transform(X) @ coef_``.
+            ``feature_map_.transform(X) @ coef_``; of a Dask collection, a collection.
 
         Raises
         ------
         ValueError
             If a feature is infinite, or a score is not finite.
         """
+        if hasattr(X, "__dask_graph__"):
+            self._checked(head_of(X))
+            return predict_collection(self, X)
         table = self._checked(X)
         X = self.feature_map_.apply(table)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -226,8 +240,7 @@ class LinearRanker(Ranker):
             raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        again = self.warm_start and hasattr(self, "coef_")
-        before = (self.feature_map_, self.coef_) if again else None
+        before = self._before()
         rows = train.checked(unjudged=self.unjudged)
         check_lists(rows)
         refits = self.alphas is not None and valid is None
@@ -245,17 +258,60 @@ class LinearRanker(Ranker):
         training = self._training(rows, chosen, stages)
         if not refits:
             del rows  # frees its vectors
+        measure = None if part is None else partial(self._values, part)
+        self.evals_result_ = {}
         start = training.start(self._rescaled(before, training))
-        path = list(training.path(self._alphas(), start))
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        best = 0 if part is None else self._best(path, training.features, part)
-        self.alpha_, weights, self.n_iter_ = path[best]
+        weights = self._follow(training, self._alphas(), start, measure)
         if refits:
             first = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
             start = training.start(self.feature_map_.carried(first, weights))
-            ((_, weights, self.n_iter_),) = training.path(np.array([self.alpha_]), start)
-        self.coef_: np.ndarray = weights / training.features.scale
+            weights = self._follow(training, np.array([self.alpha_]), start, None)
+        self.coef_ = weights / training.scale
+
+    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        before = self._before()
+        each, scale = collection_rows(self, train, valid)
+        training = self._trained_on(each, scale, self._stages().on_scale(self.max_grade_))
+        measure = None if valid is None else partial(validation_values, self, valid)
+        self.evals_result_ = {}
+        start = training.start(self._rescaled(before, training))
+        self.coef_ = self._follow(training, self._alphas(), start, measure) / scale
+
+    def _before(self) -> tuple[FeatureMap, np.ndarray] | None:
+        """The map and the weights of the last fit, if training starts from them."""
+        again = self.warm_start and hasattr(self, "coef_")
+        return (self.feature_map_, self.coef_) if again else None
+
+    def _follow(
+        self,
+        training: LinearTraining,
+        alphas: np.ndarray,
+        start: np.ndarray,
+        measure: Callable[[str, Metric, list[np.ndarray]], list[float]] | None,
+    ) -> np.ndarray:
+        """Weights for the alpha that is best by `measure` on validation rows; sets `alpha_`."""
+        path, best = list(training.path(alphas, start)), 0
+        if measure is not None:
+            chosen = self.eval_metric
+            if chosen is None:
+                objective = metric_or_objective(self.objective)
+                chosen = metric_of(objective) if isinstance(objective, Objective) else objective
+            ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
+            tried = [weights / training.scale for _, weights, _ in path]
+            values = measure(name, metric.on_scale(self.max_grade_), tried)
+            self.evals_result_ = {VALIDATION: {name: values}}
+            best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
+        self.alpha_, weights, self.n_iter_ = path[best]
+        return weights
+
+    def _values(
+        self, part: Part, name: str, metric: Metric, tried: list[np.ndarray]
+    ) -> list[float]:
+        """Values of a metric on validation rows, for each of the `coef_` tried."""
+        held_out = HeldOut(part, {name: metric})
+        X = self.feature_map_.apply(part.X)
+        return [held_out.means(products(X, coef))[name] for coef in tried]
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -299,15 +355,11 @@ class LinearRanker(Ranker):
             rows.codes[kept],
             np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
         )
-        return LinearTraining(
-            ScaledFeatures(X, queries, weights),
-            judgments,
-            weights,
-            stages,
-            self.max_iter,
-            self.tol,
-            self.positive,
-        )
+        part = LinearRows(ScaledFeatures(X, queries, weights), judgments, weights)
+        return self._trained_on(partial(each_of_one, part), part.features.scales.scale, stages)
+
+    def _trained_on(self, each: Each, scale: np.ndarray, stages: Stages) -> LinearTraining:
+        return LinearTraining(each, scale, stages, self.max_iter, self.tol, self.positive)
 
     def _rescaled(
         self, before: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
@@ -319,21 +371,13 @@ class LinearRanker(Ranker):
         given, known = self.n_features_in_, last.n_features_in_
         if given != known:
             raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
-        scale = training.features.scale
-        scale = np.where(np.isfinite(scale), scale, 0.0)
+        scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
         return self.feature_map_.carried(last, weights) * scale
 
-    def _best(self, path: list[Solution], features: ScaledFeatures, valid: Part) -> int:
-        """The place in a path of the weights that are best on validation rows."""
-        chosen = self.eval_metric
-        if chosen is None:
-            objective = metric_or_objective(self.objective)
-            chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-        ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
-        held_out = HeldOut(valid, {name: metric.on_scale(self.max_grade_)})
-        X = self.feature_map_.apply(valid.X)
-        values = [
-            held_out.means(products(X, weights / features.scale))[name] for _, weights, _ in path
-        ]
-        self.evals_result_ = {VALIDATION: {name: values}}
-        return int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
+
+def linear_start(fit: Fit) -> LinearRanker:
+    """The ranker that `init="linear"` of a GroupedRanker stands for."""
+    return LinearRanker(
+        (fit.objective and metric_of(fit.objective)) or "gap",
+        categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
+    )

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias, TypeGuard, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from typing import NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from skrank._engine.queries import Queries
+from skrank._engine.threads import cached_property
 
 Matrix: TypeAlias = np.ndarray | csr_matrix
 M = TypeVar("M", np.ndarray, csr_matrix)
+T = TypeVar("T")
 
 _BLOCK = 2**17  # entries of X that are converted or centred at a time
 _EXTREME = 2**300  # squares and sums of values from 1 / _EXTREME to _EXTREME are finite and not 0
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a smaller spread, as a share of the mean, is rounding
+
+
+class Each(Protocol):
+    """Calls a function of each part of the rows; on one machine, all rows are one part.
+
+    ``each(function, *arguments)`` lists ``function(part, *arguments)``.
+    """
+
+    def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]: ...
+
+
+def each_of_one(part: object, function: Callable[..., T], *arguments: object) -> list[T]:
+    """`Each` of rows that are one part."""
+    return [function(part, *arguments)]
 
 
 def is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
@@ -38,6 +55,11 @@ def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
     return out
 
 
+def add(sums: Sequence[np.ndarray]) -> np.ndarray:
+    """Sum of what the parts of some rows give."""
+    return reduce(np.add, sums)
+
+
 def row_blocks(X: Matrix) -> Iterator[slice]:
     """Slices of rows with about _BLOCK entries; of a sparse matrix, with at least 1 per column."""
     n_rows, n_features = X.shape
@@ -46,6 +68,148 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
         step = n_rows * (_BLOCK + n_features) // (X.nnz + 1)
     step = max(1, step)
     return (slice(row, row + step) for row in range(0, n_rows, step))
+
+
+class Scales(NamedTuple):
+    """What features are divided and shifted by, decided from all rows.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_features,)
+        Means of the features, times 2**-exponents.
+    deviation : ndarray of shape (n_features,)
+        Standard deviations of the features, times 2**-exponents; inf for a constant feature.
+    exponents : int ndarray of shape (n_features,)
+        0, but for features whose squares would overflow or vanish.
+    """
+
+    center: np.ndarray
+    deviation: np.ndarray
+    exponents: np.ndarray
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Standard deviations in the units of the features; inf for a constant feature."""
+        return np.ldexp(self.deviation, self.exponents)
+
+
+class WeightedRows:
+    """Features of some rows, with a weight per row: their sums.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix of shape (n_rows, n_features)
+        Finite, where weights are above 0.
+    weights : ndarray of shape (n_rows,)
+    """
+
+    def __init__(self, X: Matrix, weights: np.ndarray) -> None:
+        self.X = without_duplicates(X) if is_sparse(X) else X
+        self.weights = weights
+
+    def __sizeof__(self) -> int:
+        return bytes_of(self.X) + self.weights.nbytes
+
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.weights.sum())
+
+    def first_row(self) -> np.ndarray | None:
+        """The first row of a weight above 0."""
+        if not self.weights.any():
+            return None
+        first = int(np.argmax(self.weights > 0))
+        if not is_sparse(self.X):
+            return self.X[first].astype(np.float64)
+        found = np.zeros(self.X.shape[1])
+        places = slice(self.X.indptr[first], self.X.indptr[first + 1])
+        found[self.X.indices[places]] = self.X.data[places]
+        return found
+
+    def largest(self) -> np.ndarray:
+        """Largest absolute value of each feature; 0 in single precision, whose squares are finite.
+
+        Rows of weight 0 do not count.
+        """
+        largest = np.zeros(self.X.shape[1])
+        if self.X.dtype == np.float64:
+            for block, _ in self._blocks():
+                low, high = (
+                    min_max_axis(block, axis=0)
+                    if is_sparse(block)
+                    else (block.min(axis=0), block.max(axis=0))
+                )
+                largest = np.maximum(largest, np.maximum(high, -low))
+        return largest
+
+    def sums(self, center: np.ndarray, exponents: np.ndarray | None) -> np.ndarray:
+        """Weighted sums of differences from a center, and of their squares, by feature.
+
+        Features are divided by 2**exponents before.
+        """
+        sums = np.zeros((2, len(center)))
+        for block, mass in self._blocks():
+            if exponents is not None:
+                block = times_powers(block, -exponents)
+            if is_sparse(block):
+                away = with_entries(block, block.data - center[block.indices])
+                sums += away.T @ mass, with_entries(away, away.data**2).T @ mass
+            else:
+                away = block - center
+                sums += mass @ away, mass @ away**2
+        if is_sparse(self.X):
+            sums += -self._absent * center, self._absent * center**2
+        return sums
+
+    @cached_property
+    def _absent(self) -> np.ndarray:
+        """Weight of the rows without an entry, by column; 0 if all rows have an entry."""
+        weight, count = np.zeros((2, self.X.shape[1]))
+        for block, mass in self._blocks():
+            ones = with_entries(block, np.ones(len(block.data)))
+            weight += ones.T @ mass
+            count += ones.T @ np.ones(len(mass))
+        rest = np.maximum(self.weights.sum() - weight, 0)
+        return np.where(count < np.count_nonzero(self.weights), rest, 0)
+
+    def _blocks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
+        """Blocks of the rows with a weight above 0, and their weights."""
+        for rows in row_blocks(self.X):
+            kept = self.weights[rows] > 0
+            if kept.all():
+                yield self.X[rows], self.weights[rows]
+            elif kept.any():
+                yield self.X[rows][kept], self.weights[rows][kept]
+
+
+def scales_of(each: Each) -> Scales:
+    """Means and standard deviations of features; `each` calls a method of all WeightedRows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        center, deviation = moments(each)
+    exponents = np.zeros(len(center), dtype=np.int32)
+    if _is_extreme(deviation).any():
+        largest = np.max(each(WeightedRows.largest), axis=0)
+        unsafe = _is_extreme(largest) & (largest > 0)
+        if unsafe.any():
+            exponents = np.where(unsafe, np.frexp(largest)[1], 0)
+            center, deviation = moments(each, exponents)
+    constant = deviation <= _ROUNDING * np.abs(center)
+    constant |= np.ldexp(deviation, exponents) < np.finfo(np.float64).tiny
+    return Scales(center, np.where(constant, np.inf, deviation), exponents)
+
+
+def moments(each: Each, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of each feature, divided by 2**exponents.
+
+    Sums are of differences from the first row, and then from the mean of the first pass: large
+    values that hardly differ lose no digits, and a constant has a deviation of exactly 0.
+    """
+    near = next(row for row in each(WeightedRows.first_row) if row is not None)
+    near = near if exponents is None else np.ldexp(near, -exponents)
+    total = sum(each(WeightedRows.total))
+    mean = near + add(each(WeightedRows.sums, near, exponents))[0] / total
+    rest, squares = add(each(WeightedRows.sums, mean, exponents)) / total
+    return mean, np.sqrt(np.maximum(squares - rest**2, 0))
 
 
 class ScaledFeatures:
@@ -63,38 +227,26 @@ class ScaledFeatures:
     queries : Queries
     weights : ndarray of shape (n_queries,)
         Weights of the queries in means and deviations: from 0 to 1, and not all 0.
-
-    Attributes
-    ----------
-    scale : ndarray of shape (n_features,)
-        Standard deviations in the units of `X`; inf for a feature that is constant, or whose
-        inverse deviation would overflow.
+    scales : Scales, optional
+        Default: of these rows.
     """
 
-    def __init__(self, X: Matrix, queries: Queries, weights: np.ndarray) -> None:
-        row_weights = queries.scatter(np.repeat(weights, queries.sizes))
-        X = without_duplicates(X) if is_sparse(X) else X
-        exponents = np.zeros(X.shape[1], dtype=np.int32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            center, deviation = _moments(X, row_weights)
-        if X.dtype == np.float64 and _is_extreme(deviation).any():
-            exponents = _exponents(X, row_weights)
-            if exponents.any():
-                X = _times_powers(X, -exponents)
-                center, deviation = _moments(X, row_weights)
-        self.X, self.queries, self.center = X, queries, center
-        scale = np.ldexp(deviation, exponents)
-        constant = deviation <= _ROUNDING * np.abs(self.center)
-        constant |= scale < np.finfo(np.float64).tiny
-        self.scale = np.where(constant, np.inf, scale)
-        self._deviation = np.where(constant, np.inf, deviation)
+    def __init__(
+        self, X: Matrix, queries: Queries, weights: np.ndarray, scales: Scales | None = None
+    ) -> None:
+        rows = WeightedRows(X, queries.scatter(np.repeat(weights, queries.sizes)))
+        if scales is None:
+            scales = scales_of(partial(each_of_one, rows))
+        self.X, self.queries, self.scales = rows.X, queries, scales
+        if scales.exponents.any():
+            self.X = times_powers(self.X, -scales.exponents)
         self._unweighted = np.flatnonzero(np.repeat(weights == 0, queries.sizes))
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Score of each row; 0 in queries of weight 0, whose features may be extreme."""
-        given = weights / self._deviation
+        given = weights / self.scales.deviation
         scores = self.queries.gather(products(self.X, given))
-        scores -= self.center @ given
+        scores -= self.scales.center @ given
         scores[self._unweighted] = 0
         return scores
 
@@ -104,10 +256,10 @@ class ScaledFeatures:
         if is_sparse(self.X):
             total = self.X.T @ rows
         else:
-            total = np.zeros_like(self.center)
+            total = np.zeros_like(self.scales.center)
             for block in row_blocks(self.X):
                 total += rows[block] @ self.X[block].astype(np.float64, copy=False)
-        return (total - rows.sum() * self.center) / self._deviation
+        return (total - rows.sum() * self.scales.center) / self.scales.deviation
 
 
 def without_duplicates(X: csr_matrix) -> csr_matrix:
@@ -118,74 +270,16 @@ def without_duplicates(X: csr_matrix) -> csr_matrix:
     return X
 
 
-def _exponents(X: Matrix, weights: np.ndarray) -> np.ndarray:
-    """Exponent (base 2) of each feature whose squares may overflow, or vanish; 0 for the others.
-
-    Rows of weight 0 do not count.
-    """
-    largest = np.zeros(X.shape[1])
-    for block, _ in _weighted_blocks(X, weights):
-        low, high = min_max_axis(block, axis=0) if is_sparse(X) else (block.min(0), block.max(0))
-        largest = np.maximum(largest, np.maximum(high, -low))
-    return np.where(_is_extreme(largest) & (largest > 0), np.frexp(largest)[1], 0)
-
-
 def _is_extreme(values: np.ndarray) -> np.ndarray:
     """True where squares or their sums may overflow or vanish; NaN results from such sums."""
     return ~((values >= 1 / _EXTREME) & (values <= _EXTREME))
 
 
-def _times_powers(X: Matrix, exponents: np.ndarray) -> Matrix:
+def times_powers(X: M, exponents: np.ndarray) -> M:
     """A copy of X with each column times a power of 2."""
     if is_sparse(X):
         return with_entries(X, np.ldexp(X.data, exponents[X.indices]))
     return np.ldexp(X, exponents)
-
-
-def _moments(X: Matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of each feature.
-
-    Sums are of differences from the first row, and then from the mean of the first pass: large
-    values that hardly differ lose no digits, and a constant has a deviation of exactly 0.
-    """
-    first = int(np.argmax(weights > 0))
-    near = np.zeros(X.shape[1])
-    if is_sparse(X):
-        row = slice(X.indptr[first], X.indptr[first + 1])
-        near[X.indices[row]] = X.data[row]
-    else:
-        near[:] = X[first]
-    absent = _absent(X, weights) if is_sparse(X) else 0.0
-    total = weights.sum()
-    mean = near + _sums(X, weights, near, absent)[0] / total
-    rest, squares = _sums(X, weights, mean, absent) / total
-    return mean, np.sqrt(np.maximum(squares - rest**2, 0))
-
-
-def _sums(
-    X: Matrix, weights: np.ndarray, center: np.ndarray, absent: np.ndarray | float
-) -> np.ndarray:
-    """Weighted sums of the differences from a center, and of their squares, by feature."""
-    sums = np.zeros((2, len(center)))
-    for block, mass in _weighted_blocks(X, weights):
-        if is_sparse(block):
-            away = with_entries(block, block.data - center[block.indices])
-            sums += away.T @ mass, with_entries(block, away.data**2).T @ mass
-        else:
-            away = block - center
-            sums += mass @ away, mass @ away**2
-    sums += -absent * center, absent * center**2
-    return sums
-
-
-def _absent(X: csr_matrix, weights: np.ndarray) -> np.ndarray:
-    """Weight of the rows without an entry, by column; exactly 0 if all rows have an entry."""
-    weight, count = np.zeros((2, X.shape[1]))
-    for block, mass in _weighted_blocks(X, weights):
-        ones = with_entries(block, np.ones(block.nnz))
-        weight += ones.T @ mass
-        count += ones.T @ np.ones(len(mass))
-    return np.where(count < np.count_nonzero(weights), np.maximum(weights.sum() - weight, 0), 0)
 
 
 def with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
@@ -193,11 +287,6 @@ def with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
     return csr_matrix((entries, X.indices, X.indptr), X.shape)
 
 
-def _weighted_blocks(X: M, weights: np.ndarray) -> Iterator[tuple[M, np.ndarray]]:
-    """Blocks of the rows with a weight above 0, and their weights."""
-    for rows in row_blocks(X):
-        kept = weights[rows] > 0
-        if kept.all():
-            yield X[rows], weights[rows]
-        elif kept.any():
-            yield X[rows][kept], weights[rows][kept]
+def bytes_of(X: Matrix) -> int:
+    """Memory of the entries of X, and of their places."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if is_sparse(X) else X.nbytes

@@ -5,31 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._engine.judgments import Judgments
-from skrank._engine.ranking import Ranking
+from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._as_objective import metric_of, metric_or_objective
-from skrank.objectives.base import BoundLoss
 from skrank.objectives.mixture import ObjectiveMixture
-from skrank.rankers._linear_features import ScaledFeatures
+from skrank.rankers._linear_features import Each, add
+from skrank.rankers._linear_rows import LinearRows
 
 SIGMAS = (1.0, 0.5)  # times the spread of the scores; chosen on validation parts of LETOR
 _RIDGE = 0.005  # penalty of the start per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # where all hessians and the penalty are 0
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in units of Newton's step
+_GRID = 2.0**-36  # losses and gradients are rounded to it, in units of the loss of scores of 0:
+# L-BFGS would multiply the rounding errors of sums, which depend on the partitions of the rows
 _SMALL_LOSS = 1e-3  # of scores of 0; for losses below 1, tolerances of scipy are absolute
-
-# Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
-# times as fast in it. Sums over rows are taken in double precision.
-_PRECISION = np.float32
 
 Solution = tuple[float, np.ndarray, int]  # alpha, the weights for it, number of iterations
 
@@ -121,18 +117,17 @@ class LinearTraining:
 
     Attributes
     ----------
-    features : ScaledFeatures
-    judgments : Judgments
-    weights : ndarray of shape (n_queries,)
-        0 for a query that is not trained on.
+    each : Each
+        Calls a method of all LinearRows: of one machine, or of each partition.
+    scale : ndarray of shape (n_features,)
+        Standard deviations of the features.
     stages : Stages
     max_iter, tol, positive
         See LinearRanker.
     """
 
-    features: ScaledFeatures
-    judgments: Judgments
-    weights: np.ndarray
+    each: Each
+    scale: np.ndarray
     stages: Stages
     max_iter: int
     tol: float
@@ -140,18 +135,16 @@ class LinearTraining:
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
         """Weights to start from, by default of ridge, scaled so that scores have a spread of 1."""
+        _, n_rows = self._masses()
         if given is None:
             squares = SquaredError("linear", centered=True)
-            mass = self.weights @ self.judgments.queries.sizes
-            zeros = np.zeros(len(self.features.scale))
-            given = self._minimise(squares, mass, _RIDGE, zeros).x
-        spread = self._spread(self.features.scores(given))
+            given = self._minimise(squares, n_rows, _RIDGE, np.zeros(len(self.scale))).x
+        spread = np.sqrt(sum(self.each(LinearRows.spread, given)) / n_rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
         """The solution for each alpha, which is the start for the next alpha."""
-        relevant = self.judgments.totals(self.judgments.labels > 0)
-        mass = self.weights[relevant > 0].sum()
+        mass, _ = self._masses()
         if mass == 0:
             raise ValueError(
                 "no training query has a relevant document (and a weight above 0): there is "
@@ -167,34 +160,32 @@ class LinearTraining:
                         f"LinearRanker did not converge in max_iter={self.max_iter} iterations at "
                         f"alpha={alpha:g}, sigma={sigma:g}: raise max_iter, tol or alpha.",
                         ConvergenceWarning,
-                        stacklevel=3,
+                        stacklevel=6,  # where fit is called
                     )
             if self.stages.final is not None:
                 weights, steps = self._climb(alpha, mass, weights)
                 n_iter += steps
             yield alpha, weights, n_iter
 
-    def _spread(self, scores: np.ndarray) -> float:
-        """Standard deviation inside queries."""
-        queries = self.judgments.queries
-        squares = np.add.reduceat(queries.centered(scores) ** 2, queries.indptr[:-1])
-        return float(np.sqrt(self.weights @ squares / (self.weights @ queries.sizes)))
+    def _masses(self) -> tuple[float, float]:
+        """Weight of the queries with a relevant document, and of all rows."""
+        relevant, n_rows = add(self.each(LinearRows.masses)).tolist()
+        return relevant, n_rows
 
     def _minimise(
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
-        bound = cast(BoundLoss, objective.bind(self.judgments, self.weights))
-        n_rows = self.judgments.queries.n_rows
-        grad, hess = np.empty((2, n_rows), _PRECISION)
+        first = add(self.each(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
         # losses far below 1, such as squared errors of click rates, are minimised in their own unit
-        unit = bound.losses(np.zeros(n_rows), grad, hess).sum() / mass
-        unit = unit if 0 < unit < _SMALL_LOSS else 1.0
+        unit = first if 0 < first < _SMALL_LOSS else 1.0
+        grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            found = bound.losses(self.features.scores(weights), grad, hess)
-            slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
-            return (found.sum() / mass + alpha * weights @ weights) / unit, slopes / unit
+            means = add(self.each(LinearRows.loss, objective, weights)) / mass
+            value, *slopes = np.round(means / grid) * grid
+            gradient = np.array(slopes) + 2 * alpha * weights
+            return (value + alpha * weights @ weights) / unit, gradient / unit
 
         return minimize(
             loss,
@@ -207,41 +198,41 @@ class LinearTraining:
 
     def _climb(self, alpha: float, mass: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
         """Newton steps of the final objective, of the lengths that are best for the metric."""
-        assert self.stages.final is not None
-        assert self.stages.metric is not None
-        bound = self.stages.final.bind(self.judgments, self.weights)
-        plan = self.stages.metric.bind(self.judgments)
-        sign = 1 if self.stages.metric.greater_is_better else -1
-        queries = self.judgments.queries
-        grad, hess = np.empty((2, queries.n_rows), _PRECISION)
-
-        def value_at(weights: np.ndarray) -> float:
-            ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
-            mean = plan.mean(ranking, plan.values(ranking), self.weights)
-            return sign * mean - alpha * weights @ weights
-
-        best = value_at(weights)
+        (best,) = self._values_at(weights[None], alpha)
         for step in range(self.max_iter):
-            bound.gradient(self.features.scores(weights), grad, hess)
-            slopes = self.features.slopes(grad) / mass + 2 * alpha * weights
-            tried = weights - np.outer(_LENGTHS, self._newton(slopes, hess, alpha, mass))
+            tried = weights - np.outer(_LENGTHS, self._newton(step, weights, alpha, mass))
             tried = tried.clip(0) if self.positive else tried
-            values = [value_at(one) for one in tried]
+            values = self._values_at(tried, alpha)
             if max(values) <= best + self.tol:
                 return weights, step
             best, weights = max(values), tried[int(np.argmax(values))]
         return weights, self.max_iter
 
-    def _newton(
-        self, slopes: np.ndarray, hess: np.ndarray, alpha: float, mass: float
-    ) -> np.ndarray:
-        """Newton's step: the solution of curvature @ step = slopes, by conjugate gradients."""
-        queries = self.judgments.queries
+    def _values_at(self, tried: np.ndarray, alpha: float) -> list[float]:
+        """Mean of the metric, less the penalty, for each of the weights tried."""
+        metric = self.stages.metric
+        assert metric is not None
+        values, mass = (
+            np.concatenate(one, axis=1)
+            for one in zip(*self.each(LinearRows.values, metric, tried), strict=True)
+        )
+        sign = 1 if metric.greater_is_better else -1
+        return [
+            sign * average(metric, *lists) - alpha * weights @ weights
+            for *lists, weights in zip(values, mass, tried, strict=True)
+        ]
 
-        def curve(weights: np.ndarray) -> np.ndarray:
-            rows = hess * queries.centered(self.features.scores(weights.ravel()))
+    def _newton(self, step: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+        """Newton's step: the solution of curvature @ step = slopes, by conjugate gradients."""
+        place = self.stages.final, step, weights
+        slopes = add(self.each(LinearRows.slopes, *place)) / mass + 2 * alpha * weights
+
+        def curve(direction: np.ndarray) -> np.ndarray:
+            direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
-            return self.features.slopes(queries.centered(rows)) / mass + least * weights.ravel()
+            return (
+                add(self.each(LinearRows.curvature, *place, direction)) / mass + least * direction
+            )
 
         size = len(slopes)
         found, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)

@@ -98,14 +98,32 @@ class Part:
 
     def spread(self, scores: np.ndarray) -> float:
         """Weighted standard deviation inside queries; of all rows if the queries are unknown."""
-        largest = float(np.abs(scores).max()) or 1.0
-        scores = scores / largest  # so that no square overflows
-        if self.known is None:
-            rest = scores - np.average(scores, weights=self.weights)
-        else:
-            rest = self.known.centered(scores)
-        spread = float(np.sqrt(np.average(rest**2, weights=self.weights)))
-        return spread * largest if spread > _ROUNDING else 0.0
+        largest = float(np.abs(scores).max())
+        sizes = None if self.known is None else self.known.sizes
+        return spread_of(squares_inside_queries(scores, sizes, self.weights, largest), largest)
+
+
+def squares_inside_queries(
+    scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None, largest: float
+) -> np.ndarray:
+    """Weighted sum of the squares of centred scores over the largest score, and of the weights.
+
+    `sizes` are numbers of rows of queries; None: all rows are centred together.
+    """
+    scores = scores / (largest or 1.0)  # so that no square overflows
+    if sizes is None:
+        rest = scores - np.average(scores, weights=weights)
+    else:
+        rest = Queries.from_sizes(sizes).centered(scores)
+    if weights is None:
+        return np.array([(rest**2).sum(), len(rest)])
+    return np.array([(rest**2 * weights).sum(), weights.sum()])
+
+
+def spread_of(sums: np.ndarray, largest: float) -> float:
+    """Standard deviation, from the sums of `squares_inside_queries` over all rows."""
+    spread = float(np.sqrt(sums[0] / sums[1]))
+    return spread * (largest or 1.0) if spread > _ROUNDING else 0.0
 
 
 def features(X: Table, *, polars: bool = True) -> Table:

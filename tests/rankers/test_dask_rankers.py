@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import skrank
@@ -141,6 +142,79 @@ def test_frames(client, train):
     assert scores.index.equals(frame.index)
 
 
+@pytest.mark.parametrize("init_scale", [1.0, None])
+def test_xgboost_from_a_linear_start(client, train, valid, init_scale):
+    """With early stopping, from collections and from arrays, as on one machine."""
+    how = {
+        "objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3,
+        "init": "linear", "init_scale": init_scale,
+    }  # fmt: skip
+    X_val, y_val, groups_val = valid.X, valid.y, valid.qid
+    lazy_train, lazy_valid = on_dask(train), on_dask(valid)
+    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how)
+    alone.fit(train.X, train.y, train.qid, X_val=X_val, y_val=y_val, groups_val=groups_val)
+    found = GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how)
+    X, y, qid, _ = lazy_train
+    names = ("X_val", "y_val", "groups_val")
+    external = dict(zip(names, lazy_valid, strict=False))
+    within(lambda: found.fit(X, y, qid, **external))
+    assert found.best_iteration_ == alone.best_iteration_
+    assert found.init_factor_ == pytest.approx(alone.init_factor_, rel=1e-6)
+    np.testing.assert_allclose(found.init_.coef_, alone.init_.coef_, rtol=1e-6)
+    for metric in ("gap@10", "err"):
+        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
+        assert len(mine) > found.best_iteration_  # the start comes first
+        np.testing.assert_allclose(mine, other, atol=1e-5)
+    scores = found.predict(lazy_valid[0]).compute()
+    np.testing.assert_array_equal(scores, found.predict(valid.X))
+    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-4)
+
+
+def test_a_linear_start_of_arrays_in_memory(client, train, valid):
+    how = {
+        "objective": GAP, "eval_metric": "gap@10", "validation_fraction": 0.3, "random_state": 0,
+        "early_stopping_rounds": 3, "init": skrank.LinearRanker("ndcg"),
+    }  # fmt: skip
+    found = fit(GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how, refit=True), train)
+    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how, refit=True)
+    alone.fit(train.X, train.y, train.qid)
+    assert found.best_iteration_ == alone.best_iteration_
+    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-4)
+
+
+def test_lightgbm_from_a_linear_start(client, train, valid):
+    X, y, qid, weight = on_dask(train)
+    light = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=GAP, init="linear")
+    within(lambda: light.fit(X, y, qid, sample_weight=weight))
+    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=GAP, init="linear")
+    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
+    assert light.init_factor_ == pytest.approx(alone.init_factor_, rel=1e-6)
+    scores = light.predict(on_dask(valid)[0]).compute()
+    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-5)
+    again = pickle.loads(pickle.dumps(light))
+    np.testing.assert_array_equal(again.predict(valid.X), light.predict(valid.X))
+
+
+def test_frames_with_gaps_and_categories_from_a_linear_start(client, train):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(train.X, columns=list("abcd"))
+    frame = frame.mask(rng.random(frame.shape) < 0.1)
+    frame["site"] = pd.Categorical(rng.choice(["x", "y", "z"], len(frame)))
+    cut = int(train.sizes[:10].sum())
+    X = dd.concat([dd.from_pandas(part, npartitions=1) for part in (frame[:cut], frame[cut:])])
+    ranker = GroupedRanker(
+        dxgb.DaskXGBRanker(**XGB, enable_categorical=True), objective=GAP, init="linear"
+    )
+    within(lambda: ranker.fit(X, *on_dask(train)[1:3]))
+    alone = GroupedRanker(
+        xgb.XGBRanker(**XGB, tree_method="hist", enable_categorical=True),
+        objective=GAP,
+        init="linear",
+    ).fit(frame, train.y, train.qid)
+    np.testing.assert_allclose(ranker.init_.coef_, alone.init_.coef_, rtol=1e-6)
+    np.testing.assert_array_equal(ranker.predict(X).compute(), ranker.predict(frame))
+
+
 def test_a_search_writes_it_once(client, train):
     """The client is an attribute that no copy can be made of."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
@@ -162,8 +236,9 @@ def test_what_is_refused(client, train, valid):
     cases = [
         (light, {"validation_fraction": 0.2}, arrays, {}, "each machine would measure its own"),
         (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
-        (light, {"init": "linear"}, arrays, {}, "where init gives no start"),
-        (heavy, {"init": "linear"}, arrays, {}, "where init gives no start"),
+        (light, {"init": light}, arrays, {}, "init=DaskLGBMRanker trains on Dask"),
+        (light, {"init": Ridge()}, collections, {}, r"init=Ridge\(\) trains on arrays"),
+        (light, {"init": "linear"}, arrays, {"init_score": train.y}, "init_score= of fit and init"),
         (heavy, {}, arrays, {"sample_weight": train.weight}, "takes no weights of queries on Dask"),
         (
             heavy,

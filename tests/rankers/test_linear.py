@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from sklearn.linear_model import Ridge
 import skrank
 from skrank import LinearRanker, SoftRank
 from skrank.datasets import make_ranking
-from skrank.rankers import _linear_training
-from skrank.rankers._linear_features import ScaledFeatures
+from skrank.rankers import _linear_rows, _linear_training
+from skrank.rankers._linear_features import ScaledFeatures, each_of_one
+from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from tests.helpers.engine import judge
 
@@ -39,9 +41,15 @@ def value(model, metric=GAP, X=X):
 def training_on(objective, weights=None, X=X, **parameters):
     judgments = judge(LABELS, QID)
     weights = np.ones(len(judgments.queries)) if weights is None else weights
-    features = ScaledFeatures(X, judgments.queries, weights)
+    rows = LinearRows(ScaledFeatures(X, judgments.queries, weights), judgments, weights)
     settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
-    return LinearTraining(features, judgments, weights, Stages.of(objective, None), **settings)
+    each, stages = partial(each_of_one, rows), Stages.of(objective, None)
+    return LinearTraining(each, rows.features.scales.scale, stages, **settings)
+
+
+def scores_of(training, weights):
+    (scores,) = training.each(lambda rows: rows.features.scores(weights))
+    return scores
 
 
 def centred(values, qid=QID):
@@ -67,7 +75,8 @@ def centred(values, qid=QID):
 )
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_gradient_that_lbfgs_gets_is_that_of_the_loss(objective, sparse, monkeypatch):
-    monkeypatch.setattr(_linear_training, "_PRECISION", np.float64)
+    monkeypatch.setattr(_linear_rows, "_PRECISION", np.float64)
+    monkeypatch.setattr(_linear_training, "_GRID", 2.0**-60)
     given = {}
 
     def noting(loss, weights, **options):
@@ -122,7 +131,7 @@ def test_training_raises_the_metric_over_the_start(metric):
     training = training_on(metric)
     start = training.start()
     one = skrank.metric(metric)
-    before = one(LABELS, training.features.scores(start), groups=QID)
+    before = one(LABELS, scores_of(training, start), groups=QID)
     assert value(fit(objective=metric), one) > before + 0.002
 
 
@@ -148,7 +157,7 @@ def test_the_last_climb_never_lowers_the_metric_that_it_climbs(metric):
     start = training.start()
     ((_, before, _),) = training_on(SoftRank("gap")).path(np.array([0.0]), start)
     ((_, after, _),) = training.path(np.array([0.0]), start)
-    found = [one(LABELS, training.features.scores(w), groups=QID) for w in (before, after)]
+    found = [one(LABELS, scores_of(training, w), groups=QID) for w in (before, after)]
     assert found[1] >= found[0]
 
 
@@ -222,8 +231,10 @@ def test_a_sharper_penalty_makes_smaller_weights():
 
 
 def test_too_few_iterations_warn():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations at alpha=0.001, sigma=1"):
+    message = "max_iter=2 iterations at alpha=0.001, sigma=1"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
         fit(max_iter=2, sigma=1)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit().n_iter_ < 200
@@ -278,7 +289,7 @@ def test_held_out_queries_teach_nothing_while_alphas_are_compared(monkeypatch):
     path = LinearTraining.path
 
     def noting(self, alphas, weights):
-        seen.append(self.weights)
+        seen.extend(self.each(lambda rows: rows.weights))
         return path(self, alphas, weights)
 
     monkeypatch.setattr(LinearTraining, "path", noting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import _moments
+from skrank.rankers._linear_features import WeightedRows, each_of_one, moments
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -91,7 +92,7 @@ def test_moments(layout, shift):
     table[:, 3] += shift
     weights = rng.integers(0, 4, 500) / 4
     table[weights == 0] = 1e30
-    mean, deviation = _moments(layout(table), weights)
+    mean, deviation = moments(partial(each_of_one, WeightedRows(layout(table), weights)))
     kept = table[weights > 0].astype(np.longdouble)
     exact = np.average(kept, axis=0, weights=weights[weights > 0])
     squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import pickle
 
 import catboost
@@ -240,18 +239,3 @@ def test_refusals():
     model = GroupedRanker(xgboost.XGBRanker(n_estimators=2), objective="gap", init="linear")
     with pytest.raises(ValueError, match="base_margin= of fit and init of GroupedRanker: give one"):
         model.fit(X, LABELS, QID, base_margin=np.zeros(len(X)))
-
-
-@pytest.mark.parametrize("name", ["lightgbm.DaskLGBMRanker", "xgboost.dask.DaskXGBRanker"])
-def test_no_start_on_dask(name):
-    """The remedy is named."""
-    pytest.importorskip("distributed")
-    module, _, cls = name.rpartition(".")
-    estimator = getattr(importlib.import_module(module), cls)()
-    message = f"{cls} trains on Dask, where init gives no start.*init_score.*base_margin"
-    for ranker in (
-        GroupedRanker(estimator, objective="gap", init="linear"),
-        GroupedRanker(LGBM, init=estimator),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ranker.fit(X, Y)

@@ -1,0 +1,115 @@
+"""The columns that a feature map is decided from: those of all rows, or of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import TargetEncoder
+from sklearn.utils import _safe_indexing
+
+from skrank.rankers._feature_gaps import GapSums
+from skrank.rankers._linear_features import Matrix, bytes_of
+
+_FOLDS = 5  # of queries; the levels of each are encoded by the grades of the others
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingColumns:
+    """The columns of some rows, and what decides on their map: all rows, or those of a partition.
+
+    Attributes
+    ----------
+    numbers : ndarray or csr_matrix
+    categories : DataFrame or ndarray, or None
+    grades : ndarray of shape (n_rows,)
+        Less the mean of their query.
+    queries : ndarray of shape (n_rows,)
+        Number of the query of each row.
+    used : ndarray
+        Numbers of the rows that may change the map.
+    before : int
+        Number of the rows used that stand before these rows.
+    """
+
+    numbers: Matrix
+    categories: Any
+    grades: np.ndarray
+    queries: np.ndarray
+    used: np.ndarray
+    before: int = 0
+
+    def __sizeof__(self) -> int:
+        return bytes_of(self.numbers) + 32 * len(self.grades)
+
+    def gaps(self) -> GapSums:
+        """Where NaN is."""
+        return GapSums.of(self.numbers, self.grades, self.used)
+
+    def sample(self, step: int) -> Matrix:
+        """Numbers of every `step`-th row of those used, counted from the first of all rows."""
+        return self.numbers[self.used[-self.before % step :: step]]
+
+    def levels(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Categories, grades and queries of the rows used."""
+        return rows_of(self.categories, self.used), self.grades[self.used], self.queries[self.used]
+
+
+class EncoderFolds(NamedTuple):
+    """Encoders of levels in training, so that no level is encoded by the grades of its own query.
+
+    Attributes
+    ----------
+    encoders : list of TargetEncoder
+        Of each fold of queries: fitted on the other folds.
+    fold_of : ndarray
+        The fold of each query by its number; -1 for a query that is not used.
+    """
+
+    encoders: list[TargetEncoder]
+    fold_of: np.ndarray
+
+    @classmethod
+    def fit(cls, categories: Any, grades: np.ndarray, queries: np.ndarray) -> EncoderFolds:
+        """Fit the encoders, on all rows that are used."""
+        encoders: list[TargetEncoder] = []
+        fold_of = np.full(queries.max() + 1, -1)
+        n_folds = min(_FOLDS, len(np.unique(queries)))
+        if n_folds > 1:
+            for others, fold in GroupKFold(n_folds).split(queries, groups=queries):
+                fold_of[queries[fold]] = len(encoders)
+                encoder = TargetEncoder(target_type="continuous")
+                encoders.append(encoder.fit(rows_of(categories, others), grades[others]))
+        return cls(encoders, fold_of)
+
+    def encode(self, categories: Any, queries: np.ndarray, encoded: np.ndarray) -> None:
+        """Replace the mean grades of the rows of used queries by those of other queries."""
+        known = queries < len(self.fold_of)
+        folds = np.where(known, self.fold_of[np.where(known, queries, 0)], -1)
+        for number, encoder in enumerate(self.encoders):
+            rows = np.flatnonzero(folds == number)
+            if len(rows):
+                encoded[rows] = encoder.transform(rows_of(categories, rows))
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    return X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
+
+
+def below(parts: Sequence[Any]) -> Any:
+    """Rows of the parts, one part below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+def columns_of(X: Any, columns: np.ndarray) -> Any:
+    return _safe_indexing(X, columns, axis=1)

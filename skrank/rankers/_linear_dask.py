@@ -1,0 +1,217 @@
+"""Training of a LinearRanker on Dask: rows stay on the workers, which send sums to the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from skrank import _validation as check
+from skrank._engine.groups import highest_grade
+from skrank._engine.judgments import Judgments
+from skrank._engine.queries import Queries
+from skrank._typing import DaskColumn, Estimator
+from skrank.dask._evaluate import evaluate
+from skrank.dask._partitions import Piece, PieceSummary, current_client, whole_pieces
+from skrank.dask._scorer import head_of, predict_collection
+from skrank.metrics import Metric
+from skrank.model_selection._parts import query_codes
+from skrank.rankers._checks import check_not_single
+from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
+from skrank.rankers._feature_map import FeatureMap
+from skrank.rankers._linear_features import Each, ScaledFeatures, Scales, WeightedRows, scales_of
+from skrank.rankers._linear_rows import LinearRows
+from skrank.rankers._rows import LabelledRows, features
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+T = TypeVar("T")
+
+
+def collection_rows(
+    ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
+) -> tuple[Each, np.ndarray]:
+    """Training rows of a LinearRanker, and the standard deviations of their features.
+
+    Sets the attributes of the ranker that fitting X and y gives, but for the weights.
+    """
+    _refuse(ranker, train, validates=valid is not None)
+    client, head = current_client(), head_of(train.X)
+    validate_data(ranker, head, skip_check_array=True)
+    found = FeatureMap(ranker.features, ranker.categorical_features)
+    found.set_columns(head, np.empty(0), np.empty(0, np.int64))
+    pieces = whole_pieces(client, train.X, train.y, train.groups, train.sample_weight)
+    summaries = [summary for _, summary in pieces]
+    labels = np.unique(np.concatenate([summary.labels for summary in summaries]))
+    ranker.max_grade_ = highest_grade(labels)
+    if valid is not None:
+        top = cast(DaskColumn, valid.y).max().compute()
+        ranker.max_grade_ = max(ranker.max_grade_, highest_grade(top))
+
+    def made(function: Callable[..., object], *lists: Sequence[object]) -> list[Future]:
+        """Futures of a function of each partition; of its arguments there are one each."""
+        calls = zip(*lists, strict=True)
+        return [client.submit(function, *arguments, pure=False) for arguments in calls]
+
+    places = _places(summaries, Judgments(labels, Queries.single(len(labels))))
+    labelled = made(_labelled, [piece for piece, _ in pieces], places)
+    columns = made(_columns, [piece for piece, _ in pieces], labelled, places, _all(found, pieces))
+    folds = found.decide(OnWorkers(client, columns))
+    ranker.feature_map_ = found
+    given = _all(found, pieces), _all(folds, pieces)
+    weighted = made(_weighted, columns, labelled, *given)
+    scales = scales_of(OnWorkers(client, weighted))
+    rows = made(_linear_rows, weighted, labelled, _all(scales, pieces))
+    return OnWorkers(client, rows), scales.scale
+
+
+def _refuse(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
+    """Refuse parameters that need all rows on one machine."""
+    if train.groups is None:
+        raise ValueError("LinearRanker.fit needs groups=, the query of each row, beside X of Dask.")
+    if ranker.unjudged != "raise" or ranker.max_queries is not None:
+        name = "max_queries" if ranker.unjudged == "raise" else "unjudged"
+        raise ValueError(
+            f"{name} is for data in memory: choose the rows of Dask collections before fit."
+        )
+    if ranker.alphas is not None and not validates:
+        raise ValueError(
+            "alphas are chosen on validation rows, and no queries are held out of Dask "
+            "collections: give other collections to fit as X_val, y_val and groups_val."
+        )
+    if not isinstance(ranker.features, str):
+        raise ValueError(
+            f"features={ranker.features!r} is fitted on one machine, and X is a Dask collection: "
+            "transform the partitions before fit, X.map_partitions(transformer.transform), and "
+            'leave features="auto".'
+        )
+
+
+def validation_values(
+    ranker: Estimator,
+    valid: LabelledRows,
+    name: str,
+    metric: Metric,
+    tried: Sequence[np.ndarray],
+) -> list[float]:
+    """Values of a metric on collections, for each of the `coef_` tried."""
+    values = []
+    for coef in tried:
+        ranker.coef_ = coef
+        report = evaluate(valid.y, predict_collection(ranker, valid.X), valid.groups, metric)
+        values.append(float(report.mean.iloc[0]))
+    if np.isnan(values).any():
+        raise ValueError(
+            f"no validation query has a relevant document, so {name} cannot choose among alphas: "
+            "give others as X_val."
+        )
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class OnWorkers:
+    """Calls functions of objects on the workers, one object per partition; see `Each`."""
+
+    client: Client
+    parts: Sequence[Future]
+
+    def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]:
+        given = {"function": function, "arguments": arguments}
+        return self.client.gather(self.client.map(_call, self.parts, pure=False, **given))
+
+
+def _call(part: object, function: Callable[..., T], arguments: Sequence[object]) -> T:
+    return function(part, *arguments)
+
+
+class Place(NamedTuple):
+    """Where a partition stands among all rows.
+
+    Attributes
+    ----------
+    first_query, first_row, used_before : int
+        Numbers of the queries, rows and rows of a weight above 0 in the partitions before.
+    codes : ndarray of shape (n_queries,)
+        Number of each query, by ascending query id of all partitions.
+    heaviest : float
+        The highest weight of a query of all partitions.
+    labels : Judgments
+        Each label of all partitions once. The last bits of gradients depend on the labels there
+        are, by the tables that kernels read.
+    """
+
+    first_query: int
+    first_row: int
+    used_before: int
+    codes: np.ndarray
+    heaviest: float
+    labels: Judgments
+
+
+class Labelled(NamedTuple):
+    """Judgments of a partition, with weights per query of at most 1."""
+
+    judgments: Judgments
+    weights: np.ndarray
+    grades: np.ndarray  # per row of the caller, less the mean of their query
+
+
+def _places(summaries: Sequence[PieceSummary], labels: Judgments) -> list[Place]:
+    weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
+    heaviest = max(float(one.max()) for one in weights)
+    check.check_some_weight(np.array([heaviest]))
+    codes, ids = query_codes(np.concatenate([one.ids for one in summaries]))
+    check_not_single(ids, sum(one.n_rows for one in summaries), ids[codes[0]])
+    places, query, row, used = [], 0, 0, 0
+    for one, mass in zip(summaries, weights, strict=True):
+        last = query + len(one.ids)
+        places.append(Place(query, row, used, codes[query:last], heaviest, labels))
+        query, row, used = last, row + one.n_rows, used + int(one.sizes[mass > 0].sum())
+    return places
+
+
+def _all(same: T, pieces: Sequence[object]) -> list[T]:
+    """One argument for all partitions."""
+    return [same] * len(pieces)
+
+
+# on the workers -----------------------------------------------------------------------------------
+
+
+def _labelled(piece: Piece, place: Place) -> Labelled:
+    X, y, groups, weights = piece
+    queries = replace(
+        Queries.from_groups(check.as_ids("groups", groups, X.shape[0])),
+        first_query=place.first_query,
+        first_row=place.first_row,
+    )
+    labels = check.check_labels(y, X.shape[0])
+    given = check.query_weights(weights, queries, part=True)
+    shares = np.ones(len(queries)) if given is None else given / place.heaviest
+    grades = queries.scatter(queries.centered(queries.gather(labels)))
+    return Labelled(Judgments(labels, queries).coded_as(place.labels), shares, grades)
+
+
+def _columns(piece: Piece, rows: Labelled, place: Place, found: FeatureMap) -> TrainingColumns:
+    queries = rows.judgments.queries
+    used = np.flatnonzero(queries.scatter(np.repeat(rows.weights > 0, queries.sizes)))
+    codes = queries.scatter(np.repeat(place.codes, queries.sizes))
+    table = features(piece[0], polars=False)
+    return TrainingColumns(*found.split(table), rows.grades, codes, used, place.used_before)
+
+
+def _weighted(
+    columns: TrainingColumns, rows: Labelled, found: FeatureMap, folds: EncoderFolds | None
+) -> WeightedRows:
+    queries = rows.judgments.queries
+    X = found.features_of(columns.numbers, columns.categories, folds, columns.queries)
+    return WeightedRows(X, queries.scatter(np.repeat(rows.weights, queries.sizes)))
+
+
+def _linear_rows(weighted: WeightedRows, rows: Labelled, scales: Scales) -> LinearRows:
+    scaled = ScaledFeatures(weighted.X, rows.judgments.queries, rows.weights, scales)
+    return LinearRows(scaled, rows.judgments, rows.weights)

@@ -1,0 +1,107 @@
+"""Losses, metrics and curvatures on the rows that a linear ranker is trained on."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Plan
+from skrank._engine.ranking import Ranking
+from skrank._typing import Options
+from skrank.metrics import Metric
+from skrank.objectives import Objective
+from skrank.objectives.base import BoundLoss, BoundObjective
+from skrank.rankers._linear_features import ScaledFeatures, bytes_of
+
+# Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
+# times as fast in it. Sums over rows are taken in double precision.
+_PRECISION = np.float32
+
+
+class LinearRows:
+    """Rows to train on: all rows of one machine, or those of a partition of whole queries.
+
+    What depends on the arguments only is cached, so that Dask may move or recompute the rows.
+
+    Parameters
+    ----------
+    features : ScaledFeatures
+    judgments : Judgments
+    weights : ndarray of shape (n_queries,)
+        0 for a query that is not trained on.
+    """
+
+    def __init__(self, features: ScaledFeatures, judgments: Judgments, weights: np.ndarray) -> None:
+        self.features, self.judgments, self.weights = features, judgments, weights
+        self._bound: tuple[Objective, BoundObjective, np.ndarray] | None = None
+        self._derived: tuple[object, ...] | None = None
+        self._plan: tuple[Metric, Plan] | None = None
+
+    def __getstate__(self) -> Options:
+        return vars(self) | {"_bound": None, "_derived": None, "_plan": None}
+
+    def __sizeof__(self) -> int:
+        return bytes_of(self.features.X) + 40 * self.judgments.queries.n_rows
+
+    def masses(self) -> np.ndarray:
+        """Weight of the queries with a relevant document, and of all rows."""
+        relevant = self.judgments.totals(self.judgments.labels > 0)
+        sizes = self.judgments.queries.sizes
+        return np.array([self.weights[relevant > 0].sum(), self.weights @ sizes])
+
+    def spread(self, weights: np.ndarray) -> float:
+        """Weighted sum of the squares of scores, less their mean inside queries."""
+        queries = self.judgments.queries
+        scores = queries.centered(self.features.scores(weights))
+        return float(self.weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
+
+    def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
+        """Sum of the losses of an objective that is a function, and its gradient."""
+        bound, (grad, hess) = self._bind(objective)
+        losses = cast(BoundLoss, bound).losses(self.features.scores(weights), grad, hess)
+        return np.append(losses.sum(), self.features.slopes(grad))
+
+    def slopes(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
+        """Gradient of an objective in the round with this number."""
+        (grad, _) = self._derivatives(objective, number, weights)
+        return self.features.slopes(grad)
+
+    def curvature(
+        self, objective: Objective, number: int, weights: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Curvature of an objective, where `slopes` are taken, times a direction."""
+        _, hess = self._derivatives(objective, number, weights)
+        queries = self.judgments.queries
+        rows = hess * queries.centered(self.features.scores(direction))
+        return self.features.slopes(queries.centered(rows))
+
+    def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a metric per weights tried (row) and query, and what the values weigh."""
+        if self._plan is None or self._plan[0] != metric:
+            self._plan = metric, metric.bind(self.judgments)
+        plan, queries = self._plan[1], self.judgments.queries
+        values, mass = np.empty((2, len(tried), len(queries)))
+        for number, weights in enumerate(tried):
+            ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
+            values[number], mass[number] = plan.values(ranking), plan.mass(ranking)
+        return values, mass * self.weights
+
+    def _derivatives(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
+        """First and second derivatives by the scores, in the round with this number."""
+        place = objective, number, weights.tobytes()
+        bound, found = self._bind(objective)
+        if self._derived != place:
+            bound.round = number
+            bound.gradient(self.features.scores(weights), *found)
+            self._derived = place
+        return found
+
+    def _bind(self, objective: Objective) -> tuple[BoundObjective, np.ndarray]:
+        """The objective on these rows, and memory for its first and second derivatives."""
+        if self._bound is None or self._bound[0] != objective:
+            self._bound = self._derived = None  # frees memory first
+            found = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
+            self._bound = objective, objective.bind(self.judgments, self.weights), found
+        return self._bound[1:]
