@@ -24,6 +24,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # Looking for doctests in them would import them under a second name.
 collect_ignore = ["helpers"]
+collect_ignore_glob = ["*conftest.py"]
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class _TablesKey(NamedTuple):
 
     metric: Definition
     k: int | None
-    labels: bytes  # label of each code
+    labels: bytes  # label of each code, as float64
     unjudged: int  # least code of documents without a label
     max_grade: int
     longest: int  # documents of the longest list
@@ -45,7 +45,9 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
     """Tables of a metric at the cut-off `k`, from a cache where they serve other queries, too.
 
     Batches of a training mostly have the same labels and lists of the same length. To find their
-    tables saves half of the time of a gradient of 20 lists.
+    tables saves half of the time of a gradient of 20 lists. Tables are not changed after they are
+    made, and hold no reference to the scale. Those whose metric read `Scale.judgments`, which the
+    scale notes, serve these queries only.
     """
     labels = scale.labels.tobytes()
     key = _TablesKey(metric, k, labels, scale.unjudged, scale.max_grade, scale.longest)
@@ -66,7 +68,7 @@ def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
     tables = metric.tables(scale, k)
     family = "tables of a family, such as skrank.extending.QuadraticTables"
     check.check_returned(tables, Tables, f"{type(metric).__name__}.tables()", family)
-    tables.fit(scale)
+    tables.fit(scale)  # checks their lengths
     return tables
 
 
@@ -79,8 +81,8 @@ class Plan:
     judgments : Judgments
         Labels of the documents of each query.
     max_grade : int, optional
-        Highest grade of the collection, for a metric that does not fix it. Default: of the
-        judgments.
+        Highest grade of the collection, at least that of the judgments (the caller has checked
+        it), for a metric that does not fix it. Default, and 0: of the judgments.
 
     Attributes
     ----------
@@ -135,9 +137,10 @@ class Plan:
 
     @property
     def depth(self) -> int | None:
-        """Number of ranks that values depend on, documents tied with the last one included.
+        """Number of ranks that values depend on, among judged documents if `condensed`.
 
-        None for all ranks: without a cut-off, or if the kernel reads on behind the cut-off.
+        `Ranking.codes` adds the documents that are tied with the last of them. None for all ranks:
+        without a cut-off, or if the kernel reads on behind it, as for weights of each query's own.
         """
         return self.metric.k if self.tables.cut else None
 
@@ -157,7 +160,10 @@ class Plan:
         return line
 
     def slope(self) -> np.ndarray:
-        """Change of the value per unit of the normalised sum, if all documents are retrieved."""
+        """Change of the value per unit of the normalised sum, for training.
+
+        There all documents are retrieved, and have labels, so that `condensed` changes nothing.
+        """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
@@ -196,7 +202,8 @@ class Plan:
         """Mean of `values`, by the weights of the metric times those given."""
         mass = self.mass(ranking)
         mass = mass if weights is None else mass * weights
-        return average(self.metric, values, mass, stacklevel=5)  # the caller of a score function
+        # the warning shows the caller of a score function, which calls the metric, which calls this
+        return average(self.metric, values, mass, stacklevel=5)
 
 
 def average(
@@ -210,7 +217,8 @@ def average(
     values, mass : ndarray of shape (n_queries,)
         Values and weights. A value of weight 0 may be NaN.
     stacklevel : int
-        As in `warnings.warn`: whom to show as the place of a mean over no query.
+        As in `warnings.warn`: whom to show as the place of a mean over no query. Default: three
+        calls above this one.
     """
     counted = mass != 0
     if not counted.all():

@@ -6,10 +6,11 @@ With the labels y_1, y_2, ... of a list in rank order, its sum is
 
 DCG, precision and RBP have K = 0. AP, GAP and the Q-measure put their value into the pairs.
 
-Labels are given as codes, which are small integers: ``gain[code]`` is g of a label. Labels that the
-metric cannot tell apart have one gain, one row and one column in K. They form a class, and K is a
-table of classes: ``worth[classes[upper], classes[lower]]``. Callers sort documents and fill tables,
-see `skrank._engine.quadratic`. The kernels below read them, and fill in `out` or `changes`.
+Labels are given as codes, which are small integers: ``gain[code]`` is g of a label. Codes with
+equal rows and columns in K form a class, and K is a table of classes: ``worth[classes[upper],
+classes[lower]]``. For swaps, the codes of a class also have one gain; for values, K = 0 makes one
+class of all codes. Callers sort documents and fill tables, see `skrank._engine.quadratic`. The
+kernels below read them, and fill in `out` or `changes`.
 
 Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
 D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
@@ -41,7 +42,7 @@ class Quadratic(NamedTuple):
     u: np.ndarray  # weight of a document by rank
     w: np.ndarray  # weight of the pairs by rank of their lower document
     offset: np.ndarray  # by query: index of its first rank in u and w; 0 if queries share them
-    depth: int  # u and w are 0 from this rank on
+    depth: int  # u and w, which have a weight for every rank of a list, are 0 from this rank on
 
 
 class QuadraticSwaps(NamedTuple):
@@ -56,8 +57,9 @@ class QuadraticSwaps(NamedTuple):
 
 # ``ranks[low:high]`` are the ranks of the documents of a list that contribute, their codes are
 # ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s above the current rank.
-# Indexes are unsigned where numba would else check at each step that they are not negative: so 20
-# metrics of the same lists take a third less time.
+# Indexes, and thus the type of `ranks`, are unsigned where numba would else check at each step that
+# they are not negative (and the sum of uint64 and a signed integer would be a float): so 20 metrics
+# of the same lists take a third less time.
 
 
 @subroutine()
@@ -130,9 +132,9 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         above; by query the number of retrieved documents, which come first, and the first rank
         that is tied with the rank above (a huge number if none is).
     contributing : arguments.Contributing
-        Ranks of documents, of query q ``ranks[starts[q] : starts[q] + counts[q]]``: of those that
-        add to the sum, and maybe of others; all ranks if there is a cut-off. For lists whose first
-        ranks are not tied.
+        Ascending ranks of retrieved documents, of query q ``ranks[starts[q] : starts[q] +
+        counts[q]]``: of all whose gain, row or column in K is not 0, and maybe of others; all if
+        there is a cut-off. Read for lists without ties in the first `depth` ranks.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
@@ -167,8 +169,10 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         out[q] = value * inverse[q]
 
 
-# The best list of a query has the codes in the order `best_first`. If K = 0, each code adds its
-# gain times the weights of its ranks; ``before[r]`` is the sum of the weights of the ranks above r.
+# The next two are for K = 0 and weights that all queries share; other metrics have their own best
+# lists. The best list of a query has the codes in the order `best_first`. Each code adds its gain
+# times the weights of its ranks; ``before[r]``, with r up to the length of the longest list, is the
+# sum of the weights of the ranks above r.
 
 
 @kernel(plain=True)
@@ -201,9 +205,10 @@ def ideals_of_lists(first, last, indptr, best, gain, before, out):
 
 @kernel()
 def deltas(ranked, tables, out):
-    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of the first list swap.
+    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of one list swap.
 
-    `ranked` has the codes of the list, and `tables` is a `Quadratic`. See the top for T and D.
+    `ranked` has the codes of the list, and `tables` is a `Quadratic` whose classes have one gain
+    each. See the top for T and D. It is called directly, not for a range of queries.
     """
     gain, classes, worth = tables.gain, tables.classes, tables.worth
     u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
@@ -234,7 +239,9 @@ def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
 
     ``changes[row]`` is for the ranks r and r + 1, where r = row - indptr[q] and r < `n_ranks`. If
     the document at r + 1 has the higher class, it is the gain by a swap, at least 0. If the one at
-    r has, it is minus the loss by a swap, at most 0. It is 0 for equal classes.
+    r has, it is minus the loss by a swap, at most 0. It is 0 for equal classes. A change of the
+    other sign, from rounding or from a metric that loses by a right swap, counts as 0: training
+    never moves the worse document up.
 
     Parameters
     ----------

@@ -267,7 +267,7 @@ class Campaign(Asking, ABC):
         ValueError
             If the file is damaged, was changed, or holds something else; the message names it.
         """
-        return _files.read(path, "campaign", _state.check_entries, cls._resume)
+        return _files.read(path, "campaign", _state.check_logged_entries, cls._resume)
 
     @classmethod
     def _resume(cls, arrays: dict[str, np.ndarray]) -> Self:

@@ -222,11 +222,13 @@ def estimate(
         Value of each drawn query, or difference of the values of two rankers. NaN: the query does
         not count (it has no relevant document). With `metric`, the labels instead, one per row.
     weights : array-like of shape (n_draws,), or Series by query, optional
-        p / q of each draw, up to a factor. A Series has one entry per draw and the query on its
-        index, as ``ActiveEvaluator.draws`` returns it; `losses` must then be labels, or a Series
-        with one entry per query. Default: equal weights.
+        p / q of each draw, up to a factor, in the order of `losses`; with `metric`, an array is in
+        the order in which queries first occur in the labels. A Series has one entry per draw and
+        the query on its index, as ``ActiveEvaluator.draws`` returns it; `losses` must then be
+        labels, or a Series with one entry per query. Default: equal weights.
     metric : str or Metric, optional
-        Compute the losses from labels. Give ERR its `max_grade`.
+        Compute the losses from labels. Give ERR its `max_grade`. Queries without a relevant
+        document count as its parameter `empty` says; as 0 if it is not normalised, such as DCG.
     scores : array-like of shape (n_rows,), or a list of two, optional
         Scores of the ranker, or of the two rankers whose difference is estimated; with `metric`.
     groups : array-like of shape (n_rows,), optional
@@ -241,6 +243,7 @@ def estimate(
     Returns
     -------
     Estimate
+        Equal for equal arguments: the seed of the resampling is fixed.
 
     Raises
     ------
@@ -291,7 +294,7 @@ def _values_of_labels(
     rankers: list[ArrayLike] = list(scores) if several else [scores]  # type: ignore[arg-type,list-item]
     if len(rankers) > 2:
         raise ValueError(f"scores holds {len(rankers)} rankers: give one, or two to compare.")
-    measure = with_empty_policy(metric_of(metric))  # the metric as campaigns use it
+    measure = with_empty_policy(metric_of(metric))  # 0 without a relevant document, if unnormalised
     first, *second = (measure.per_query(labels, one, groups=groups) for one in rankers)
     return first - second[0] if second else first
 
@@ -376,4 +379,5 @@ def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, fl
     drawable = sampling[q > 0]
     _check_drawn(weights, drawable, "probability in sampling")
     costs = check.check_costs("sampling.cost", drawable["cost"], len(drawable))
+    # costs are positive and q sums to 1, so that the second is a mean above 0
     return float(costs[drawable.index.isin(weights.index)].sum()), float(q[q > 0] @ costs)

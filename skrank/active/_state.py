@@ -108,7 +108,7 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
     return arrays
 
 
-def check_entries(entries: Mapping[str, Entry]) -> None:
+def check_logged_entries(entries: Mapping[str, Entry]) -> None:
     """Refuse arrays that are not those of one campaign, by their types and shapes alone.
 
     The arrays that say how large a campaign is hold distinct values, of which a small file cannot

@@ -179,12 +179,7 @@ class Ranker(BaseEstimator):
 
     def _fit(self, train: LabelledRows, valid: LabelledRows | None) -> Self:
         """Check the arguments of `fit`, and train."""
-        if train.groups is not None and train.qid is not None:
-            raise ValueError("groups and qid are two names for the query of each row: give one.")
-        if train.y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        groups = self._given_groups(train.y, train.groups, train.qid)
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(
@@ -194,8 +189,7 @@ class Ranker(BaseEstimator):
             if valid is not None:
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
         self._check_parameters(has_X_val=valid is not None)
-        if train.qid is not None:
-            train = replace(train, groups=train.qid)
+        train = replace(train, groups=groups)
         with restored_on_failure(self):
             if on_dask:
                 self._train_on_dask(train, valid)
@@ -206,6 +200,18 @@ class Ranker(BaseEstimator):
                 valid = self._resolved(valid, validation=True)
             self._train(found, valid)
         return self
+
+    def _given_groups(
+        self, y: ArrayLike | None, groups: ArrayLike | None, qid: ArrayLike | None
+    ) -> ArrayLike | None:
+        """The groups that `fit` got under one of their two names."""
+        if groups is not None and qid is not None:
+            raise ValueError("groups and qid are two names for the query of each row: give one.")
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        return groups if qid is None else qid
 
     def _resolved(self, rows: LabelledRows, *, validation: bool) -> LabelledRows:
         """The rows with checked features, and with the query of each row where it is needed."""

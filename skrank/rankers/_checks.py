@@ -126,7 +126,7 @@ def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
         )
 
 
-def check_fit_params(params: Options, kind: EstimatorKind, overwrites: bool) -> None:
+def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) -> None:
     """Refuse arguments of `fit` that GroupedRanker sets itself."""
     for name in params:
         if name in _SIZES and kind.trains_on_queries:
@@ -162,7 +162,7 @@ def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
         )
 
 
-def check_lists(rows: Rows) -> None:
+def check_not_all_single(rows: Rows) -> None:
     """Refuse groups of which each has one row."""
     if rows.codes is not None:
         check_not_single(rows.ids, len(rows.codes), rows.ids[rows.codes[0]])

@@ -301,7 +301,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
+    # steps of fit ---------------------------------------------------------------------------------
+    # `Ranker._fit` calls `_check_parameters`; then `_train_on_dask` for collections; else `_table`
+    # and `_needs_queries` for training and validation rows, and `_train` with these rows, whose X
+    # is a table and whose groups are query ids, or None where no queries are needed.
     # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
@@ -325,20 +328,23 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator)
         validates = valid is not None or self.validation_fraction is not None
         objective = None if self.objective is None else as_objective(self.objective)
-        _checks.check_fit_params(train.params, kind, validates or objective is not None)
+        # with an objective, the kind calls `train` of the booster and gives it validation rows
+        overwrites = validates or objective is not None
+        _checks.check_fit_params(train.params, kind, overwrites=overwrites)
         _checks.warn_of_no_validation(self, validates)
 
         # labels must be grades of at least 0 unless all models are trained on single rows
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
         rows = train.checked(unjudged=self.unjudged, graded=graded)
-        _checks.check_taken_positions(objective, rows)
+        _checks.check_taken_positions(objective, rows)  # the objective fills in missing ones
         if kind.trains_on_queries:
-            _checks.check_lists(rows)
+            _checks.check_not_all_single(rows)
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        # numbers of the queries to train on (None: all), and of those to stop early on
+        # numbers of the queries to train on (None: all), and of those to stop early on; there are
+        # none of these if X_val is given, for `_check_parameters` refuses both
         trained, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check_random_state(self.random_state)
@@ -347,7 +353,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if valid is not None:
             validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
-        # that of all labels given to `with_groups`, if `train.y` is a part of these, as in folds
+        # highest of all labels given to `with_groups`, if `train.y` is a part of them, as in folds
         max_grade = collection_grade(train.y, labels)
 
         fit = self._trained(rows.part(trained), validation, max_grade)  # parts are sorted by query
@@ -359,6 +365,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        """`_train` for collections; `max_queries`, held-out rows and positions are refused."""
         fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
         self._set_attributes(fit, max_grade)
 
@@ -368,7 +375,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """Train clones of `init` and of the estimator.
 
         With `validation`, training stops early. `n_rounds` takes the place of the number of rounds
-        that is a parameter of the estimator.
+        that is a parameter of the estimator; if it is 0, the start alone predicts.
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)

@@ -22,7 +22,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._checks import check_lists
+from skrank.rankers._checks import check_not_all_single
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, HeldOut
 from skrank.rankers._linear_dask import collection_rows, validation_values
@@ -242,7 +242,7 @@ class LinearRanker(Ranker):
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         before = self._before()
         rows = train.checked(unjudged=self.unjudged)
-        check_lists(rows)
+        check_not_all_single(rows)
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
         rng = check_random_state(self.random_state)

@@ -23,7 +23,7 @@ from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._checks import check_lists
+from skrank.rankers._checks import check_not_all_single
 from skrank.rankers._fit import VALIDATION, HeldOut
 from skrank.rankers._rows import Part, Rows
 from skrank.torch._checks import (
@@ -253,7 +253,7 @@ class NeuralRanker(Ranker):
             with check.about("X and y", also=TypeError):
                 check_consistent_length(table, y)
             rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-            check_lists(rows)
+            check_not_all_single(rows)
             validation = None
             if X_val is not None and y_val is not None:
                 validation = X_val, y_val, groups_val

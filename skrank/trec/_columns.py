@@ -39,13 +39,13 @@ class Kind:
     name : {"qrels", "run"}
     number : tuple of str
         Names of the column of labels or scores.
-    places : dict of int to (int, int, int)
+    places_by_length : dict of int to (int, int, int)
         Where query, document and number are in a row without names, by the length of the row.
     """
 
     name: str
     number: tuple[str, ...]
-    places: dict[int, tuple[int, int, int]]
+    places_by_length: dict[int, tuple[int, int, int]]
 
     def example(self) -> str:
         """A row as it may be passed."""
@@ -198,7 +198,7 @@ def is_record(row: object, kind: Kind) -> bool:
         return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
         return True
-    return isinstance(row, (tuple, list)) and len(row) in kind.places
+    return isinstance(row, (tuple, list)) and len(row) in kind.places_by_length
 
 
 def _of_records(rows: list[Any], kind: Kind) -> Columns:
@@ -218,7 +218,7 @@ def _of_records(rows: list[Any], kind: Kind) -> Columns:
                 f"record {place} of the {kind.name} is {row!r}, and the first has "
                 f"{len(first)} fields: a record is {kind.example()}."
             )
-    return Columns.of_rows(map(itemgetter(*kind.places[len(first)]), rows))
+    return Columns.of_rows(map(itemgetter(*kind.places_by_length[len(first)]), rows))
 
 
 def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:

@@ -6,8 +6,8 @@ method `table` checks the rows, makes float64 of labels or scores, and raises Va
 file and the place of a wrong row. There are two classes of pieces:
 
 - `Lines` of TREC, which are parsed as bytes;
-- `Rows` of other formats, which the readers at the end of this file have decoded (text is UTF-8):
-  into lists of texts (CSV, TSV) or of what JSON holds, or into columns of Arrow (Parquet).
+- `Records` of other formats, which the readers at the end of this file have decoded (text is
+  UTF-8): into lists of texts (CSV, TSV) or of what JSON holds, or into columns of Arrow (Parquet).
 
 A file whose queries are not contiguous yields a query in several pieces. `Table.check_contiguous`
 finds that inside a piece, and whoever takes the pieces compares the queries of different pieces.
@@ -48,7 +48,7 @@ Reader: TypeAlias = Callable[[File, Kind, int | None], Iterator[Columns]]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Records:
     """A piece of a file that is not in TREC's format.
 
     Attributes
@@ -95,7 +95,7 @@ def is_file(source: object) -> TypeGuard[Source]:
 
 def pieces_of(
     source: object, kind: Kind, chunksize: int | None = None
-) -> Iterator[Lines] | Iterator[Rows]:
+) -> Iterator[Lines] | Iterator[Records]:
     """The pieces of a file, which stays open until the last piece has been yielded.
 
     Parameters
@@ -119,7 +119,8 @@ def pieces_of(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    with opened(source) as file:  # its `head` are the first bytes, which its `stream` has, too
+    # `head` are the first bytes, unpacked, which `stream` has, too; its last line may be cut
+    with opened(source) as file:
         form = _format_of(file, kind)
         if isinstance(form, LineForm):
             yield from _pieces_of_lines(file, form, chunksize)
@@ -135,18 +136,19 @@ def _pieces_of_lines(file: File, form: LineForm, chunksize: int | None) -> Itera
     mean_length = len(file.head) // max(1, file.head.count(b"\n"))
     n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
     for blocks in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
+        # each block knows the number of its first line in the file
         yield Lines.of_blocks(blocks, file.name, form)
 
 
 def _pieces_of_rows(
     name: str, kind: Kind, blocks: Iterator[Columns], chunksize: int | None
-) -> Iterator[Rows]:
+) -> Iterator[Records]:
     if chunksize is None:
-        yield Rows(name, kind, list(blocks))
+        yield Records(name, kind, list(blocks))
         return
     before = 0
     for piece in _whole_queries(blocks, chunksize):
-        yield Rows(name, kind, piece, before)
+        yield Records(name, kind, piece, before)
         before += sum(map(len, piece))
 
 
@@ -170,8 +172,9 @@ _B = TypeVar("_B", bound=_Block)
 def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
     """Cut blocks between queries, and collect them in lists of at least `size`.
 
-    A query is whole as soon as a row of another query follows. The last list has the rest, and may
-    be empty. Each block is looked at once, however many blocks a query has.
+    A query is whole as soon as a row of another query follows. The last list has the rest. It is
+    empty for a file without rows, which `table` of the piece refuses. Each block is looked at once,
+    however many blocks a query has.
     """
     whole: list[_B] = []
     n_whole = 0  # size of `whole`
@@ -226,6 +229,7 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
     """The first two lines that are neither blank nor comments, if any; else one empty line."""
     found = []
     for line in head.removeprefix(BOM).splitlines():
+        # a line that begins with # and has the columns of a row is a row
         if line.strip() and not is_comment(line, FORMS[kind.name]):
             found.append(line.strip())
             if len(found) == 2:
@@ -237,7 +241,11 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
 
 
 def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
-    """The names of columns among those of a file: query, document, number, and run, if any."""
+    """The names of columns among those of a file: query, document, number, and run, if any.
+
+    A column of runs may differ between pieces, so it is refused with a chunksize. The tag of TREC's
+    lines is one run by convention: that of the first line names it.
+    """
     found = kind.columns_among(names)
     if len(found) > 3 and chunksize is not None:
         raise ValueError(
@@ -312,7 +320,9 @@ def _fields(
             if isinstance(record, dict):
                 chosen = chosen or _names_to_read(list(record), kind, chunksize)
             else:
-                chosen = chosen or kind.places[len(record)]
+                chosen = chosen or kind.places_by_length[len(record)]
+            if isinstance(record, str):
+                raise TypeError  # its letters are no fields
             yield [record[field] for field in chosen]
         except (IndexError, KeyError, TypeError):
             wanted = ", ".join(map(str, chosen)) or kind.example()

@@ -20,7 +20,7 @@ from skrank._progress import Bar
 from skrank.metrics import Metric
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Rows, is_file, pieces_of
+from skrank.trec._files import Records, is_file, pieces_of
 from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
 from skrank.trec._lines import Lines
 from skrank.trec._open import name_of
@@ -175,7 +175,7 @@ class JoinedRuns:
     def _read(self, item: tuple[int, object]) -> _Reading:
         number, source = item
         piece = None
-        if isinstance(source, (Lines, Rows)):
+        if isinstance(source, (Lines, Records)):
             piece = source.table()
             piece.check_contiguous()
             run = Run.of_table(piece, self.precision)

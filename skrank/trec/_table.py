@@ -154,7 +154,7 @@ class Slots:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of a query, a document and a number; the rows of each query are contiguous.
+    """Records of a query, a document and a number; the rows of each query are contiguous.
 
     Attributes
     ----------

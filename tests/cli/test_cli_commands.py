@@ -235,7 +235,7 @@ def test_metrics(call):
     _, out, _ = call("metrics")
     assert "\nndcg " in out
     _, out, _ = call("metrics", "P_5")
-    assert out.startswith("P_5 is precision(empty=0)@5\n\nShare of relevant documents")
+    assert out.startswith("P_5 is precision(empty=0)@5\n\nPrecision: share of relevant documents")
     status, _, err = call("metrics", "ndgc")
     assert status == 1
     assert "did you mean 'ndcg'" in err

@@ -342,3 +342,11 @@ def test_damaged_files(tmp_path, packing):
     (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
     with pytest.raises(ValueError, match=r"qrels cannot be unpacked: "):
         trec.read_qrels(tmp_path / "qrels")
+
+
+def test_a_text_of_json_is_no_record(tmp_path):
+    """Its three letters were read as query, document and score."""
+    path = tmp_path / "run.jsonl"
+    path.write_text('"ab1"\n"ab2"\n')
+    with pytest.raises(ValueError, match=r"run.jsonl: line 1: no record with"):
+        trec.evaluate({"a": {"b": 1}}, path, "ap")
