@@ -108,6 +108,17 @@ def executed(block: Block, path: Path, names: dict[str, Any]) -> str:
     return out.getvalue()
 
 
+def log_as_a_new_process() -> None:
+    """Let LightGBM log as in a new process: it keeps the `verbosity` of the last training."""
+    if find_spec("lightgbm") is None:
+        return
+    import lightgbm
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = lightgbm.Dataset(np.arange(40.0).reshape(-1, 1), np.arange(40.0))
+        lightgbm.train({"verbosity": 1, "num_threads": 1}, data, 1)
+
+
 def run(path: Path, *, of_trees: bool = False) -> tuple[dict[str, Any], list[str]]:
     """Run a page. Returns the names that it leaves, and the packages that some block lacked.
 
@@ -115,6 +126,7 @@ def run(path: Path, *, of_trees: bool = False) -> tuple[dict[str, Any], list[str
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     missing: list[str] = []
+    log_as_a_new_process()
     for block in blocks(path):
         lacks = [name for name in block.needs if find_spec(name) is None]
         if block.language == "bash" and shutil.which("bash") is None:
