@@ -299,42 +299,46 @@ def main() -> None:
     }
     by_query = "10 / 25 / 50 queries"
     if "two" in given.parts:
-        title = "T. Two systems alike: percent found at .05"
+        title = "T. Two equal systems: percentage of samples with a difference at .05"
         show(title, repeats, by_query, two, sampled)
     if "many" in given.parts:
-        title = "M. Five systems alike: percent with any finding at .05"
+        title = "M. Five equal systems: percentage of samples with at least one difference at .05"
         show(title, repeats, by_query, many, sampled)
     if "weights" in given.parts:
         sigmas = (0.0, 0.5, 1.0, 1.5)
         rows = {f"sigma {s:g}": [(s, n, repeats, drawn) for n in SIZES] for s in sigmas}
-        show("W. Lognormal weights: percent", repeats, by_query, weighted, rows)
+        show("W. Lognormal weights: percentage of samples", repeats, by_query, weighted, rows)
     if "means" in given.parts:
         kinds = MEANS | {name: of_table(table) for name, table in tables.items()}
         rows = {
             name: [(draw, n, 2 * repeats, drawn) for n in (10, 20, 50)]
             for name, draw in kinds.items()
         }
-        title = "I. One mean: percent of 95 % intervals that hold it"
+        title = "I. One mean: percentage of 95 % intervals that contain the mean"
         show(title, 2 * repeats, "10 / 20 / 50 queries", means, rows)
     if "correlations" in given.parts:
         rows = {
             f"tau {tau:g}": [(tau, n, repeats) for n in (10, 20, 40)] for tau in (0.8, 0.95, 0.99)
         }
-        title = "C. Rank correlations: percent of 95 % intervals over systems that hold the truth"
+        title = (
+            "C. Rank correlations: percentage of 95 % intervals over systems that contain the truth"
+        )
         show(title, repeats, "10 / 20 / 40 systems", correlated, rows)
         rows = {
             f"{a} and {b}": [(tables[a], tables[b], n, repeats) for n in SIZES]
             for a, b in combinations(tables, 2)
             if tables[a].shape == tables[b].shape
         }
-        title = "Q. Rank correlations: percent of 95 % intervals over queries that hold the truth"
+        title = (
+            "Q. Rank correlations: percentage of 95 % intervals over queries that contain the truth"
+        )
         show(title, repeats, by_query, over_queries, rows)
     if "seeds" in given.parts:
         rows = {
             f"spread {spread:g}": [(spread, n, repeats) for n in (2, 3, 5)]
             for spread in (0, 0.3, 0.7)
         }
-        title = "S. Two rankers alike, trained with several seeds: percent found at .05"
+        title = "S. Two equal rankers, several seeds: samples with a difference at .05, in percent"
         show(title, repeats, "2 / 3 / 5 seeds", seeds, rows)
     print(f"\n{(time.perf_counter() - start) / 60:.1f} minutes")
 
