@@ -133,13 +133,13 @@ MODELS = (
         "AdaBoostRegressor",
         y=way(
             "",
-            "for plain regressors only",
+            "it passes no groups to a ranker",
             refused="AdaBoostRegressor(model).fit(X, y)",
             refused_models=("lightgbm",),
         ),
         routing=way(
             "",
-            "it routes nothing",
+            "it routes no metadata",
             refused=VALIDATE.format(model="AdaBoostRegressor(model)")
             .replace("DATA", CALL_DATA["routing"])
             .replace("PARAMS", CALL_PARAMS["routing"]),
