@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
 from skrank import _validation as check
-from skrank._engine.groups import show
 from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
@@ -159,20 +156,4 @@ def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
             "fit.",
             UserWarning,
             stacklevel=5,  # where fit is called
-        )
-
-
-def check_not_all_single(rows: Rows) -> None:
-    """Refuse groups of which each has one row."""
-    if rows.codes is not None:
-        check_not_single(rows.ids, len(rows.codes), rows.ids[rows.codes[0]])
-
-
-def check_not_single(ids: np.ndarray, n_rows: int, first: object) -> None:
-    """Refuse as many queries (`ids`) as rows; `first` is the query of the first row."""
-    if len(ids) == n_rows > 1:
-        raise ValueError(
-            f"each of the {n_rows} rows is a query of its own (row 0 is of query {show(first)}), "
-            "so that there is nothing to rank: give the id of the query, not of the document, as "
-            "groups."
         )

@@ -24,7 +24,7 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_start
-from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single, features
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -226,7 +226,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             objective, the metric, or early stopping.
         """
         rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
-        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
+        return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -336,10 +336,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # labels must be grades of at least 0 unless all models are trained on single rows
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
-        rows = train.checked(unjudged=self.unjudged, graded=graded)
+        rows = Rows(train, unjudged=self.unjudged, graded=graded)
         _checks.check_taken_positions(objective, rows)  # the objective fills in missing ones
         if kind.trains_on_queries:
-            _checks.check_not_all_single(rows)
+            check_not_single(rows.ids, len(rows.y))
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
@@ -351,7 +351,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
-            validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
+            validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
         # highest of all labels given to `with_groups`, if `train.y` is a part of them, as in folds
         max_grade = collection_grade(train.y, labels)
