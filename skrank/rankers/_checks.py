@@ -9,6 +9,7 @@ from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
+from skrank.rankers._kinds import kind_of
 from skrank.rankers._rows import Rows
 
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
@@ -18,12 +19,12 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool) -> None:
+def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     """Refuse parameters of a GroupedRanker that its estimator does not support.
 
     `has_X_val` is True if the caller gives validation rows to `fit`.
     """
-    name = type(ranker.estimator).__name__
+    kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
     if ranker.objective is not None and not kind.trains_objectives:
         reason = ""

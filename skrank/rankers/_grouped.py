@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -250,7 +251,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator_)
         return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    @available_if(attrgetter("estimator.predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
         """Probability of each grade, if the estimator is a classifier.
 
@@ -307,8 +308,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # is a table and whose groups are query ids, or None where no queries are needed.
     # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
 
-    def _check_parameters(self, *, has_X_val: bool) -> None:
-        _checks.check_parameters(self, kind_of(self.estimator), has_X_val=has_X_val)
+    _check_parameters = _checks.check_parameters
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
