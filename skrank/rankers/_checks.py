@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from skrank import _validation as check
+from skrank._boosters.adapters import objective_of
 from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
@@ -37,7 +38,8 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
             f"{name} cannot train on objective={ranker.objective!r}: "
             f"LGBMRanker and XGBRanker can.{reason}"
         )
-    check.check_objective_name(ranker.objective)
+    if ranker.objective is not None:
+        objective_of(ranker.objective)  # raises if unknown
     if ranker.eval_metric is not None and not kind.follows_metrics:
         raise ValueError(
             f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "
