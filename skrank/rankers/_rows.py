@@ -14,7 +14,6 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.queries import Queries
-from skrank._engine.threads import cached_property
 from skrank._typing import Options, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
 
@@ -168,6 +167,8 @@ class Rows:
         Query ids, and numbers of rows of the queries.
     kept : bool ndarray of shape (n_rows,)
         False for rows that `unjudged` drops.
+    order : int64 ndarray of shape (n_kept,)
+        Numbers of the kept rows, sorted by query.
     """
 
     def __init__(
@@ -185,18 +186,12 @@ class Rows:
         self.positions = None
         if given.position is not None:
             self.positions = check.check_positions(given.position, len(self.y))
-        self.codes = None
+        self.codes, self.order = None, np.flatnonzero(self.kept)
         if given.groups is not None:
             rows = QueryRows.of(np.asarray(given.groups), given.y, "rows that are given to fit")
             self.codes, self.ids, self.sizes = rows.codes, rows.ids, rows.sizes
-
-    @cached_property
-    def _order(self) -> np.ndarray:
-        """Numbers of the kept rows, sorted by query."""
-        kept = np.flatnonzero(self.kept)
-        if self.codes is None or not np.any(self.codes[1:] < self.codes[:-1]):
-            return kept
-        return kept[np.argsort(self.codes[kept], kind="stable")]
+            if np.any(rows.codes[1:] < rows.codes[:-1]):
+                self.order = self.order[np.argsort(rows.codes[self.order], kind="stable")]
 
     def choose(
         self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
@@ -206,7 +201,7 @@ class Rows:
         At most `max_queries` queries are used, and the share `held_out` of these for validation.
         """
         assert self.codes is not None
-        used = np.unique(self.codes[self._order])
+        used = np.unique(self.codes[self.order])
         if max_queries is not None:
             check.check_count("max_queries", max_queries, "training queries to use")
             # the head of one permutation: more queries include the fewer
@@ -228,7 +223,7 @@ class Rows:
 
     def part(self, chosen: np.ndarray | None = None) -> Part:
         """The rows of the chosen queries, all of them by default."""
-        rows = self._order
+        rows = self.order
         if chosen is not None:
             assert self.codes is not None
             rows = rows[np.isin(self.codes[rows], chosen)]
