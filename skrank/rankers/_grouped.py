@@ -331,7 +331,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # with an objective, the kind calls `train` of the booster and gives it validation rows
         overwrites = validates or objective is not None
         _checks.check_fit_params(train.params, kind, overwrites=overwrites)
-        _checks.warn_of_no_validation(self, validates)
 
         # labels must be grades of at least 0 unless all models are trained on single rows
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
