@@ -60,10 +60,10 @@ class ActiveEvaluator(Campaign):
     budget : float, optional
         Most that all labels may cost. The first draw that does not fit ends the campaign. Default:
         no limit.
-    mixing : float, optional
+    mixing : float
         Part, in [0, 1], of the draws and of the expected squared error that ignores the label
         model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
-        Default: 0.3, and 0.6 for a pool of fewer than 100 queries.
+        Choose 0.6 for a pool of fewer than 100 queries whose label model you doubt.
     center : float, optional
         Value around which the squared error is expected. Default: the mean that the label model
         expects.

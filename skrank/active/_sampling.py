@@ -10,7 +10,6 @@ from skrank.active._moments import Moments
 
 _BLOCK = 1024  # draws made at once
 _MOST_DRAWS = 2**24  # in memory: 128 MiB
-_FEW_QUERIES = 100
 
 
 def sampling_distribution(
@@ -18,7 +17,7 @@ def sampling_distribution(
     *,
     costs: ArrayLike | None = None,
     frequencies: ArrayLike | None = None,
-    mixing: float | None = None,
+    mixing: float = 0.3,
     center: float | None = None,
 ) -> np.ndarray:
     r"""The distribution of queries to draw from, for the most accurate estimate per cost.
@@ -40,11 +39,10 @@ def sampling_distribution(
     frequencies : array-like of shape (n_queries,), optional
         How often users ask each query, as counts or shares: p is their share. Default: the same
         for all.
-    mixing : float, optional
+    mixing : float
         The part :math:`\varepsilon`, in [0, 1], of the draws and of the squared error that ignores
         the label model. No importance weight p / q exceeds 1 / `mixing`. With 1, queries are drawn
-        with the probabilities p (passive sampling). Default: 0.3, and 0.6 for fewer than 100
-        queries, where a wrong label model costs most.
+        with the probabilities p (passive sampling).
     center : float, optional
         R. Default: the value that the label model expects. 0 guards a comparison against a label
         model that favours one ranker.
@@ -70,11 +68,9 @@ def sampling_distribution(
     >>> from skrank.active import label_moments, sampling_distribution
     >>> m = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
     >>> sampling_distribution(m, costs=[2, 1]).round(3)
-    array([0.472, 0.528])
+    array([0.458, 0.542])
     """
     n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
-    if mixing is None:
-        mixing = 0.6 if n_queries < _FEW_QUERIES else 0.3
     check.check_number("mixing", mixing, 0, 1)
     p = np.full(n_queries, 1 / n_queries)
     if frequencies is not None:

@@ -77,14 +77,6 @@ def test_mixing_bounds_the_weights(world, mixing):
     assert weights.max() <= 1 / mixing * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(("n_queries", "mixing"), [(99, 0.6), (100, 0.3)])
-def test_more_draws_ignore_the_label_model_in_small_pools(n_queries, mixing):
-    believed = np.random.default_rng(0).dirichlet(np.ones(3), size=n_queries)
-    moments = label_moments("dcg", np.ones(n_queries), range(n_queries), label_model=believed)
-    default = sampling_distribution(moments)
-    np.testing.assert_array_equal(default, sampling_distribution(moments, mixing=mixing))
-
-
 def test_no_mixing_is_refused_where_the_model_is_certain():
     certain = np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
     moments = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain)
