@@ -301,15 +301,15 @@ def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndar
     from skrank._kernels import trec
 
     width, n_rows = 2 * n_columns, n_rows_of(text)
-    count_newlines = trec.count_newlines.for_rows(n_rows)
-    n_newlines = count_newlines(text)
+    n_newlines = int(np.count_nonzero(text == NEWLINE))
     most = min(n_newlines, len(text) // width) + 1  # rows: blank lines have none
     places = np.empty(width * most, np.int32 if len(text) < 2**31 else np.int64)
     found, control = trec.edges.for_rows(n_rows)(text.view(np.uint64), places)
     n_found = -(-found // width)
     places[found : n_found * width] = len(text) - 1  # columns that the last line lacks are empty
     tokens = places[: n_found * width].reshape(n_found, n_columns, 2)
-    n_newlines -= count_newlines(text[places[found - 1] :]) if found else 0
+    if found:  # newlines below the last row do not count
+        n_newlines -= int(np.count_nonzero(text[places[found - 1] :] == NEWLINE))
     inside = found % width > 0 or n_newlines >= n_found  # a row may hold the end of a line
     wrong = trec.first_wrong.for_rows(n_rows)(text, tokens, inside, comments)
     return tokens, wrong, bool(control)
