@@ -185,7 +185,7 @@ class Run:
     @classmethod
     def of_table(cls, table: Table, precision: str, name: str | None = None) -> Run:
         """The run of a table of scores, called by its tag unless a name is given."""
-        ranked = table.take(_trec_order(table, precision))
+        ranked = _in_trec_order(table, precision)
         name = table.tag if name is None else name
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
 
@@ -268,8 +268,8 @@ def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd
         return pd.Index(texts, name=name, dtype=object)
 
 
-def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
-    """The rows by query and rank; a slice of all rows if they are in this order already."""
+def _in_trec_order(table: Table, precision: str) -> Table:
+    """The table with the rows of each query in the order of trec_eval."""
     from skrank._kernels import trec
 
     scores, queries = table.numbers, table.queries
@@ -279,7 +279,7 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
     falls = scores[1:] < scores[:-1]
     falls[queries.indptr[1:-1] - 1] = True
     if falls.all():
-        return slice(None)
+        return table
     order = np.empty(len(scores), np.int32)
     tied = np.empty(len(scores), np.uint8)
     check_scores(queries, scores)
@@ -287,7 +287,7 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
     rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
     text, start, stop, _ = table.documents.arrays
     run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
-    return rows
+    return table.take(rows)
 
 
 def read_qrels(source: Source) -> Qrels:

@@ -17,7 +17,6 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels, text_index
-from skrank.trec._files import is_file
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
 from skrank.trec._table import announce
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from skrank.evaluation._comparison import Comparison
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class TrecReport(Tabular):
     """The result of `evaluate`.
 
@@ -37,10 +37,10 @@ class TrecReport(Tabular):
         Names of the runs.
     queries : ndarray of shape (n_queries,)
         Ids of the queries of the qrels.
-    metrics : list of str
-        Names of the columns.
     metric_of : dict of str to Metric
         The metric of each column.
+    metrics : list of str
+        Names of the columns.
     found : Measured
         Values in arrays.
     facts : list of dict
@@ -60,16 +60,16 @@ class TrecReport(Tabular):
         Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
-    def __init__(
-        self,
-        names: list[str],
-        queries: np.ndarray,
-        metric_of: dict[str, Metric],
-        found: Measured,
-        facts: list[dict[str, float]],
-    ) -> None:
-        self.names, self.queries, self.found, self.facts = names, queries, found, facts
-        self.metrics, self.metric_of = list(metric_of), metric_of
+    names: list[str]
+    queries: np.ndarray
+    metric_of: dict[str, Metric]
+    found: Measured
+    facts: list[dict[str, float]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.metric_of)
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -310,8 +310,6 @@ def evaluate(
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     if chunksize is not None:
         chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
-    if not is_file(qrels):  # first, so that swapped arguments are recognised
-        qrels = as_qrels(qrels)
     sources = Runs.of(runs)
     n_runs = len(sources.sources)
     announce([qrels, *sources.sources])

@@ -26,7 +26,7 @@ from itertools import islice
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, TypeVar
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Columns, Kind, columns_of, table_of
 from skrank.trec._lines import (
     BOM,
     FORMS,
@@ -82,74 +82,63 @@ class Records:
         return replace(table, name=self.name, tag=tag, before=self.before)
 
 
-def read(source: object, kind: Kind) -> Table:
-    """All rows of a file, parsed; raises as `pieces_of`, and as `table` of its piece."""
-    (piece,) = pieces_of(source, kind)
-    return piece.table()
-
-
 def is_file(source: object) -> TypeGuard[Source]:
     """Whether this is a path or a file object."""
     return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
-def pieces_of(
-    source: object, kind: Kind, chunksize: int | None = None
-) -> Iterator[Lines] | Iterator[Records]:
-    """The pieces of a file, which stays open until the last piece has been yielded.
-
-    Parameters
-    ----------
-    source : path or file object
-    kind : Kind
-        Whether to expect judgments or a run. With a chunksize: a run.
-    chunksize : int, optional
-        Fewest rows of a piece, but for the last. For lines of TREC, the length of the first lines
-        says how many bytes that is. Default: the whole file is one piece.
+def read(source: object, kind: Kind) -> Table:
+    """All rows of a file.
 
     Raises
     ------
     TypeError
         If `source` is neither a path nor a file object.
     ValueError
-        With the name of the file, if it is damaged, of another format, or cannot be read in pieces.
+        With the name of the file, if it is damaged or of another format, or a row is wrong.
     """
     if not is_file(source):
         raise TypeError(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    # `head` are the first bytes, unpacked, which `stream` has, too; its last line may be cut
     with opened(source) as file:
         form = _format_of(file, kind)
         if isinstance(form, LineForm):
-            yield from _pieces_of_lines(file, form, chunksize)
-        else:
-            with check.about(file.name):  # puts the name before messages
-                yield from _pieces_of_rows(file.name, kind, form(file, kind, chunksize), chunksize)
+            return Lines(whole_text(file), file.name, form).table()
+        with check.about(file.name):  # puts the name before messages
+            blocks = list(form(file, kind, None))
+        return Records(file.name, kind, blocks).table()
 
 
-def _pieces_of_lines(file: File, form: LineForm, chunksize: int | None) -> Iterator[Lines]:
-    if chunksize is None:
-        yield Lines(whole_text(file), file.name, form)
-        return
-    mean_length = len(file.head) // max(1, file.head.count(b"\n"))
-    n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
-    for blocks in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
-        # each block knows the number of its first line in the file
-        yield Lines.of_blocks(blocks, file.name, form)
+def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
+    """The pieces of the file of a run, which stays open until the last piece has been yielded.
 
+    Parameters
+    ----------
+    source : path or file object
+    chunksize : int
+        Fewest rows of a piece, but for the last. For lines of TREC, the mean length of the first
+        lines says how many bytes that is.
 
-def _pieces_of_rows(
-    name: str, kind: Kind, blocks: Iterator[Columns], chunksize: int | None
-) -> Iterator[Records]:
-    if chunksize is None:
-        yield Records(name, kind, list(blocks))
-        return
-    before = 0
-    for piece in _whole_queries(blocks, chunksize):
-        yield Records(name, kind, piece, before)
-        before += sum(map(len, piece))
+    Raises
+    ------
+    ValueError
+        With the name of the file, if it is damaged, of another format, or cannot be read in pieces.
+    """
+    with opened(source) as file:
+        form = _format_of(file, RUNS)
+        if isinstance(form, LineForm):
+            mean_length = len(file.head) // max(1, file.head.count(b"\n"))
+            n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
+            for lines in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
+                yield Lines.of_blocks(lines, file.name, form)
+            return
+        before = 0
+        with check.about(file.name):
+            for rows in _whole_queries(form(file, RUNS, chunksize), chunksize):
+                yield Records(file.name, RUNS, rows, before)
+                before += sum(map(len, rows))
 
 
 class _Block(Protocol):

@@ -79,10 +79,9 @@ class Joined:
 
     Attributes
     ----------
-    run : int
-        Number of the run.
-    places : int64 ndarray of shape (n_queries,)
-        Numbers of the queries in the judgments, ascending.
+    run, places : int64 ndarrays of shape (n_queries,)
+        Number of the run, the same for all queries, and numbers of the queries in the judgments,
+        ascending.
     codes : int ndarray of shape (n_rows,)
         Query by query, of retrieved documents, best first, and then of pooled documents that were
         not retrieved.
@@ -93,7 +92,7 @@ class Joined:
         Number of judged documents among the retrieved ones.
     """
 
-    run: int
+    run: np.ndarray
     places: np.ndarray
     codes: np.ndarray
     sizes: np.ndarray
@@ -121,14 +120,16 @@ class Joined:
             codes,
             indptr,
         )
-        return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
+        runs = np.full(len(places), number)
+        return cls(runs, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
 
     @classmethod
     def of_nothing(cls, pool: CodedQrels, places: np.ndarray, number: int) -> Joined:
         """Judged queries for which a run retrieved nothing."""
         judged = pool.only(places)
         sizes = judged.qrels.queries.sizes
-        return cls(number, places, judged.codes, sizes, np.zeros_like(sizes), 0)
+        runs = np.full(len(places), number)
+        return cls(runs, places, judged.codes, sizes, np.zeros_like(sizes), 0)
 
     def coded(self, pool: CodedQrels) -> Joined:
         """With the codes of `pool`, if the run was joined with the numbers of its rows."""
@@ -148,10 +149,9 @@ class JoinedJudgments(Judgments):
     """
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
-        self.run = np.repeat([one.run for one in joined], [len(one.places) for one in joined])
-        sizes, self.places, self.retrieved, self.codes = (
-            np.concatenate(list(map(attrgetter(name), joined)))
-            for name in ("sizes", "places", "retrieved", "codes")
+        arrays = map(attrgetter("run", "places", "codes", "sizes", "retrieved"), joined)
+        self.run, self.places, self.codes, sizes, self.retrieved = map(
+            np.concatenate, zip(*arrays, strict=True)
         )
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
         self.queries = Queries(pool.qrels.queries.ids[self.places], self.indptr)
@@ -170,14 +170,13 @@ class JoinedJudgments(Judgments):
 class JoinedRanking(Ranking):
     """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
 
+    _deepest = None  # all ranks are known: there is no need to search for the first ones
+
     def __init__(self, judgments: JoinedJudgments) -> None:
         self.judgments = judgments
         self.tied = np.zeros(len(judgments.codes), np.uint8)
         self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
-
-    def head(self, ties: str, depth: int) -> None:
-        """Do nothing: documents are sorted already."""
 
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments

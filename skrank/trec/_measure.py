@@ -167,7 +167,7 @@ class JoinedRuns:
         """Number and source of what can be read independently: runs, or pieces of runs."""
         for number, source in enumerate(self.runs.sources):
             if self.chunksize is not None and is_file(source):
-                for piece in pieces_of(source, RUNS, self.chunksize):
+                for piece in pieces_of(source, self.chunksize):
                     yield number, piece
             else:
                 yield number, source

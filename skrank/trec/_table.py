@@ -282,10 +282,10 @@ def _queries_of(text: np.ndarray, tokens: np.ndarray) -> Queries:
     starts = np.empty(len(tokens), np.int64)  # where the query differs from that of the row above
     starts = starts[: trec.blocks.for_rows(n_rows_of(text))(text, tokens, 0, starts)]
     names = decode(text, tokens[starts, 0])
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    ids = np.array(list(number), dtype=object)
+    ids = np.array(list(dict.fromkeys(names)), dtype=object)
     if len(ids) == len(names):
         return Queries(ids, np.append(starts, len(tokens)))
+    number = {name: i for i, name in enumerate(ids)}
     numbers = np.array([number[name] for name in names])
     queries = Queries.from_groups(np.repeat(numbers, np.diff(starts, append=len(tokens))))
     return Queries(ids[queries.ids], queries.indptr, queries.order)
