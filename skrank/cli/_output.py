@@ -98,7 +98,7 @@ def format_of(path: str | None, given: str | None) -> str:
     suffix = "" if path is None else Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
     if suffix in SUFFIXES:
-        raise ValueError(f"{path}: the output is not packed: leave {suffix} out.")
+        raise ValueError(f"{path}: the output is not compressed: leave {suffix} out.")
     if said and given and said != given:
         raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
     if not said and not given and suffix not in _TEXT:

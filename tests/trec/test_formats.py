@@ -340,7 +340,7 @@ def test_mistakes_in_files(tmp_path, name, text, message):
 @pytest.mark.parametrize("packing", PACKED)
 def test_damaged_files(tmp_path, packing):
     (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
-    with pytest.raises(ValueError, match=r"qrels cannot be unpacked: "):
+    with pytest.raises(ValueError, match=r"qrels cannot be decompressed: "):
         trec.read_qrels(tmp_path / "qrels")
 
 

@@ -87,7 +87,7 @@ def test_without_zstandard(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "run.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
     for how in ({}, {"chunksize": 2}):
-        with pytest.raises(ValueError, match=r"run\.zst cannot be unpacked.*install zstandard or"):
+        with pytest.raises(ValueError, match=r"run\.zst cannot be decompressed.*install zstandard or"):
             trec.evaluate(QRELS, tmp_path / "run.zst", "ap", **how)
 
 
