@@ -90,15 +90,7 @@ def is_file(source: object) -> TypeGuard[Source]:
 
 
 def read(source: object, kind: Kind) -> Table:
-    """All rows of a file.
-
-    Raises
-    ------
-    TypeError
-        If `source` is neither a path nor a file object.
-    ValueError
-        With the name of the file, if it is damaged or of another format, or a row is wrong.
-    """
+    """All rows of a file; errors name the file."""
     if not is_file(source):
         raise TypeError(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
@@ -114,19 +106,10 @@ def read(source: object, kind: Kind) -> Table:
 
 
 def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
-    """The pieces of the file of a run, which stays open until the last piece has been yielded.
+    """Yield the pieces of the file of a run; the file stays open until the last one.
 
-    Parameters
-    ----------
-    source : path or file object
-    chunksize : int
-        Fewest rows of a piece, but for the last. For lines of TREC, the mean length of the first
-        lines says how many bytes that is.
-
-    Raises
-    ------
-    ValueError
-        With the name of the file, if it is damaged, of another format, or cannot be read in pieces.
+    A piece has at least `chunksize` rows, but for the last. The number of lines of TREC is estimated
+    from their mean length at the beginning of the file. Errors name the file.
     """
     with opened(source) as file:
         found = _format_of(file, RUNS)

@@ -65,9 +65,9 @@ class Runs:
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
             columns = None if is_file(sources[0]) else columns_of(sources[0], RUNS)
             if columns is not None:
-                given = columns.tags() or None
-                several = given is not None and len(given) > 1
-                sources = [columns.of_run(tag) for tag in given or ()] if several else [columns]
+                tags = columns.tags()
+                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
+                given = tags or None
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
         if Qrels in map(type, sources):
