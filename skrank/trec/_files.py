@@ -108,8 +108,8 @@ def read(source: object, kind: Kind) -> Table:
 def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
     """Yield the pieces of the file of a run; the file stays open until the last one.
 
-    A piece has at least `chunksize` rows, but for the last. The number of lines of TREC is estimated
-    from their mean length at the beginning of the file. Errors name the file.
+    A piece has at least `chunksize` rows, but for the last. For lines of TREC, this number is
+    estimated from the mean length of the first lines. Errors name the file.
     """
     with opened(source) as file:
         found = _format_of(file, RUNS)

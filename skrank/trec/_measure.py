@@ -133,7 +133,7 @@ class JoinedRuns:
     facts : list of dict
         A row of ``TrecReport.runs`` for each run.
     lacks : list of str
-        A clause for each run that lacks queries, if that deserves a warning.
+        With ``missing="zero"``: a clause for each run that lacks queries, for the warning.
     """
 
     pool: CodedQrels
@@ -171,6 +171,7 @@ class JoinedRuns:
                 yield number, source
 
     def _read(self, item: tuple[int, object]) -> _Reading:
+        """Parse and join a run or a piece."""
         number, source = item
         piece = None
         if isinstance(source, (Lines, Records)):
@@ -234,7 +235,7 @@ class JoinedRuns:
             self.lacks.append(lacks)
 
     def warn(self) -> None:
-        """Warn of queries that runs lack; the warning shows the caller of the caller, a user."""
+        """Warn of queries that runs lack; the warning points to the caller of `evaluate`."""
         if self.lacks:
             more = f"; and so on, {len(self.lacks)} runs in all" * (len(self.lacks) > 3)
             warnings.warn(
