@@ -203,8 +203,9 @@ class Run:
         """
         depth = check.check_count("depth", depth, "the documents of each query to keep")
         indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
-        table = Table(Queries(self.queries.ids, indptr), self.documents, self.scores).take(rows)
-        return Run(self.name, table.queries, table.documents, table.numbers, table.slots())
+        queries = Queries(self.queries.ids, indptr)
+        table = Table(queries, self.documents.take(rows), self.scores[rows])
+        return Run(self.name, queries, table.documents, table.numbers, table.slots())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document, best first.

@@ -216,8 +216,8 @@ class Table:
             tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
         return cls.of_tokens(text, tokens, 1, numbers)
 
-    def take(self, rows: np.ndarray | slice) -> Table:
-        """The same queries with some rows, which are in the order of the queries."""
+    def take(self, rows: np.ndarray) -> Table:
+        """The same queries, with the rows of each query in another order."""
         return replace(self, documents=self.documents.take(rows), numbers=self.numbers[rows])
 
     def slots(self) -> Slots:
