@@ -292,12 +292,12 @@ def _rows(data: bytes) -> Iterator[Row]:
 
 
 def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:
-    return np.array(
-        [_number(row.get(column), n, column, missing) for n, row in enumerate(rows, start=1)]
-    )
+    cells = enumerate((row.get(column) for row in rows), start=1)
+    return np.array([_number(cell, row, column, missing=missing) for row, cell in cells])
 
 
-def _number(value: object, row: int, column: str, missing: bool = False) -> float:
+def _number(value: object, row: int, column: str, *, missing: bool = False) -> float:
+    """The number of a cell; NaN for an empty cell if values may be `missing`."""
     if missing and value in (None, ""):
         return math.nan
     found = decimal(value) if isinstance(value, str) else value
