@@ -17,6 +17,7 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels, text_index
+from skrank.trec._files import is_file
 from skrank.trec._join import CodedQrels
 from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
 from skrank.trec._table import announce
@@ -310,6 +311,8 @@ def evaluate(
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     if chunksize is not None:
         chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
+    if not is_file(qrels):  # first, so that swapped arguments are recognised
+        qrels = as_qrels(qrels)
     sources = Runs.of(runs)
     n_runs = len(sources.sources)
     announce([qrels, *sources.sources])
