@@ -45,15 +45,6 @@ TENS, UNITS = _powers_of_ten()
 
 
 @kernel(plain=True)
-def count_newlines(text):
-    """Number of newlines."""
-    found = 0
-    for c in text:
-        found += c == NEWLINE
-    return found
-
-
-@kernel(plain=True)
 def edges(words, out):
     """Fill in the places where columns start and stop, in turn. Bytes up to 32 separate columns.
 

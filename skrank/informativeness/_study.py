@@ -15,7 +15,7 @@ from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._join import CodedQrels, JoinedJudgments, JoinedRanking
 from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
 from skrank.trec._open import Source
 
@@ -276,10 +276,10 @@ def study(
     for part in joined:
         judgments = JoinedJudgments(pool, part)
         ranking = CutRanking(JoinedRanking(judgments), depth)
-        lists, n_short = _long_lists(ranking, part, condensed, fewest)
+        lists, n_short = _long_lists(ranking, judgments.retrieved > 0, condensed, fewest)
         n_left_out += n_short
-        places = np.concatenate([one.run * n_queries + one.places for one in part])
-        n_runs = part[-1].run + 1
+        places = judgments.run * n_queries + judgments.places
+        n_runs = judgments.run[-1] + 1
         found = []
         for name, one in asked.items():
             found.append(_infer(one.bind(judgments, max_grade=top), ranking, lists, levels))
@@ -334,12 +334,11 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
 
 
 def _long_lists(
-    ranking: CutRanking, part: list[Joined], condensed: bool, fewest: int
+    ranking: CutRanking, present: np.ndarray, condensed: bool, fewest: int
 ) -> tuple[RankedLists, int]:
-    """Lists of some runs with enough documents of each label, and how many have too few."""
+    """Lists with enough documents of each label, and how many of those `present` have too few."""
     lists = RankedLists.of(ranking.judgments, ranking.codes("stable", condensed))
     enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
-    present = np.concatenate([one.retrieved > 0 for one in part])
     return lists.take(enough), int(np.count_nonzero(present & ~enough))
 
 

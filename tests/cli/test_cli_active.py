@@ -108,7 +108,7 @@ def test_a_belief_in_a_grade_beyond_the_scale(call):
     text = pool(p_0=np.full(len(DATA.qid), 0.5), p_3=np.full(len(DATA.qid), 0.5))
     status, out, err = call(*START, "--max-grade", 2, files={"pool": text})
     assert (status, out) == (1, "")
-    assert "column p_3 is of a grade beyond --max-grade" in err
+    assert "column p_3 has the probability of a grade that --max-grade excludes" in err
 
 
 def test_beliefs_costs_and_labels_that_exist_come_with_the_pool(call):
