@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.strict import end_of_block
-from skrank._kernels.tiles import longest
+from skrank._kernels.ranking import longest
 
 
 class Overlap(NamedTuple):

@@ -13,10 +13,20 @@ from skrank._kernels.sorting import (
     sort_by_counting,
     sort_by_merging,
 )
-from skrank._kernels.tiles import longest, padded
+from skrank._kernels.tiles import padded
 
 _INSERT_UP_TO = 64  # blocks of ties up to this size are sorted by insertion, others by counting
 _LANES = 8  # double precision numbers per SIMD instruction
+
+
+@subroutine()
+def longest(first, last, indptr):
+    """Number of documents of the longest query."""
+    most = 0
+    for q in range(first, last):
+        n = indptr[q + 1] - indptr[q]
+        most = n if n > most else most
+    return most
 
 
 @kernel(plain=True)
@@ -26,7 +36,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     With `warm`, `order` holds the order of similar scores, from which the sort starts. The result
     is the same.
     """
-    size = padded(longest(first, last, indptr), WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     spare_keys = np.empty(size)
@@ -88,7 +98,7 @@ def head(first, last, indptr, scores, codes, depth, out):
     Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
     NaN.
     """
-    size = padded(longest(first, last, indptr) + 1, WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
