@@ -1,9 +1,8 @@
-"""Rank documents by score inside each query, and find ties."""
+"""Rank documents by score inside each query, find ties, and order them at random."""
 
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sorting import (
     COUNT_UP_TO,
@@ -148,8 +147,28 @@ def find_contributing(first, last, indptr, lists, contributes, out):
         counts[q] = found
 
 
-# noise
+# random numbers from counters: splitmix64
 # --------------------------------------------------------------------------------------------------
+
+# The numbers of a row or query depend only on the seed and on the counter, its number. So they do
+# not depend on threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable
+# Pseudorandom Number Generators, OOPSLA 2014.
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
+
+
+@subroutine()
+def mix(x):
+    """64 random bits of a state."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@subroutine()
+def uniform(state):
+    """Random number in [0, 1), a multiple of 2^-53, of a state."""
+    return np.float64(mix(state) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel(plain=True)
