@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.definition import format_value
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import Parameterised
+from skrank._engine.parameters import Parameterised, format_value
 from skrank._engine.threads import thread_count
 from skrank._typing import Options
 
