@@ -1,4 +1,4 @@
-"""A metric bound to labels: all that does not depend on scores is computed once per data set.
+"""A metric, and the metric bound to labels, which computes once what does not depend on scores.
 
 The value of a query is a linear function of a normalised sum over its ranked documents:
 

@@ -14,8 +14,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
-from skrank.objectives._pairs import PairRounds
 from skrank.objectives.base import BoundFunction
+from skrank.objectives.lambdarank import PairRounds
 from skrank.torch._batch import Batch, readable
 from skrank.torch._checks import needs_max_grade
 from skrank.torch._native import native_losses, refusal

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
 from skrank._kernels import ranking
-from skrank.objectives._pairs import SEED_STEP
+from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
 from tests.helpers.engine import judge, limit_threads
