@@ -15,7 +15,6 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
-from skrank._engine.queries import check_scores, rank_scores
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
 from skrank._kernels import lambdarank, ranking
@@ -183,33 +182,22 @@ class PairRounds:
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
         self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
-        self.round = 0
-        self._make_room()
-
-    def _make_room(self) -> None:
         n_rows, n_queries = self.queries.n_rows, len(self.queries)
-        self.order = np.empty(n_rows, np.int32)
-        self.tied = np.empty(n_rows, np.uint8)
-        self.retrieved = np.empty(n_queries, np.int64)
-        self.totals = np.empty(n_queries)
-        self.warm = False  # whether `order` holds that of an earlier round
-        self.busy = False  # whether a round has begun and not ended
-
-    @property
-    def seed(self) -> int:
-        """Seed of the present round."""
-        return seed_of_round(self.objective.random_state, self.round)
+        self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
+        self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
+        self.warm = False  # whether `order` holds the order of the last round
+        self.round = 0
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        if self.busy:  # the last round was interrupted, and its order may be incomplete
-            self._make_room()
-        self.busy = True
+        check.check_finite_scores(scores, self.queries)
+        warm, self.warm = self.warm, False  # an interrupted round leaves its order incomplete
+        seed = seed_of_round(self.objective.random_state, self.round)
         if self.objective.perturbations:
             with np.errstate(over="ignore", invalid="ignore"):  # checked below
-                self._perturbed_gradient(scores, self.objective.perturbations, grad, hess)
+                self._average_orders(scores, seed, self.objective.perturbations, grad, hess)
         else:
-            self._rank(scores, self.seed, warm=self.warm)
+            self._rank(scores, seed, warm=warm)
             self._pull(scores, self.sum_norm, grad, hess)
         # above totals, no gradient or curvature of a query is far
         highest = float(self.totals.max()) * float(self.weight.max())
@@ -217,24 +205,16 @@ class PairRounds:
             check.check_gradients(grad, hess, self.objective)
         self.warm = True
         self.round += 1
-        self.busy = False
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
         """Order the scores; `warm` starts from the last order, if they still resemble it."""
-        check_scores(self.queries, scores)
-        rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
-        if self.retrieved.sum() < len(scores):
-            query = self.queries.name(int(np.argmax(self.retrieved < self.queries.sizes)))
-            raise ValueError(
-                f"a score of query {query} is -inf: gradients need finite scores. "
-                "Lower the learning rate, or drop the documents that were not retrieved."
-            )
+        run_chunks(ranking.rank, self.indptr, scores, warm, self.order, self.tied, self.retrieved)
         if self.objective.tie_order == "random":
             before = self.queries.first_query
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Gradient and curvature in the present order."""
+        """Fill in the gradient in the present order."""
         lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
@@ -252,8 +232,8 @@ class PairRounds:
         run_chunks(neighbours, self.indptr, lists, form, pairs.truncation, changes)
         run_chunks(lambdarank.neighbours, self.indptr, lists, changes, pairs, out)
 
-    def _perturbed_gradient(
-        self, scores: np.ndarray, n_orders: int, grad: np.ndarray, hess: np.ndarray
+    def _average_orders(
+        self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray
     ) -> None:
         """Means over the orders of noisy scores."""
         noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
@@ -261,12 +241,12 @@ class PairRounds:
         grad[:] = 0
         hess[:] = 0
         for order in range(n_orders):
-            seed = (self.seed + order * SEED_STEP) % 2**63
+            order_seed = (seed + order * SEED_STEP) % 2**63
             run_chunks(
-                ranking.add_noise, self.indptr, scores, self.objective.temperature, seed,
+                ranking.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
                 self.queries.first_row, noisy,
             )  # fmt: skip
-            self._rank(noisy, seed, warm=False)
+            self._rank(noisy, order_seed, warm=False)
             self._pull(scores, False, one_grad, one_hess)
             grad += one_grad
             hess += one_hess
