@@ -166,9 +166,13 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
 
 
 def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
+    """Tables of a metric, after a check of what its class defines."""
+    name = type(metric).__name__
+    check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{name}.ideal_cutoff")
+    check.check_max_grade(metric.top_grade)
     tables = metric.tables(scale, k)
     family = "tables of a family, such as skrank.extending.QuadraticTables"
-    check.check_returned(tables, Tables, f"{type(metric).__name__}.tables()", family)
+    check.check_returned(tables, Tables, f"{name}.tables()", family)
     tables.fit(scale)  # checks their lengths
     return tables
 
@@ -198,12 +202,9 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{type(metric).__name__}.ideal_cutoff")
         top = metric.top_grade
         if top is None:
             top = max_grade or judgments.max_grade
-        else:
-            check.check_max_grade(top)
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
 

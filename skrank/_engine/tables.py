@@ -109,18 +109,16 @@ class Line(NamedTuple):
     def at(self, sums: np.ndarray) -> np.ndarray:
         """Values for normalised sums, one per query."""
         plain = isinstance(self.slope, float) and self.slope == 1.0
-        return self._divided((sums if plain else self.slope * sums) + self.shift)
+        shifted = (sums if plain else self.slope * sums) + self.shift
+        if isinstance(self.divisor, float):
+            return shifted if self.divisor == 1.0 else shifted / self.divisor
+        shape = np.broadcast_shapes(shifted.shape, self.divisor.shape)
+        return np.divide(shifted, self.divisor, out=np.zeros(shape), where=self.divisor > 0)
 
     @property
-    def steepness(self) -> np.ndarray | float:
+    def steepness(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum."""
-        return self._divided(np.asarray(self.slope, dtype=np.float64))
-
-    def _divided(self, part: np.ndarray) -> np.ndarray:
-        if isinstance(self.divisor, float):
-            return part if self.divisor == 1.0 else part / self.divisor
-        whole = np.broadcast_to(self.divisor, np.broadcast_shapes(part.shape, self.divisor.shape))
-        return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
+        return self._replace(shift=0.0).at(np.ones(()))
 
 
 class Smooth(NamedTuple):
