@@ -269,9 +269,7 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        slope = np.empty(len(sizes))
-        slope[:] = line.steepness
-        return slope
+        return line._replace(shift=0.0).at(np.ones(len(sizes)))
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values; for empty queries NaN, or 0 or 1 if the parameter `empty` of the metric is."""

@@ -185,42 +185,41 @@ class PairRounds:
         n_rows, n_queries = self.queries.n_rows, len(self.queries)
         self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
         self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
-        self.warm = False  # whether `order` holds the order of the last round
+        self.warm = False  # True if `order` holds the order of the last round
         self.round = 0
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
-        warm, self.warm = self.warm, False  # an interrupted round leaves its order incomplete
         seed = seed_of_round(self.objective.random_state, self.round)
         if self.objective.perturbations:
             with np.errstate(over="ignore", invalid="ignore"):  # checked below
                 self._average_orders(scores, seed, self.objective.perturbations, grad, hess)
         else:
-            self._rank(scores, seed, warm=warm)
-            self._pull(scores, self.sum_norm, grad, hess)
+            out = Gradients(grad, hess, self.totals)
+            self._fill_order(scores, scores, seed, out, sum_norm=self.sum_norm)
+            self.warm = True
         # above totals, no gradient or curvature of a query is far
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
-        self.warm = True
         self.round += 1
 
-    def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
-        """Order the scores; `warm` starts from the last order, if they still resemble it."""
-        run_chunks(ranking.rank, self.indptr, scores, warm, self.order, self.tied, self.retrieved)
+    def _fill_order(
+        self, ranked: np.ndarray, scores: np.ndarray, seed: int, out: Gradients, *, sum_norm: bool
+    ) -> None:
+        """Fill in the gradient of `scores` in the order of `ranked`, which may have noise."""
+        warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
+        run_chunks(ranking.rank, self.indptr, ranked, warm, self.order, self.tied, self.retrieved)
         if self.objective.tie_order == "random":
             before = self.queries.first_query
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
-
-    def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill in the gradient in the present order."""
         lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
-            _WIDEST[grad.dtype.type],
+            _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
-        self.fill(lists, pairs, Gradients(grad, hess, self.totals))
+        self.fill(lists, pairs, out)
 
     def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, or from neighbours in the order."""
@@ -236,8 +235,8 @@ class PairRounds:
         self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray
     ) -> None:
         """Means over the orders of noisy scores."""
-        noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
-        totals = np.zeros_like(self.totals)
+        noisy, totals = np.empty_like(scores), np.zeros_like(self.totals)
+        one = Gradients(np.empty_like(grad), np.empty_like(hess), self.totals)
         grad[:] = 0
         hess[:] = 0
         for order in range(n_orders):
@@ -246,11 +245,10 @@ class PairRounds:
                 ranking.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
                 self.queries.first_row, noisy,
             )  # fmt: skip
-            self._rank(noisy, order_seed, warm=False)
-            self._pull(scores, False, one_grad, one_hess)
-            grad += one_grad
-            hess += one_hess
-            totals += self.totals
+            self._fill_order(noisy, scores, order_seed, one, sum_norm=False)
+            grad += one.grad
+            hess += one.hess
+            totals += one.totals
         grad /= n_orders
         hess /= n_orders
         self.totals = totals / n_orders
