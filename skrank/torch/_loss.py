@@ -14,7 +14,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
-from skrank.objectives.base import BoundFunction
+from skrank.objectives._bound import BoundFunction
 from skrank.objectives.lambdarank import PairRounds
 from skrank.torch._batch import Batch, readable
 from skrank.torch._checks import needs_max_grade
