@@ -61,8 +61,10 @@ class Batch:
         max_grade: int | None = None,
     ) -> None:
         scores = as_tensor("scores", scores)
-        real = torch.float32 if scores.is_floating_point() else torch.float64
-        self.scores = scores if scores.dtype in _COMPUTED else scores.to(real)
+        if scores.dtype in _COMPUTED:
+            self.scores = scores
+        else:  # half precision, or whole numbers
+            self.scores = scores.float() if scores.is_floating_point() else scores.double()
         self.device = self.scores.device
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
         self.labels = as_tensor("labels", labels, like=self.scores)
@@ -85,10 +87,10 @@ class Batch:
         if self.offsets is None:
             self.sizes = self.kept.sum(1)
         else:
-            n_before = self.offsets.to(self.device, non_blocking=True)  # documents, then kept ones
-            if not clean:
-                n_before = torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[n_before]
-            self.sizes = torch.diff(n_before)
+            before = self.offsets.to(self.device, non_blocking=True)  # rows before each query
+            if not clean:  # kept rows
+                before = torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[before]
+            self.sizes = torch.diff(before)
 
     def __len__(self) -> int:
         return len(self.scores) if self.offsets is None else len(self.offsets) - 1
@@ -131,7 +133,7 @@ class Batch:
         return weights
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
-        """Values per query in the layout of the scores."""
+        """Values per query, in a shape that broadcasts to the scores."""
         if self.offsets is None:
             return values[:, None]
         lengths = torch.diff(self.offsets).to(self.device, non_blocking=True)
@@ -154,7 +156,7 @@ class Batch:
         return self.scores[rows], self.labels[rows], self.kept[rows] & inside
 
     def unpadded(self, values: torch.Tensor) -> torch.Tensor:
-        """Values (n_queries, n_documents) in the layout of the scores."""
+        """Values as from `padded`, back in the layout of the scores."""
         if self.offsets is None:
             return values
         row_query = self.row_query

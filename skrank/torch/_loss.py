@@ -84,10 +84,11 @@ class RankingLoss(nn.Module):
     Both paths have the same gradients. For SoftRank, Softmax and SquaredError, the loss is the
     value of the function whose gradient is computed; for SoftRank, it is one minus the smooth
     metric. LambdaRank and LambdaLoss treat the weights of pairs as constants, so that their
-    gradients are not the gradients of a function. Their loss is ``S / (2 sigmoid)``, with S the sum
-    of the absolute values of all gradients of pairs of a query; with `sum_norm`, ``log2(1 + S)``
-    replaces S. This value falls as pairs come into the right order. Its
-    gradient in torch is the gradient of LambdaRank, not the derivative of the value.
+    gradients are not the gradients of a function. The loss of LambdaRank is ``S / (2 sigmoid)``,
+    with S the sum of the absolute values of all gradients of pairs of a query; with `sum_norm`,
+    ``log2(1 + S)`` replaces S. The loss of LambdaLoss, and of objectives of users, is half the sum
+    of the absolute gradients of the documents. Both fall as pairs come into the right order; their
+    gradients in torch are those of the objective, not the derivatives of the values.
 
     The loss is computed in single precision, for double scores in double precision, with and
     without autocast; gradients have the dtype of the scores. There are no second derivatives.
@@ -244,7 +245,7 @@ def kernel_losses(
     """Loss of each query, and gradient in the layout of the scores, from compiled loops.
 
     Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Random
-    draws depend on `round_`, the number of the call.
+    draws depend on `round_`, the number of the call. Losses are defined in `RankingLoss`, Notes.
     """
     sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
     if not sizes.any():
@@ -267,11 +268,11 @@ def kernel_losses(
             bound.gradient(scores, grad, hess)
             if isinstance(one, LambdaRank):
                 assert isinstance(bound, PairRounds)
-                pulls = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
-                value = pulls / (2.0 * one.sigmoid)
+                pairs = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
+                value = pairs / (2.0 * one.sigmoid)
             else:
-                sizes_of_grad = np.abs(grad, dtype=np.float64)
-                value = 0.5 * np.add.reduceat(sizes_of_grad, judgments.indptr[:-1])
+                absolute = np.abs(grad, dtype=np.float64)
+                value = 0.5 * np.add.reduceat(absolute, judgments.indptr[:-1])
         losses[filled] += weight * value
         total += weight * grad
     gradient[rows] = total
