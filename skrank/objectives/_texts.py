@@ -9,6 +9,8 @@ from skrank._engine.name_parser import read
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
 
+GROUP = re.compile(r"\((.*)\)", re.DOTALL)  # an atom that is a sum in brackets
+
 
 def terms_of(text: str) -> list[tuple[float, str]]:
     """The weights and atoms of a sum."""
@@ -38,11 +40,6 @@ def split(text: str, sign: str, most: int = -1) -> list[str]:
         else:
             parts[-1] += one
     return [part.strip() for part in parts]
-
-
-def is_group(atom: str) -> bool:
-    """True if an atom is a sum in brackets."""
-    return atom.startswith("(") and atom.endswith(")")
 
 
 def named_in(text: str) -> list[tuple[str, Options]]:

@@ -9,6 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.names import known
+from skrank._engine.metric import registry
 from skrank._engine.parameters import Parameterised, format_value
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, read_rows
-from skrank.objectives._texts import is_group, named_in, options_of, split, terms_of
+from skrank.objectives._texts import GROUP, named_in, options_of, split, terms_of
 
 WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -297,44 +298,35 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 
 
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
-    """What a text stands for; Metrics and Objectives as they are."""
+    """What a text stands for; Metrics and Objectives as they are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric or objective: the message tells how objectives are written.
+    """
     if isinstance(x, Objective):
         return x
+    if not isinstance(x, (str, Metric)):
+        raise check.not_an_objective(x)
     with suppress(RecursionError):  # of brackets in brackets, which the reader of metrics refuses
         if isinstance(x, str) and _names_objective(x):
             return _objective(x)
-    return metric_to_train_on(x)
+    try:
+        return metric(x)
+    except ValueError:
+        text = str(x)
+        unknown = [text]
+        if not check.is_name_of_objective(text):
+            unknown = [one for one, _ in named_in(text) if one.lower() not in registry]
+        if not unknown:
+            raise
+        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
 
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; of a mixture, that of the first part which has one."""
     return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
-
-
-def metric_to_train_on(name: str | Metric) -> Metric:
-    """The metric of a name, where an objective may be given as well.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric: the message tells how objectives are written.
-    """
-    if not isinstance(name, (str, Metric)):
-        raise check.not_an_objective(name)
-    try:
-        return metric(name)
-    except ValueError:
-        text = str(name)
-        if check.is_name_of_objective(text):
-            raise _unknown(text) from None
-        unknown = [one for one, _ in named_in(text) if one.lower() not in known()]
-        if unknown:
-            raise _unknown(unknown[0]) from None
-        raise
-
-
-def _unknown(name: str) -> ValueError:
-    return check.unknown_objective(name, Objective.named, known())
 
 
 def _objective(text: str) -> Objective:
@@ -348,9 +340,10 @@ def _objective(text: str) -> Objective:
 def _of_atom(text: str) -> Objective:
     """The objective of an atom; LambdaRank on it if it names metrics only."""
     if not _names_objective(text):
-        return as_objective(metric_to_train_on(text))
-    if is_group(text):
-        return _objective(text[1:-1])
+        return as_objective(text)
+    group = GROUP.fullmatch(text)
+    if group is not None:
+        return _objective(group[1])
     cls = Objective.named[_name(text)]
     head, *rest = split(text, ":", 1)
     options = options_of(head)
@@ -366,7 +359,7 @@ def _of_atom(text: str) -> Objective:
 
 def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Options) -> Objective:
     """An objective of a class, with what it is trained on, after a check of the options' names."""
-    known = [field.name for field in dataclasses.fields(cls) if field.name not in WRAPPED]
+    known = signature(cls).parameters.keys() - WRAPPED
     for name in options:
         if name not in known:
             raise check.unknown_name(f"option of {cls.__name__}", name, known)
@@ -375,16 +368,17 @@ def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Optio
 
 def _names_objective(text: str) -> bool:
     """True if an atom of a text is the name of an objective, and not that of a metric."""
-    return any(
-        _names_objective(atom[1:-1]) if is_group(atom) else _name(atom) in Objective.named
-        for _, atom in terms_of(text)
-    )
+    for _, atom in terms_of(text):
+        group = GROUP.fullmatch(atom)
+        if _names_objective(group[1]) if group is not None else _name(atom) in Objective.named:
+            return True
+    return False
 
 
 def _name(atom: str) -> str:
     """The name that an atom begins with, as classes have it; "" if it is that of a metric."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
-    if name in known():
+    if name in registry:
         return ""
     return next(
         (one for one in Objective.named if one.replace("_", "") == name.replace("_", "")), ""

@@ -261,12 +261,13 @@ def fit_of(
     """The training that the parameters of a GroupedRanker ask for; `top` is the highest grade."""
     objective, rounds = ranker.objective, ranker.early_stopping_rounds
     if objective is not None:
-        objective = as_objective(objective).on_scale(top)
-    metrics = {name: one.on_scale(top) for name, one in metrics_of(ranker, kind).items()}
+        objective = as_objective(objective)
+    found = metrics_of(ranker, kind, objective)
+    metrics = {name: one.on_scale(top) for name, one in found.items()}
     patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
     return Fit(
-        kind, cloned(ranker.estimator), train, valid, objective, metrics, patience,
-        arguments=dict(train.params),
+        kind, cloned(ranker.estimator), train, valid, objective and objective.on_scale(top),
+        metrics, patience, arguments=dict(train.params),
     )  # fmt: skip
 
 
@@ -290,11 +291,13 @@ def _client_or_none(estimator: Estimator) -> Client | None:
         return None
 
 
-def metrics_of(ranker: Estimator, kind: EstimatorKind) -> dict[str, Metric]:
+def metrics_of(
+    ranker: Estimator, kind: EstimatorKind, objective: Objective | None
+) -> dict[str, Metric]:
     """Metrics that early stopping of a GroupedRanker follows; empty: those of the estimator."""
     chosen = ranker.eval_metric
-    if chosen is None and ranker.objective is not None:
-        chosen = metric_of(as_objective(ranker.objective))
+    if chosen is None and objective is not None:
+        chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
         if not any(params.get(name) for name in ("metric", "metrics", "eval_metric")):

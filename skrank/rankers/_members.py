@@ -18,7 +18,7 @@ from skrank.metrics import Metric
 from skrank.rankers._fit import HeldOut
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import LabelledRows, Part
+from skrank.rankers._rows import LabelledRows, Part, Rows
 
 Named: TypeAlias = tuple[str, Estimator]
 
@@ -27,7 +27,7 @@ _STEPS = 20  # at most, when weights are chosen: the larger, the finer
 
 def unchecked_part(rows: LabelledRows) -> Part:
     """Rows sorted by query; documents without a judgment count as not relevant."""
-    return rows.checked(unjudged="zero", graded=False).part()
+    return Rows(rows, unjudged="zero", graded=False).part()
 
 
 def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
