@@ -12,7 +12,7 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.definition import format_value
+from skrank._engine.parameters import format_value
 from skrank._engine.peer_names import PEERS
 from skrank._engine.peer_tables import Here
 from skrank.metrics import Metric, registered

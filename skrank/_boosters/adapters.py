@@ -23,8 +23,10 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
+from skrank.objectives._blocks import BoundBlocks
+from skrank.objectives._bound import BoundObjective, begins_training
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
-from skrank.objectives.base import BoundBlocks, BoundObjective, Objective, begins_training
+from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
     import pandas as pd

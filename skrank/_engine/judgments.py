@@ -9,7 +9,7 @@ from skrank import _validation as check
 from skrank._engine.groups import Collection, collection_of, highest_grade, resolve_groups
 from skrank._engine.queries import Queries, RankedCodes, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels import labels, quadratic, ranking
+from skrank._kernels import labels, ranking
 
 _MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
 _MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
@@ -182,10 +182,10 @@ class Judgments:
         sums = np.empty(len(self.queries))
         if self.counts is None:
             best = self.best_lists(worth).codes
-            run_chunks(quadratic.ideals_of_lists, self.indptr, best, worth, before, sums)
+            run_chunks(labels.ideals_of_lists, self.indptr, best, worth, before, sums)
         else:
             order = best_first(worth)
-            run_chunks(quadratic.ideals, self.indptr, self.counts, order, worth, before, sums)
+            run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
         if key is not None:
             self._sums[key] = sums.copy()
         return sums

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, MixtureTables, check_terms
 from skrank._engine.name_parser import read
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale
 from skrank._typing import Options

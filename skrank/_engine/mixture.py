@@ -9,9 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order

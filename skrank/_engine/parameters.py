@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from skrank import _validation as check
 
 T = TypeVar("T")
@@ -71,3 +73,16 @@ class Parameterised:
         """Store normalised parameters of a frozen instance."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+
+def format_value(value: object) -> str:
+    """The text of a parameter, without spaces, as `metric` reads it."""
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(format_value, value)) + "]"
+    if isinstance(value, str):
+        constant = value in ("False", "None", "True")
+        bare = value.isascii() and value.isidentifier() and not constant
+        return value if bare else repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -1,4 +1,4 @@
-"""A metric bound to labels: all that does not depend on scores is computed once per data set.
+"""A metric, and the metric bound to labels, which computes once what does not depend on scores.
 
 The value of a query is a linear function of a normalised sum over its ranked documents:
 
@@ -10,21 +10,122 @@ The tables of the metric and a compiled kernel give the sum, and the best sum (`
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Line, Lists, Scale, Tables
+from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
 from skrank._engine.threads import cached_property
 
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # tables in the cache, and ranks of each
+ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Definition(Parameterised, ABC):
+    """The part of `Metric` that a `Plan` reads. `Metric` adds what users call."""
+
+    names: ClassVar[tuple[str, ...]] = ()  # of classes that `register` knows
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
+    function: ClassVar[str] = ""  # name of its score function
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+    strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list are worth the same
+    cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
+
+    greater_is_better = True
+    needs_relevant = True  # not defined for queries without a relevant document
+    value_range = "[0, 1]"
+
+    k: int | None = count(None, "the number of top ranks that count")
+    condensed: bool = flag(False)
+    empty: str | int = choice("skip", check.EMPTY_CHOICES)
+    ties: str = choice("average", check.TIES_CHOICES)
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(average=check.check_choice("average", self.average, self.averages))
+        if self.cut_instead is not None:
+            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
+
+    @abstractmethod
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
+        return 0
+
+    @property
+    def untrainable(self) -> str | None:
+        """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
+        return ORDERLESS if self.orderless and self.k is None else None
+
+    @property
+    def smooth(self) -> Smooth | None:
+        """The form that SoftRank trains on; None if there is none."""
+        return None
+
+    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
+        """Discount of each rank, from 1 on, if this is a sum of discounted gains; else None."""
+        return None
+
+    @property
+    def top_grade(self) -> int | None:
+        """Highest grade of the collection, as far as a parameter fixes it."""
+        return getattr(self, "max_grade", None)
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether values depend on a highest grade of the collection that no parameter gives."""
+        return False
+
+    def line(self, lists: Lists) -> Line:
+        """Values of queries from their normalised sums, of which every metric is a linear function.
+
+        Default: the sum itself.
+        """
+        return Line()
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """Weight of each query in the mean; None for equal weights."""
+        return None
+
+    @property
+    def __name__(self) -> str:  # as functions have one: `sklearn.metrics.make_scorer` asks for it
+        return str(self)
+
+    def __str__(self) -> str:
+        changed = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in self.unnamed and value != field.default:
+                changed.append(f"{field.name}={format_value(value)}")
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def first_name(self) -> str:
+        """The name in reports, without parameters."""
+        kind: type = type(self)
+        return self.names[0] if self.names else kind.__name__
+
+
+def bounds_of(one: Definition) -> tuple[float, float]:
+    """The ends of its `value_range`."""
+    low, high = one.value_range[1:-1].split(",")
+    return float(low), float(high)
 
 
 class _TablesKey(NamedTuple):
@@ -168,9 +269,7 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        slope = np.empty(len(sizes))
-        slope[:] = line.steepness
-        return slope
+        return line._replace(shift=0.0).at(np.ones(len(sizes)))
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values; for empty queries NaN, or 0 or 1 if the parameter `empty` of the metric is."""

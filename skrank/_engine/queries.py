@@ -211,11 +211,9 @@ def rank_scores(
     order: np.ndarray,
     tied: np.ndarray,
     retrieved: np.ndarray,
-    *,
-    warm: bool = False,
 ) -> None:
     """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
-    run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
+    run_chunks(ranking.rank, queries.indptr, scores, False, order, tied, retrieved)
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:

@@ -27,11 +27,9 @@ import numpy as np
 
 from skrank._kernels.jit import Kernel
 
-# One more thread is used for each so many rows. They take about 0.5 ms, which is ten times the time
-# that a waiting thread needs to start. In brackets the time per row, on lists of 20 to 1000
-# documents.
-ROWS_PER_THREAD = 10_000  # sorts, metrics, gradients (30 to 2000 ns)
-ROWS_PER_THREAD_OF_A_PASS = 250_000  # counts, copies, sums (0.1 to 2 ns)
+# One more thread is used for each so many rows. Sorts, metrics and gradients take 30 to 2000 ns a
+# row, on lists of 20 to 1000 documents: 0.3 ms or more. A waiting thread starts in 0.05 ms.
+ROWS_PER_THREAD = 10_000
 _CHUNKS_PER_THREAD = 4  # queries differ in length: threads that end early take further chunks
 _SECONDS_BETWEEN_LOOKS = 1e-3  # at whether the threads of an interrupted call have stopped
 
@@ -61,7 +59,6 @@ def run_chunks(
     kernel: Callable[..., T],
     indptr: np.ndarray,
     *arguments: object,
-    rows_per_thread: int = ROWS_PER_THREAD,
 ) -> list[T]:
     """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 
@@ -73,8 +70,6 @@ def run_chunks(
         First row of each query, and the end.
     *arguments
         Passed on.
-    rows_per_thread : int
-        One more thread is used for each so many rows.
 
     Returns
     -------
@@ -83,18 +78,15 @@ def run_chunks(
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
     function = kernel.for_rows(n_rows) if isinstance(kernel, Kernel) else kernel
-    n_threads = _useful_threads(n_queries, n_rows, rows_per_thread)
-    if n_threads == 1:
+    n_threads = min(1 + n_rows // ROWS_PER_THREAD, n_queries)
+    if n_threads > 1:
+        n_threads = min(n_threads, thread_count())
+    if n_threads <= 1:
         return [function(0, n_queries, indptr, *arguments)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
     chunks = _Chunks(lambda first, last: function(first, last, indptr, *arguments), bounds)
     return chunks.share(n_threads)
-
-
-def _useful_threads(n_queries: int, n_rows: int, rows_per_thread: int) -> int:
-    n_threads = min(1 + n_rows // rows_per_thread, n_queries)
-    return min(n_threads, thread_count()) if n_threads > 1 else 1
 
 
 class _Chunks(Generic[T]):

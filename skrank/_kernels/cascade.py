@@ -22,7 +22,7 @@ import numpy as np
 
 from skrank._kernels import passing
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.tiles import longest
+from skrank._kernels.ranking import longest
 
 _NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
 _FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds

@@ -1,4 +1,4 @@
-"""Turn labels into codes, count codes, and build lists that are the best possible."""
+"""Turn labels into codes, count codes, and build lists that are the best possible, or sum them."""
 
 from typing import NamedTuple
 
@@ -93,6 +93,38 @@ def sum_runs(first, last, indptr, ordered, value, totals):
             total += (high - low) * value[ordered[low]]
             low = high
         totals[q] = total
+
+
+# The sum of a best list, in which each code adds its gain times the weights of its ranks:
+# ``before[r]``, with r up to the length of the longest list, sums the weights of the ranks above r.
+
+
+@kernel(plain=True)
+def ideals(first, last, indptr, counts, best_first, gain, before, out):
+    """Fill in the sum of the best list, from the number of documents of each query and code."""
+    for q in range(first, last):
+        total, rank = 0.0, 0
+        for code in best_first:
+            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
+            rank += counts[q, code]
+        out[q] = total
+
+
+@kernel(plain=True)
+def ideals_of_lists(first, last, indptr, best, gain, before, out):
+    """Fill in the same bits from the best lists themselves, if there are too many codes to count.
+
+    ``best[row]`` is the code of a document; the documents of a code are next to each other.
+    """
+    for q in range(first, last):
+        total = 0.0
+        start, stop = indptr[q], indptr[q + 1]
+        low = start
+        while low < stop:
+            high = end_of_run(best, low, stop)
+            total += (before[high - start] - before[low - start]) * gain[best[low]]
+            low = high
+        out[q] = total
 
 
 # The weight of a rank of the Q-measure is one over rank + beta * cumulated gain of the best list.

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.powers import LONGEST_DOUBLE, power
+from skrank._kernels.ranking import STEP, mix, uniform
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
 _MOST = LONGEST_DOUBLE - 1.0  # 2^-x is 0 for larger x

@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.labels import end_of_run
 
 
 class Quadratic(NamedTuple):
@@ -167,40 +166,6 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         else:
             value = _sum_gains(codes, row, ranks, low, high, tables, offset)
         out[q] = value * inverse[q]
-
-
-# The next two are for K = 0 and weights that all queries share; other metrics have their own best
-# lists. The best list of a query has the codes in the order `best_first`. Each code adds its gain
-# times the weights of its ranks; ``before[r]``, with r up to the length of the longest list, is the
-# sum of the weights of the ranks above r.
-
-
-@kernel(plain=True)
-def ideals(first, last, indptr, counts, best_first, gain, before, out):
-    """Fill in the sum of the best list, from the number of documents of each query and code."""
-    for q in range(first, last):
-        total, rank = 0.0, 0
-        for code in best_first:
-            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
-            rank += counts[q, code]
-        out[q] = total
-
-
-@kernel(plain=True)
-def ideals_of_lists(first, last, indptr, best, gain, before, out):
-    """Fill in the same bits from the best lists themselves, if there are too many codes to count.
-
-    ``best[row]`` is the code of a document; the documents of a code are next to each other.
-    """
-    for q in range(first, last):
-        total = 0.0
-        start, stop = indptr[q], indptr[q + 1]
-        low = start
-        while low < stop:
-            high = end_of_run(best, low, stop)
-            total += (before[high - start] - before[low - start]) * gain[best[low]]
-            low = high
-        out[q] = total
 
 
 @kernel()

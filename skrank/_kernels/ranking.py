@@ -1,9 +1,8 @@
-"""Rank documents by score inside each query, and find ties."""
+"""Rank documents by score inside each query, find ties, and order them at random."""
 
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sorting import (
     COUNT_UP_TO,
@@ -13,10 +12,20 @@ from skrank._kernels.sorting import (
     sort_by_counting,
     sort_by_merging,
 )
-from skrank._kernels.tiles import longest, padded
+from skrank._kernels.tiles import padded
 
 _INSERT_UP_TO = 64  # blocks of ties up to this size are sorted by insertion, others by counting
 _LANES = 8  # double precision numbers per SIMD instruction
+
+
+@subroutine()
+def longest(first, last, indptr):
+    """Number of documents of the longest query."""
+    most = 0
+    for q in range(first, last):
+        n = indptr[q + 1] - indptr[q]
+        most = n if n > most else most
+    return most
 
 
 @kernel(plain=True)
@@ -26,7 +35,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     With `warm`, `order` holds the order of similar scores, from which the sort starts. The result
     is the same.
     """
-    size = padded(longest(first, last, indptr), WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     spare_keys = np.empty(size)
@@ -88,7 +97,7 @@ def head(first, last, indptr, scores, codes, depth, out):
     Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
     NaN.
     """
-    size = padded(longest(first, last, indptr) + 1, WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
@@ -138,8 +147,28 @@ def find_contributing(first, last, indptr, lists, contributes, out):
         counts[q] = found
 
 
-# noise
+# random numbers from counters: splitmix64
 # --------------------------------------------------------------------------------------------------
+
+# The numbers of a row or query depend only on the seed and on the counter, its number. So they do
+# not depend on threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable
+# Pseudorandom Number Generators, OOPSLA 2014.
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
+
+
+@subroutine()
+def mix(x):
+    """64 random bits of a state."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@subroutine()
+def uniform(state):
+    """Random number in [0, 1), a multiple of 2^-53, of a state."""
+    return np.float64(mix(state) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel(plain=True)

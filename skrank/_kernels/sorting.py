@@ -110,7 +110,7 @@ def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order
     Parameters
     ----------
     start, stop, scores, keys, order : see above
-    single, n_above, n_placed : workspace, `single` of a multiple of WIDTH
+    single, n_above, n_placed : workspace, `single` with WIDTH entries more than there are scores
     """
     n = stop - start
     mine, chosen = scores[start:stop], order[start:stop]

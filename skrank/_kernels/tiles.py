@@ -54,16 +54,6 @@ class Scale(NamedTuple):
 
 
 @subroutine()
-def longest(first, last, indptr):
-    """Number of documents of the longest query."""
-    most = 0
-    for q in range(first, last):
-        n = indptr[q + 1] - indptr[q]
-        most = n if n > most else most
-    return most
-
-
-@subroutine()
 def least(one, other):
     """The smaller number. Compiles faster than numba's `min`."""
     return one if one < other else other

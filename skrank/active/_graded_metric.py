@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.definition import bounds_of
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import bounds_of
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking

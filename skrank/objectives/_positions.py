@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank.objectives.base import BoundObjective, SharedRounds, begins_training, read_rows
+from skrank.objectives._bound import BoundObjective, SharedRounds, begins_training, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd

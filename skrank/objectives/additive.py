@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
 from skrank.metrics import Metric
-from skrank.objectives._as_objective import as_objective
+from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
     PositionObjective,
     Shown,
 )
-from skrank.objectives.base import BoundBlocks, Objective
+from skrank.objectives.base import Objective, as_objective
 
 _NEWTON_FLOOR = 1e-3  # added to curvatures, as LightGBM does
 

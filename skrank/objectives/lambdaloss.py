@@ -14,7 +14,7 @@ from skrank._engine.tables import LambdaKernels
 from skrank._kernels import lambdaloss
 from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank.metrics import Metric
-from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank.objectives.lambdarank import PairObjective, PairRounds
 
 
 @dataclass(frozen=True)

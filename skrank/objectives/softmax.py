@@ -12,7 +12,8 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
-from skrank.objectives.base import BoundFunction, Objective, seed_of_round
+from skrank.objectives._bound import BoundFunction
+from skrank.objectives.base import Objective, seed_of_round
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from skrank._engine.threads import run_chunks
 from skrank._kernels import softrank, softrank_ranks
 from skrank._kernels.softrank import Soft, SoftGradients
 from skrank.metrics import Metric, metric
-from skrank.objectives.base import BoundFunction, Objective, read_rows
+from skrank.objectives._bound import BoundFunction, read_rows
+from skrank.objectives.base import Objective
 
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
 

@@ -14,7 +14,8 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients
-from skrank.objectives.base import BoundFunction, Objective
+from skrank.objectives._bound import BoundFunction
+from skrank.objectives.base import Objective
 
 
 @dataclass(frozen=True)

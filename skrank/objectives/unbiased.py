@@ -17,14 +17,14 @@ from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank._kernels.debiased import Clicks
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
-from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank.objectives._blocks import blocks
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
     PositionObjective,
     Shown,
 )
-from skrank.objectives.base import blocks
+from skrank.objectives.lambdarank import PairObjective, PairRounds
 
 _UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
 

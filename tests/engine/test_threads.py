@@ -174,17 +174,8 @@ def test_errors_stop_what_has_not_begun():
     assert len(seen) < 8
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "options", "expected"),
-    [
-        (9_990, {}, 1),
-        (10_000, {}, 2),
-        (100_000, {}, 3),
-        (100_000, {"rows_per_thread": threads.ROWS_PER_THREAD_OF_A_PASS}, 1),
-        (1_000, {"rows_per_thread": 100}, 3),
-    ],
-)
-def test_one_more_thread_for_so_many_rows(n_rows, options, expected):
+@pytest.mark.parametrize(("n_rows", "expected"), [(9_990, 1), (10_000, 2), (100_000, 3)])
+def test_one_more_thread_for_so_many_rows(n_rows, expected):
     """As long as there are queries for them, and the limit is not reached."""
     callers = set()
 
@@ -193,10 +184,10 @@ def test_one_more_thread_for_so_many_rows(n_rows, options, expected):
         time.sleep(0.05)
 
     with threads.limit_threads(3):
-        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10), **options)
+        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10))
         assert len(callers) == expected
         callers.clear()
-        threads.run_chunks(kernel, np.array([0, n_rows]), **options)
+        threads.run_chunks(kernel, np.array([0, n_rows]))
     assert len(callers) == 1
 
 

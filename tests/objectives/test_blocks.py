@@ -21,8 +21,8 @@ from skrank import (
     UnbiasedLambdaRank,
 )
 from skrank.extending import Judgments, Queries
-from skrank.objectives import base
-from skrank.objectives.base import BoundBlocks, blocks
+from skrank.objectives import _blocks
+from skrank.objectives._blocks import BoundBlocks, blocks
 from tests.helpers.catalogue import every_objective
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import many
@@ -34,8 +34,8 @@ ROUNDS = 3
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of some 2,000 rows."""
-    monkeypatch.setattr(base, "_ROWS", 2000)
-    monkeypatch.setattr(base, "_ROWS_OF_A_THREAD", 1)
+    monkeypatch.setattr(_blocks, "_ROWS", 2000)
+    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
 
 
 def rounds(bound, scores, dtype=np.float64):
@@ -196,8 +196,8 @@ TRAINED = [
 def test_room_of_a_round(objective, monkeypatch):
     """What stays of a data set, gradients, and what the work takes beside them."""
     lightgbm = pytest.importorskip("lightgbm")
-    monkeypatch.setattr(base, "_ROWS", 20_000)
-    monkeypatch.setattr(base, "_ROWS_OF_A_THREAD", 1)
+    monkeypatch.setattr(_blocks, "_ROWS", 20_000)
+    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
     rows, documents = 300_000, 200
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 5, rows).astype(np.float32), rng.normal(size=rows)

@@ -218,6 +218,6 @@ def test_metrics_without_such_weights(name):
 
 
 def test_scores_that_cannot_be_trained_on():
-    for value, message in [(np.nan, "score of row 2 is nan"), (-np.inf, "query 'b' is -inf")]:
+    for value, message in [(np.nan, "score of row 2 is nan"), (-np.inf, "score of row 2 is -inf")]:
         with pytest.raises(ValueError, match=message):
             LambdaLoss("ndcg")([1, 0, 1, 0], [1, 2, value, 3], groups=["a", "a", "b", "b"])

@@ -254,7 +254,7 @@ def test_scores_that_cannot_be_trained_on():
     for value, message in [
         (np.nan, "score of row 2 is nan"),
         (np.inf, "score of row 2 is inf"),
-        (-np.inf, r"score of query 'b' is -inf: gradients need finite scores.*learning rate"),
+        (-np.inf, r"score of row 2 is -inf: gradients need finite scores.*learning rate"),
     ]:
         with pytest.raises(ValueError, match=message):
             LambdaRank("gap")([1, 0, 1, 0], [1, 2, value, 3], groups=groups)
