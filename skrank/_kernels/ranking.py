@@ -15,7 +15,7 @@ from skrank._kernels.sorting import (
 )
 from skrank._kernels.tiles import longest, padded
 
-_INSERT_UP_TO = 64  # blocks of ties up to this size are sorted by insertion, others by counting
+_INSERT_UP_TO = 64  # longest block of ties that is sorted by insertion; longer blocks by counting
 _LANES = 8  # double precision numbers per SIMD instruction
 
 
@@ -23,8 +23,7 @@ _LANES = 8  # double precision numbers per SIMD instruction
 def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`. Scores must not be NaN.
 
-    With `warm`, `order` holds the order of similar scores, from which the sort starts. The result
-    is the same.
+    With `warm`, the sort starts from `order`, the order of similar scores. The result is the same.
     """
     size = padded(longest(first, last, indptr), WIDTH)
     keys, single = np.empty(size), np.empty(size, np.float32)
@@ -52,8 +51,8 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
 def _lower_bound(scores, depth, tops):
     """A score that at least `depth` documents reach.
 
-    The list is dealt out to as many parts as `tops` has entries. The highest scores of `depth` of
-    the parts reach the lowest of these.
+    Document i belongs to part i modulo the number of entries of `tops`, a workspace for the highest
+    score of each part. The result is the `depth`-th highest entry of `tops`.
     """
     for j in range(len(tops)):
         tops[j] = -np.inf
@@ -73,17 +72,17 @@ def _lower_bound(scores, depth, tops):
 
 @subroutine()
 def _candidates(scores, bound, candidates, positions):
-    """Fill in the scores above -inf that reach `bound`, and their positions; their number."""
+    """Fill in scores above -inf that reach `bound`, and their positions. Returns their number."""
     found = 0
     for i in range(len(scores)):
-        candidates[found], positions[found] = scores[i], i  # without a branch, which is slower
+        candidates[found], positions[found] = scores[i], i  # in any case: a branch is slower
         found += scores[i] >= bound and scores[i] > -np.inf
     return found
 
 
 @kernel(plain=True)
 def head(first, last, indptr, scores, codes, depth, out):
-    """Rank the first `depth` documents, and all that are tied with the last of them.
+    """Rank the first `depth` documents, and all documents tied with the last of these.
 
     Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
     NaN.
@@ -133,12 +132,12 @@ def find_contributing(first, last, indptr, lists, contributes, out):
         mine, ranks = codes[start : start + n], all_ranks[start : start + n]
         found = 0
         for r in range(n):
-            ranks[found] = r  # without a branch, which the processor would often predict wrongly
+            ranks[found] = r  # in any case: the processor would often mispredict a branch
             found += contributes[mine[r]]
         counts[q] = found
 
 
-# noise
+# random orders and noise
 # --------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +145,7 @@ def find_contributing(first, last, indptr, lists, contributes, out):
 def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
     """Order each block of ties at random.
 
-    The order depends on `seed` and the number of the query, of which `n_before` precede query 0.
+    The order depends on `seed` and on the number of the query in the data set, `n_before` + q.
     """
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -165,7 +164,7 @@ def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
 def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
     """Fill `noisy` with scores plus Gumbel noise times `temperature`.
 
-    The noise depends on `seed` and the number of the row, of which `n_before` precede row 0.
+    The noise depends on `seed` and on the number of the row in the data set, `n_before` + row.
     """
     origin = mix(np.uint64(seed))
     for row in range(indptr[first], indptr[last]):
@@ -183,7 +182,7 @@ def first_ties(first, last, indptr, tied, retrieved, first_tie):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q] + retrieved[q]
         some = np.uint8(0)
-        for row in range(np.uint64(start), np.uint64(stop)):  # in SIMD: most lists have no ties
+        for row in range(np.uint64(start), np.uint64(stop)):  # all rows, in SIMD: ties are rare
             some |= tied[row]
         first_tie[q] = NO_TIE
         if some:
@@ -195,7 +194,7 @@ def first_ties(first, last, indptr, tied, retrieved, first_tie):
 
 @subroutine()
 def _sort_block(ranked, low, high, place, code_at, count):
-    """Sort the codes in rows low .. high - 1 by their places."""
+    """Sort the codes in rows low .. high - 1 by `place`; `count` is workspace."""
     if high - low <= _INSERT_UP_TO:
         for row in range(low + 1, high):
             code = ranked[row]
@@ -231,7 +230,7 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
 
 @kernel(plain=True)
 def condense(first, last, indptr, lists, unjudged, out_indptr, out):
-    """Remove the documents without a label; lower ranks move up.
+    """Remove the documents without a label; documents below move up.
 
     Fills `out.codes`, `out.tied` and `out.retrieved`, whose queries start at `out_indptr`.
     """
