@@ -1,4 +1,4 @@
-"""What a metric class defines: parameters, and arrays that the kernel of its family reads."""
+"""`Definition`: the attributes and methods that a metric class defines or overrides."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from skrank import _validation as check
 from skrank._engine.parameters import Parameterised, choice, count, flag
 from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
 
-ORDERLESS = "the order of the whole list does not matter to it; add a cut-off."
+ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Definition(Parameterised, ABC):
-    """The part of `Metric` that a `Plan` reads. `Metric` adds what users call."""
+    """The part of `Metric` that a `Plan` reads. `Metric` adds the methods that users call."""
 
-    names: ClassVar[tuple[str, ...]] = ()  # of classes that `register` knows
-    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that the brackets of a name leave out
+    names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that `str` does not put into brackets
     function: ClassVar[str] = ""  # name of its score function
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
-    strict: ClassVar[bool] = False  # refuses ties, over whose orders its mean has no closed form
-    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list are worth the same
-    cut_instead: ClassVar[str | None] = None  # for metrics without a cut-off: what has one
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # choices for `average`
+    strict: ClassVar[bool] = False  # ties are refused: no closed form of the mean over their orders
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
+    cut_instead: ClassVar[str | None] = None  # if `k` is not allowed: a metric with a cut-off
 
     greater_is_better = True
-    needs_relevant = True  # not defined for queries without a relevant document
+    needs_relevant = True  # whether it is undefined for queries without a relevant document
     value_range = "[0, 1]"
 
     k: int | None = count(None, "the number of top ranks that count")
@@ -45,16 +45,16 @@ class Definition(Parameterised, ABC):
 
     @abstractmethod
     def tables(self, scale: Scale, k: int | None) -> Tables:
-        """Arrays that define the sum of this metric cut at rank `k`, before normalisation."""
+        """Arrays that define the sum of this metric with the cut-off `k`, before normalisation."""
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the ideal list that the sum is divided by; 0 when it is not divided."""
+        """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
         return 0
 
     @property
     def untrainable(self) -> str | None:
-        """Why LambdaRank cannot train on this metric, with what to train on instead; else None."""
+        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
         return ORDERLESS if self.orderless and self.k is None else None
 
     @property
@@ -68,19 +68,16 @@ class Definition(Parameterised, ABC):
 
     @property
     def top_grade(self) -> int | None:
-        """Highest grade of the collection, as far as a parameter fixes it."""
+        """Highest grade of the collection, if a parameter fixes it; else None."""
         return getattr(self, "max_grade", None)
 
     @property
     def needs_scale(self) -> bool:
-        """Whether values depend on a highest grade of the collection that no parameter gives."""
+        """Whether values depend on a highest grade of the collection that no parameter fixes."""
         return False
 
     def line(self, lists: Lists) -> Line:
-        """Values of queries from their normalised sums, of which every metric is a linear function.
-
-        Default: the sum itself.
-        """
+        """The linear function from normalised sums to values. Default: the normalised sums."""
         return Line()
 
     def mass(self, lists: Lists) -> np.ndarray | None:
@@ -88,7 +85,7 @@ class Definition(Parameterised, ABC):
         return None
 
     @property
-    def __name__(self) -> str:  # as functions have one: `sklearn.metrics.make_scorer` asks for it
+    def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
         return str(self)
 
     def __str__(self) -> str:
@@ -107,14 +104,14 @@ class Definition(Parameterised, ABC):
         return self.names[0] if self.names else kind.__name__
 
 
-def bounds_of(one: Definition) -> tuple[float, float]:
-    """The ends of its `value_range`."""
-    low, high = one.value_range[1:-1].split(",")
+def bounds_of(metric: Definition) -> tuple[float, float]:
+    """The two numbers of `value_range`, such as (0.0, inf) for "[0, inf)"."""
+    low, high = metric.value_range[1:-1].split(",")
     return float(low), float(high)
 
 
 def format_value(value: object) -> str:
-    """The text of a parameter, without spaces, as `metric` reads it."""
+    """The text of a parameter, such as "[1,2]" or "{0:1,3:7}", as `skrank.metric` reads it."""
     if isinstance(value, tuple):
         if value and isinstance(value[0], tuple):
             return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"

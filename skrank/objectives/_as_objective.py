@@ -1,4 +1,4 @@
-"""Objectives from what users write: names of metrics and objectives, metrics, and objectives."""
+"""`as_objective`: an Objective from a text, a Metric or an Objective."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from skrank.objectives.lambdarank import LambdaRank
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
-    """An Objective from a text, a Metric or an Objective; a metric stands for LambdaRank on it.
+    """An Objective from a text, a Metric or an Objective; for a metric, LambdaRank on the metric.
 
     Parameters
     ----------
     objective : str, Metric or Objective
-        The name of a metric; the name of an objective, behind a colon its metric, as in "softmax",
-        "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times such names, as in
-        "0.9*lambdarank:gap+0.1*squared_error".
+        The name of a metric; the name of an objective, with a colon and its metric if it has one,
+        such as "softmax", "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times
+        such names, such as "0.9*lambdarank:gap+0.1*squared_error".
     **options
-        Options of LambdaRank, when `objective` is a metric.
+        Options of LambdaRank, if `objective` is a metric.
 
     Returns
     -------
     Objective
-        ``str(objective)`` gives a text that reads back.
+        ``as_objective(str(objective))`` equals the objective.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     Notes
     -----
     "0.7*gap+0.3*ndcg@10" is LambdaRank on a mixture of metrics, as "lambdarank:(0.7*gap+0.3*
-    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. Where a
-    sum names an objective, each name of a metric in it is LambdaRank on that metric.
+    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. If a sum
+    contains the name of an objective, each metric in the sum stands for LambdaRank on it.
 
     Examples
     --------
@@ -66,27 +66,27 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 
 
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
-    """What a text stands for; Metrics and Objectives as they are."""
+    """The metric or objective of a text; a Metric or an Objective is returned unchanged."""
     if isinstance(x, Objective):
         return x
-    with suppress(RecursionError):  # of brackets in brackets, which the reader of metrics refuses
+    with suppress(RecursionError):  # for many nested brackets, which `metric_to_train_on` refuses
         if isinstance(x, str) and _names_objective(x):
             return _objective(x)
     return metric_to_train_on(x)
 
 
 def metric_of(objective: Objective) -> Metric | None:
-    """The metric of an objective; of a mixture, that of the first part which has one."""
+    """The metric of an objective; for a mixture, of the first part that has a metric."""
     return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
 
 
 def metric_to_train_on(name: str | Metric) -> Metric:
-    """The metric of a name, where an objective may be given as well.
+    """The metric of a name, for parameters that also accept names of objectives.
 
     Raises
     ------
     ValueError
-        If there is no such metric: the message tells how objectives are written.
+        If there is no such metric: the message shows how to write objectives.
     """
     if not isinstance(name, (str, Metric)):
         raise check.not_an_objective(name)
@@ -103,7 +103,7 @@ def metric_to_train_on(name: str | Metric) -> Metric:
 
 
 def _named_in(text: str) -> list[tuple[str, Options]]:
-    """Names in a text with their options, as far as it can be read."""
+    """Names in a text with their options, up to the first error."""
     named = []
 
     def note(name: str, options: Options) -> Metric:
@@ -124,7 +124,7 @@ def _unknown(name: str) -> ValueError:
 
 
 def _objective(text: str) -> Objective:
-    """The objective of a text that names one."""
+    """The objective of a text that contains the name of an objective."""
     parts = [(weight, _of_atom(atom)) for weight, atom in _terms(text)]
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
@@ -132,7 +132,7 @@ def _objective(text: str) -> Objective:
 
 
 def _of_atom(text: str) -> Objective:
-    """The objective of an atom; LambdaRank on it if it names metrics only."""
+    """The objective of an atom; for a metric, LambdaRank on the metric."""
     if not _names_objective(text):
         return LambdaRank(metric_to_train_on(text))
     if _is_group(text):
@@ -143,21 +143,21 @@ def _of_atom(text: str) -> Objective:
     wraps = dataclasses.fields(cls)[0].name in WRAPPED
     if wraps != bool(rest and rest[0]):
         raise ValueError(
-            f"{text!r} is no objective: write {cls.name}:ndcg, with what to train on."
+            f"{text!r} is not an objective: its metric is missing, write {cls.name}:ndcg."
             if wraps
-            else f"{text!r} is no objective: {cls.name} has no metric, write {cls.name}."
+            else f"{text!r} is not an objective: {cls.name} has no metric, write {cls.name}."
         )
     _check_options(cls, options)
     return cls(*rest, **options)
 
 
 def _options(head: str) -> Options:
-    """The options in the brackets of a name."""
+    """The options in the brackets of ``name(option=value)``."""
     named = _named_in(head) if re.fullmatch(r"\w+\s*(\(.*\))?", head, re.DOTALL) else []
     if not named:
         raise ValueError(
-            f"{head!r} is no objective: write name or name(option=value), with its metric behind a "
-            "colon where it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
+            f"{head!r} is not an objective: write name or name(option=value), with its metric "
+            "behind a colon if it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
         )
     return named[0][1]
 
@@ -170,7 +170,7 @@ def _check_options(cls: type[Objective], options: Options) -> None:
 
 
 def _names_objective(text: str) -> bool:
-    """True if an atom of a text is the name of an objective, and not that of a metric."""
+    """True if an atom of a text is the name of an objective, and not the name of a metric."""
     return any(
         _names_objective(atom[1:-1]) if _is_group(atom) else _name(atom) in Objective.named
         for _, atom in _terms(text)
@@ -178,7 +178,7 @@ def _names_objective(text: str) -> bool:
 
 
 def _name(atom: str) -> str:
-    """The name that an atom begins with, as classes have it; "" if it is that of a metric."""
+    """``cls.name`` of the objective whose name begins an atom; "" if there is none."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
     if name in known():
         return ""
@@ -206,16 +206,16 @@ def _terms(text: str) -> list[tuple[float, str]]:
 
 
 def _split(text: str, sign: str, most: int = -1) -> list[str]:
-    """The parts of a text between signs that stand outside brackets and quotes."""
+    """The parts of a text between signs outside brackets and quotes, split at most `most` times."""
     parts, depth, quote = [""], 0, ""
-    for one in text:
+    for character in text:
         if quote:
-            quote = "" if one == quote else quote
-        elif one in "'\"":
-            quote = one
-        depth += 0 if quote else (one in "([{") - (one in ")]}")
-        if one == sign and depth == 0 and not quote and len(parts) != most + 1:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        depth += 0 if quote else (character in "([{") - (character in ")]}")
+        if character == sign and depth == 0 and not quote and len(parts) != most + 1:
             parts.append("")
         else:
-            parts[-1] += one
+            parts[-1] += character
     return [part.strip() for part in parts]

@@ -1,4 +1,4 @@
-"""What objectives share that are sums over pairs of documents: options, and rounds of gradients."""
+"""Objectives that are sums over pairs of documents: their options, and rounds of gradients."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
-SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
-# Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
+SEED_STEP = 0x1E3779B97F4A7C15  # between the seeds of two orders of a round; see `seed_of_round`
+# Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
-_SURELY_FITS = 1e30  # in single precision, with a margin for rounding
+_SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
 
 
 @dataclass(frozen=True)
 class PairObjective(Objective):
-    """An objective of pairs of documents that a metric weighs; `LambdaRank` tells its options."""
+    """An objective of pairs of documents, weighted by a metric; for options see `LambdaRank`."""
 
     by_query = True
 
@@ -57,19 +57,19 @@ class PairObjective(Objective):
 
     @property
     def needs_room(self) -> bool:
-        """Each order has noisy scores, a gradient and a curvature, which are added up."""
+        """True with perturbations: each order needs noisy scores, a gradient and a curvature."""
         return self.perturbations is not None
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the best value: no pair looks deeper than k and the truncation level."""
+        """Cut-off of the best value: the lower of k and the truncation level."""
         if self.metric.ideal_cutoff == 0:
             return 0
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
 class PairRounds:
-    """Rounds of gradients on one data set: normalisers, last round's order, number of rounds.
+    """A `BoundObjective` of pairs: normalisers, order of the last round, number of rounds.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class PairRounds:
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
     kernels : LambdaKernels
-        Compiled functions, and the metric as they read it.
+        Compiled functions, and the tables that they read.
 
     Attributes
     ----------
     totals : float64 ndarray (n_queries,)
-        Of the last round: the sum of the gradients' sizes of each query, before weights and
+        Sum of the absolute gradients of each query in the last round, before weights and
         `sum_norm`.
     """
 
@@ -106,26 +106,26 @@ class PairRounds:
         self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
         self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
         self.round = 0
-        self._make_room()
+        self._allocate()
 
-    def _make_room(self) -> None:
+    def _allocate(self) -> None:
         n_rows, n_queries = self.queries.n_rows, len(self.queries)
         self.order = np.empty(n_rows, np.int32)
         self.tied = np.empty(n_rows, np.uint8)
         self.retrieved = np.empty(n_queries, np.int64)
         self.totals = np.empty(n_queries)
-        self.warm = False  # whether `order` holds that of an earlier round
-        self.busy = False  # whether a round has begun and not ended
+        self.warm = False  # whether `order` holds the order of an earlier round
+        self.busy = False  # whether a round is in progress, or was interrupted
 
     @property
     def seed(self) -> int:
-        """Seed of the present round."""
+        """Seed of the current round."""
         return seed_of_round(self.objective.random_state, self.round)
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        if self.busy:  # the last round was interrupted, and its order may be incomplete
-            self._make_room()
+        if self.busy:  # the last round was interrupted: `order` may be incomplete
+            self._allocate()
         self.busy = True
         if self.objective.perturbations:
             with np.errstate(over="ignore", invalid="ignore"):  # checked below
@@ -133,7 +133,7 @@ class PairRounds:
         else:
             self._rank(scores, self.seed, warm=self.warm)
             self._pull(scores, self.sum_norm, grad, hess)
-        # above totals, no gradient or curvature of a query is far
+        # gradients and curvatures are of the size of `totals`, or less
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
@@ -142,7 +142,7 @@ class PairRounds:
         self.busy = False
 
     def _rank(self, scores: np.ndarray, seed: int, *, warm: bool) -> None:
-        """Order the scores; `warm` starts from the last order, if they still resemble it."""
+        """Sort the scores; with `warm`, the sort starts from the order of the last round."""
         check_scores(self.queries, scores)
         rank_scores(self.queries, scores, self.order, self.tied, self.retrieved, warm=warm)
         if self.retrieved.sum() < len(scores):
@@ -156,7 +156,7 @@ class PairRounds:
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
 
     def _pull(self, scores: np.ndarray, sum_norm: bool, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Gradient and curvature in the present order."""
+        """Gradient and curvature for the current order."""
         lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
@@ -165,7 +165,7 @@ class PairRounds:
         self.fill(lists, pairs, Gradients(grad, hess, self.totals))
 
     def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
-        """Fill in the gradients from all pairs, or from neighbours in the order."""
+        """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
         form, neighbours = self.kernels.form, self.kernels.neighbours
         if neighbours is None or self.objective.pairs == "all":
             run_chunks(self.kernels.gradients, self.indptr, lists, form, pairs, out)
@@ -177,7 +177,7 @@ class PairRounds:
     def _perturbed_gradient(
         self, scores: np.ndarray, n_orders: int, grad: np.ndarray, hess: np.ndarray
     ) -> None:
-        """Means over the orders of noisy scores."""
+        """Means of gradients and curvatures over `n_orders` orders of noisy scores."""
         noisy, one_grad, one_hess = np.empty_like(scores), np.empty_like(grad), np.empty_like(hess)
         totals = np.zeros_like(self.totals)
         grad[:] = 0

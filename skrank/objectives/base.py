@@ -1,4 +1,4 @@
-"""What an objective is: something that gives gradients once it is bound to judgments."""
+"""`Objective`, which computes gradients once it is bound to judgments, and `BoundObjective`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from skrank._engine.parameters import Parameterised
 from skrank._engine.threads import thread_count
 from skrank._typing import Options
 
-WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
+WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
 
 
 class BoundObjective(Protocol):
-    """An objective on one data set. It counts rounds, for random draws that change per round."""
+    """An objective bound to a data set. Seeds of random draws depend on the number of the round."""
 
     round: int
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
 
-        They are numbers, or a ValueError says why they cannot be.
+        Raises a ValueError if they would not be finite.
         """
 
 
 class BoundLoss(BoundObjective, Protocol):
-    """An objective on one data set whose gradient is that of a function."""
+    """An objective bound to a data set, whose gradient is that of a loss function."""
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
@@ -48,9 +48,9 @@ def read_rows(
     sample_weight: ArrayLike | None,
     **more: object,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
-    """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
+    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays.
 
-    What there is `more` of has an entry per row, too.
+    `more` are further arrays with one entry per row, whose index is checked.
     """
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
@@ -65,10 +65,10 @@ def read_rows(
 def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
     """Whether scores, contiguous by query, tie inside every query, as before the first round.
 
-    Boosters do not report when a training begins. What an objective counts or learns from round to
-    round belongs to the data set that it is bound to, and starts anew with such scores.
+    Boosters do not report when a training begins. The number of the round and learned estimates
+    belong to the data set that an objective is bound to, and are reset for such scores.
     """
-    for some in (scores[:1000], scores):  # in most rounds, the first ones differ
+    for some in (scores[:1000], scores):  # in most rounds, the first 1000 suffice
         changes = np.flatnonzero(some[1:] != some[:-1]) + 1
         if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
             return False
@@ -76,7 +76,7 @@ def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
 
 
 def seed_of_round(random_state: int, number: int) -> int:
-    """Seed of the draws of a round; not by the scores, of which a last place would change all."""
+    """Seed of the draws of a round. It does not depend on scores, whose last bits may differ."""
     return (random_state * 2**32 + number) % 2**63
 
 
@@ -86,14 +86,14 @@ class SharedRounds:
     Attributes
     ----------
     bounds : sequence of BoundObjective
-        In the order of their turns.
+        In the order in which their gradients are computed.
     """
 
     bounds: Sequence[BoundObjective]
 
     @property
     def round(self) -> int:
-        """Number of the rounds that all have seen."""
+        """Number of rounds that all of them have completed."""
         return self.bounds[-1].round
 
     @round.setter
@@ -103,9 +103,9 @@ class SharedRounds:
 
 
 class BoundFunction(ABC):
-    """A function of the scores on one data set: of gains per code, and weights per query."""
+    """A loss function of scores on a data set, with gains per code and weights per query."""
 
-    needs: ClassVar[str] = "gradients need"  # finite scores
+    needs: ClassVar[str] = "gradients need"  # begins the error "... finite scores"
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class BoundFunction(ABC):
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
-        """Fill the loss of each query, times its weight, and the derivatives of their sum."""
+        """Fill the loss of each query, times its weight, and the derivatives of the sum."""
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
@@ -144,13 +144,11 @@ class BoundFunction(ABC):
 class Objective(Parameterised, ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
-    mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
-    named: ClassVar[
-        dict[str, type[Objective]]
-    ] = {}  # classes with a `name`, which enter themselves
+    mixture: ClassVar[Callable[..., Objective]]  # `ObjectiveMixture`, a subclass: set in its file
+    named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
-    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * objective calls __rmul__
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -158,7 +156,7 @@ class Objective(Parameterised, ABC):
             Objective.named.setdefault(cls.name, cls)
 
     def __str__(self) -> str:
-        """A text such as "lambdarank:gap", which reads back if the class has a name."""
+        """A text such as "lambdarank:gap" for `as_objective`; the repr if the class has no name."""
         fields = dataclasses.fields(self)
         if Objective.named.get(self.name) is not type(self):
             return repr(self)
@@ -176,17 +174,17 @@ class Objective(Parameterised, ABC):
 
     @property
     def by_query(self) -> bool:
-        """Whether the gradient of a query depends on it alone: queries may be bound in blocks."""
+        """Whether the gradient of a query is independent of other queries: blocks can be bound."""
         return False
 
     @property
     def needs_room(self) -> bool:
-        """Whether a round needs memory per row, unless queries are taken in blocks."""
+        """Whether a round needs memory per row, so that binding in blocks saves memory."""
         return False
 
     @property
     def is_function(self) -> bool:
-        """Whether its gradient is that of a function: whether it binds to a `BoundLoss`."""
+        """Whether the gradient is that of a loss function: then `bind` returns a `BoundLoss`."""
         return False
 
     @abstractmethod
@@ -197,7 +195,7 @@ class Objective(Parameterised, ABC):
         *,
         max_grade: int | None = None,
     ) -> BoundObjective:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
 
     def __call__(
         self,
@@ -224,8 +222,8 @@ class Objective(Parameterised, ABC):
         Returns
         -------
         grad, hess : ndarrays of shape (n_rows,)
-            Training moves scores against `grad`; hess >= 0. Where only differences of scores
-            matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
+            Training moves scores against `grad`; hess >= 0. For objectives of differences of
+            scores, such as LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
         judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
@@ -234,11 +232,11 @@ class Objective(Parameterised, ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether its own targets (not its metric) depend on a highest grade that is not given."""
+        """Whether its targets, regardless of its metric, depend on an unknown highest grade."""
         return getattr(self, "max_grade", 0) is None
 
     def on_scale(self, max_grade: int) -> Objective:
-        """The objective with this highest grade of the collection, where it leaves it open."""
+        """The objective with this highest grade of the collection, unless a parameter fixes it."""
         changes: Options = {"max_grade": max_grade} if self.needs_scale else {}
         if hasattr(self, "metric") and self.metric.needs_scale:
             changes["metric"] = self.metric.on_scale(max_grade)
@@ -246,7 +244,7 @@ class Objective(Parameterised, ABC):
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:
-        """The weights and objectives whose sum this is: itself, but for a mixture."""
+        """The weights and objectives of this sum; only a mixture has more than one term."""
         return ((1.0, self),)
 
     def __mul__(self, weight: float) -> Objective:
@@ -264,8 +262,8 @@ class Objective(Parameterised, ABC):
         return Objective.mixture(((1.0, self), (1.0, other)))
 
 
-_ROWS = 2**18  # of a block: little beside data whose memory matters
-_ROWS_OF_A_THREAD = 2**15  # and enough of them to keep all threads at work
+_ROWS = 2**18  # least rows of a block: its memory is small compared with that of large data
+_ROWS_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
 def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
@@ -281,12 +279,12 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
 class BoundBlocks(SharedRounds):
     """An objective bound to blocks of queries, which count their rounds together.
 
-    Gradients are those of the objective bound to all queries at once.
+    Gradients equal those of the objective bound to all queries at once.
 
     Parameters
     ----------
     objective : Objective
-        Bound to all queries at once unless it is one `by_query`.
+        There is one block of all queries unless `objective.by_query` is True.
     judgments : Judgments
     weights : ndarray (n_queries,), optional
     max_grade : int, optional
@@ -309,6 +307,6 @@ class BoundBlocks(SharedRounds):
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.round = self.round  # an interrupted round is begun anew by all
+        self.round = self.round  # after an interrupted round, all blocks repeat it
         for rows, bound in self.parts:
             bound.gradient(scores[rows], grad[rows], hess[rows])

@@ -1,4 +1,4 @@
-"""LambdaRank: gradients of pairs, weighted by the change of the metric when they are swapped."""
+"""LambdaRank: gradients of pairs, weighted by the change of the metric if they swap ranks."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from skrank.objectives._pairs import PairObjective, PairRounds
 class LambdaRank(PairObjective):
     """LambdaRank on a metric.
 
-    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, costs
-    ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, delta being the change of the metric when the
-    two swap places. The gradient takes delta as constant.
+    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, has the
+    loss ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, where delta is the change of the metric if
+    the two documents swap ranks. The gradient treats delta as a constant.
 
     Parameters
     ----------
     metric : str or Metric
         Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
-        their best value at the cut-off, whatever `normalize` says, so that every query can reach
-        1. All others, such as dcg, err, pfound, rbp, precision and recall, are taken as they are.
+        their best value at the cut-off, for any `normalize`, so that the best value of every query
+        is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not divided.
     sigmoid : float
-        Slope of the pair cost, above 0.
+        Slope of the loss of a pair, above 0.
     truncation_level : int, optional
-        Only pairs with a document within this rank count, and ideal values are taken there.
+        A pair counts only if one of its ranks is at most this, and the best value has this cut-off.
         Default: all pairs; LightGBM uses 30, XGBoost 32.
     norm : bool
-        Both normalisations below, as in LightGBM and by default in XGBoost, or neither.
+        Default of `score_norm` and `sum_norm`. True, as in LightGBM and by default in XGBoost.
     score_norm : bool, optional
         Divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores differ.
-        Default: as `norm`.
+        Default: `norm`.
     sum_norm : bool, optional
-        Scale the gradients of a query from their sum S, twice that of its pairs, to log2(1 + S).
-        Default: as `norm`.
+        Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
+        gradients of all pairs on both documents. Default: `norm`.
     perturbations : int, optional
-        Average the deltas over so many orders, drawn anew each round by adding Gumbel noise to the
-        scores: ties and the first rounds are explored, as in YetiRank. A round takes so many times
-        as long. Default: the one order of the scores.
+        Average the deltas over this number of orders, drawn anew each round by adding Gumbel noise
+        to the scores, as in YetiRank. So the first rounds, and ties, see more orders. The time of a
+        round is multiplied by this number. Default: only the order of the scores.
     temperature : float
         Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
         a Plackett-Luce model of the scores.
     pairs : {"all", "adjacent"}
-        Pairs of documents that count: all, or neighbours in the order, which is faster and, as in
-        YetiRank, goes with perturbations.
+        Pairs of documents that count: all, or adjacent ranks only, which is faster. YetiRank uses
+        adjacent ranks with perturbations.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, drawn anew each round, or by row, as in
-        LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
-        the model whatever the row order of the file says.
+        LightGBM and XGBoost. All documents tie in the first round, so that with "stable" the model
+        depends on the order of rows.
     random_state : int
         Seed of the random order.
 
@@ -78,6 +78,6 @@ class LambdaRank(PairObjective):
         *,
         max_grade: int | None = None,
     ) -> PairRounds:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         return PairRounds(self, plan, weights, plan.tables.lambda_kernels(judgments))

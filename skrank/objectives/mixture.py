@@ -23,24 +23,24 @@ class ObjectiveMixture(Objective):
 
     As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
 
-    Gradients and curvatures are the weighted sums of those of the parts. Weights are taken as they
-    are. It serves wherever an objective does.
+    Gradients and curvatures are the weighted sums of those of the parts. Weights are not
+    normalised. A mixture can be used wherever an objective can.
 
-    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, is another thing
-    than the mixture of two of them: there the gradients of a query are brought to one scale once,
-    after the sum (see its `sum_norm`), here each is before it.
+    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
+    mixture of two `LambdaRank` objectives: it applies `sum_norm` to the sum of the gradients of a
+    query, while a mixture of objectives adds gradients to which `sum_norm` was applied.
 
     Parameters
     ----------
     parts : sequence of (float, Objective, Metric or str)
-        Weights above 0, and what they weigh, texts such as "softmax" included; metrics stand for
-        `LambdaRank` on them. Mixtures of objectives among them are taken apart.
+        Weights above 0, and objectives, or texts such as "softmax"; a metric stands for
+        `LambdaRank` on the metric. A mixture among the objectives is replaced by its parts.
 
     Raises
     ------
     ValueError
-        If there is no part, a weight is not above 0, or a part is not an objective, or learns
-        about positions.
+        If there is no part, a weight is not above 0, or a part is not an objective or learns about
+        positions.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ObjectiveMixture(Objective):
     array([ 1.095, -0.921, -0.247])
     """
 
-    needs_room = True  # for the gradient of a part
+    needs_room = True  # memory for the gradient of one part
 
     parts: tuple[tuple[float, Objective], ...]
 
@@ -81,12 +81,12 @@ class ObjectiveMixture(Objective):
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of a function if that of each part is."""
+        """True if each part is a loss function."""
         return all(one.is_function for _, one in self.parts)
 
     @property
     def by_query(self) -> bool:
-        """Its gradients depend on single queries if those of each part do."""
+        """True if each part is `by_query`."""
         return all(one.by_query for _, one in self.parts)
 
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
@@ -94,7 +94,7 @@ class ObjectiveMixture(Objective):
         return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
 
     def on_scale(self, max_grade: int) -> ObjectiveMixture:
-        """The mixture of the objectives on that scale."""
+        """The mixture of the objectives with this highest grade of the collection."""
         return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(
@@ -104,7 +104,7 @@ class ObjectiveMixture(Objective):
         *,
         max_grade: int | None = None,
     ) -> BoundObjectiveMixture:
-        """The objectives on judgments, with one weight per query."""
+        """The objectives bound to judgments, with one weight per query."""
         parts = [
             (weight, one.bind(judgments, weights, max_grade=max_grade))
             for weight, one in self.parts
@@ -116,7 +116,7 @@ Objective.mixture = ObjectiveMixture
 
 
 class BoundObjectiveMixture(SharedRounds):
-    """A mixture of objectives on one data set, which count their rounds together."""
+    """A mixture of objectives bound to a data set, which count their rounds together."""
 
     def __init__(
         self, objective: ObjectiveMixture, parts: list[tuple[float, BoundObjective]]
@@ -131,7 +131,7 @@ class BoundObjectiveMixture(SharedRounds):
             bound.gradient(scores, *out)
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, where all parts are functions; fills `grad` and `hess`."""
+        """Loss of each query, if all parts are loss functions; fills `grad` and `hess`."""
         return np.sum(
             [
                 weight * cast(BoundLoss, bound).losses(scores, *out)
@@ -143,13 +143,13 @@ class BoundObjectiveMixture(SharedRounds):
     def _add(
         self, grad: np.ndarray, hess: np.ndarray
     ) -> Iterator[tuple[float, BoundObjective, tuple[np.ndarray, np.ndarray]]]:
-        """Each part with its weight and arrays to fill, which are added before the next."""
+        """Yields each part with its weight and two arrays; adds the filled arrays to the sums."""
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
             yield weight, bound, (part_grad, part_hess)
             with np.errstate(over="ignore", invalid="ignore"):
                 for total, part in ((grad, part_grad), (hess, part_hess)):
-                    part *= weight  # in place: a round takes no more memory than it must
+                    part *= weight  # in place, to save memory
                     total += part
         check.check_gradients(grad, hess, self.objective)

@@ -41,11 +41,11 @@ def values(name, judgments, ranked):
 @pytest.mark.parametrize("name", WHOLE)
 def test_documents_that_do_not_count_may_be_left_out(monkeypatch, name, ties):
     found = values(name, *ranking(ties))
-    monkeypatch.setattr(RankedCodes, "kept", lambda self, worthy, **_: self.all_kept)
+    monkeypatch.setattr(RankedCodes, "contributing", lambda self, _, **__: self.all_retrieved)
     np.testing.assert_array_equal(found, values(name, *ranking(ties)), strict=True)
 
 
-def test_others_may_be_among_those_that_are_kept():
+def test_documents_that_do_not_contribute_may_be_included():
     together = ranking(ties=False)
     for name in ("ap(rel=3)", "gap", "ap(rel=2)", "q", "err", "q(gain=[1,2,3,4])", "pfound"):
         assert values(name, *together).tobytes() == values(name, *ranking(ties=False)).tobytes()
@@ -55,7 +55,7 @@ def test_documents_are_found_once():
     judgments, one = ranking(ties=False)
     ranked = one.codes("average", False)
     masks = judgments.labels >= np.array([[2], [1], [3]])
-    first, second, third = map(ranked.kept, masks)
+    first, second, third = map(ranked.contributing, masks)
     assert third is first
     assert first is not second
     for mask, kept in zip(masks, (first, second), strict=False):

@@ -246,7 +246,7 @@ def test_metrics_and_forms_without_a_smooth_form():
     for name, form, message in [
         ("gap@10", "moments", r"cut-off has no smooth form: train on 'gap' and evaluate 'gap@10'"),
         ("ap@5", "moments", "train on 'ap'"),
-        ("gap", "distribution", 'only dcg and ndcg have it, gap has "moments"'),
+        ("gap", "distribution", 'only dcg and ndcg have this form; gap has "moments"'),
         ("ndcg@10", "moments", 'cut-offs and .* need form="distribution"'),
         ("ndcg(discount=jk)", "moments", 'other than "log2" and "romip" need form="distribution"'),
         ("dcg(discount=[1,0.5])", "moments", 'form="distribution"'),

@@ -64,7 +64,7 @@ def test_groups(call, groups, message):
 def test_groups_that_disagree_with_the_index(call):
     y = skrank.with_groups(Y, ["a", "a", "a", "b"])
     with pytest.raises(
-        ValueError, match=r"groups and .*of y disagree: row 2 is of query 'b'.*Keep"
+        ValueError, match=r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one"
     ):
         call(y=y)
 
