@@ -101,7 +101,7 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
 def check_finite_table(name: str, array: np.ndarray) -> None:
     """Check that no entry of a table without NaN is infinite."""
     if array.size and not (array.min() > -np.inf and array.max() < np.inf):
-        raise ValueError(f"{name} holds an infinite entry: all must be finite.")
+        raise ValueError(f"{name} holds an infinite entry: all entries must be finite.")
 
 
 def check_code(name: str, value: object) -> None:
@@ -155,8 +155,8 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
     """Check that the cut-off of the ideal list is None or a rank of at least 0."""
     if value is not None and not _is_index(value):
         raise ValueError(
-            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for none, or a "
-            "rank."
+            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for no division, "
+            "or a rank."
         )
 
 

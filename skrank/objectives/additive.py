@@ -95,11 +95,11 @@ class AdditivePositionBias(Objective, PositionObjective):
         raise AttributeError(f"{self.objective} has no metric.")
 
     def on_scale(self, max_grade: int) -> AdditivePositionBias:
-        """This objective, with `on_scale` applied to the wrapped objective."""
+        """A copy with `on_scale` applied to the wrapped objective."""
         return self.map(lambda one: one.on_scale(max_grade))
 
     def map(self, change: Callable[[Objective], Objective]) -> AdditivePositionBias:
-        """This objective, with `change` applied to the wrapped objective."""
+        """A copy with `change` applied to the wrapped objective."""
         return replace(self, objective=change(self.objective))
 
     def bind(

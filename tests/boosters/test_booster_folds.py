@@ -177,7 +177,7 @@ def test_bad_groups(data, run):
     torn, alike = data.qid.copy(), data.qid.copy()
     torn[1] = "other"
     alike[-data.sizes[-1] :] = alike[0]
-    for groups, message in ((torn, "row 1 is of query"), (alike, "the same id for two queries")):
+    for groups, message in ((torn, "row 1 has query"), (alike, "the same id for two queries")):
         with pytest.raises(ValueError, match=message):
             run(data, objective="gap", groups=groups)
 

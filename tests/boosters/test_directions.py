@@ -66,7 +66,7 @@ def test_metrics_of_others_are_not_looked_at():
 )
 def test_stopping_on_a_metric_that_nobody_evaluates_names_those_that_there_are(stop, evaluated):
     callback = skrank.xgboost.early_stopping(stop, rounds=3)
-    with pytest.raises(ValueError, match=r"which is not evaluated: there are gap.*, ndcg@5\. Give"):
+    with pytest.raises(ValueError, match=r"not an evaluated metric: gap.*, ndcg@5\. Pass"):
         train([evaluated, "ndcg@5"], callbacks=[callback])
 
 

@@ -120,7 +120,7 @@ def test_weights_and_parts_are_checked():
         with pytest.raises(ValueError, match="weight="):
             weight * gap
     for parts in ((), None, "gap", [gap, ndcg], [(1, gap, 2)]):
-        with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
+        with pytest.raises(ValueError, match="must be pairs of a weight and an item"):
             Mixture(parts=parts)
     with pytest.raises(ValueError, match=r"weight of gap is 0\.0: it must be above 0"):
         1e-200 * (1e-200 * gap)

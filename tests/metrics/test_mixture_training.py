@@ -309,7 +309,7 @@ def test_weights_and_parts_of_objectives_are_checked():
         with pytest.raises(TypeError, match=r"operand|multiply"):
             wrong()
     for parts in ((), 3, [one]):
-        with pytest.raises(ValueError, match="must be pairs of a weight and what it weighs"):
+        with pytest.raises(ValueError, match="must be pairs of a weight and an item"):
             ObjectiveMixture(parts)
     with pytest.raises(ValueError, match="is neither a metric nor"):
         ObjectiveMixture([(1, 3)])

@@ -106,7 +106,7 @@ def test_scores_that_are_not_numbers(call, scores):
 @every_door
 @pytest.mark.parametrize("scores", [[1.0, 2], [1.0] * 5])
 def test_scores_of_another_length(call, scores):
-    message = rf"scores has {len(scores)} rows and relevance has 4: they must be of one length"
+    message = rf"scores has {len(scores)} rows and relevance has 4: lengths must be equal"
     with pytest.raises(ValueError, match=message):
         call(scores=scores)
 
