@@ -42,9 +42,6 @@ def import_booster(name: str) -> ModuleType:
         ) from error
 
 
-# Data sets
-
-
 @dataclass(frozen=True, eq=False)
 class Supplied:
     """The data that a booster passes to a callable.
@@ -122,9 +119,6 @@ def as_written(labels: np.ndarray) -> np.ndarray:
         return labels.astype(np.float64)
     values, places = np.unique(labels, return_inverse=True)
     return np.array([float(str(value)) for value in values])[places]
-
-
-# Callables
 
 
 def objective_of(x: str | Metric | Objective, options: Mapping[str, object]) -> Objective:

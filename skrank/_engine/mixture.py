@@ -195,8 +195,8 @@ def check_terms(terms: Sequence[tuple[float, Definition]]) -> None:
             )
         if one.average != "macro":
             raise ValueError(
-                f"{one} has average={one.average!r}: the mean of a mixture equals the sum of the "
-                "means of its metrics for the arithmetic mean only. Use average='macro'."
+                f"{one} has average={one.average!r}: a mixture needs arithmetic means over "
+                "queries, since only these add up. Use average='macro'."
             )
         for name in SETTINGS:
             a, b = getattr(first, name), getattr(one, name)

@@ -13,9 +13,6 @@ import numpy as np
 Array: TypeAlias = np.ndarray
 
 
-# Documents in rank order, for values of metrics.
-
-
 class RankedRows(NamedTuple):
     """The arrays of `Ranked` that sorting kernels fill in."""
 
@@ -44,9 +41,6 @@ class Contributing(NamedTuple):
     counts: Array  # by query: number of its documents in `ranks`
 
 
-# Documents with random labels, for moments of metrics.
-
-
 class RandomLists(NamedTuple):
     """Ranked documents with random labels: see `moments`."""
 
@@ -68,9 +62,6 @@ class Moments(NamedTuple):
 
     mean: Array
     second: Array  # mean of the square
-
-
-# Documents with scores, for gradients.
 
 
 class Scored(NamedTuple):
@@ -101,9 +92,6 @@ class Gradients(NamedTuple):
     totals: Array  # by query: sum of the absolute gradients of all pairs, unweighted and unscaled
 
 
-# Distributions of grades.
-
-
 class Graded(NamedTuple):
     """Numbers of documents of each grade, and a quadratic form of grades: see `entropy`."""
 
@@ -125,11 +113,8 @@ class Distributions(NamedTuple):
     done: Array  # whether the iterations reached the target
 
 
-# Documents of TREC files: see `trec`.
-
-
 class Names(NamedTuple):
-    """Names of documents: ``text[start[row] : stop[row]]``."""
+    """Names of documents of TREC files, ``text[start[row] : stop[row]]``: see `trec`."""
 
     text: Array  # bytes
     start: Array
@@ -147,7 +132,7 @@ class HashedRun(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Judged documents by query."""
+    """Judged documents of a TREC file by query."""
 
     query_of: Array  # query of the run for each judged query, or -1
     indptr: Array

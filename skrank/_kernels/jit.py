@@ -179,12 +179,7 @@ class _Cache:
     """A folder of machine code. Files whose checksum is not recorded are deleted at the start.
 
     Processes share the folder. They replace whole files and append whole lines to `checksums`; at
-    worst they compile a kernel once more than needed.
-
-    Attributes
-    ----------
-    kernels : set of str
-        Names of kernels all of whose files are intact.
+    worst they compile a kernel once more than needed. `kernels` has the names of intact kernels.
     """
 
     def __init__(self, folder):

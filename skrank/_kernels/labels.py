@@ -59,10 +59,7 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
 
 @kernel(plain=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
-    """Fill `ranked` with the codes of each query in the order `best_first`.
-
-    ``indptr[q + 1] - indptr[q]`` may be a cut-off below the number of documents of a query.
-    """
+    """Fill `ranked`, which may be cut below the last rank, with codes in the order `best_first`."""
     for q in range(first, last):
         row, stop = indptr[q], indptr[q + 1]
         for code in best_first:
@@ -83,11 +80,7 @@ def end_of_run(ordered, low, stop):
 
 @kernel(plain=True)
 def sum_runs(first, last, indptr, ordered, value, totals):
-    """Fill in the sum of a value per code over the documents of each query.
-
-    Equal codes are adjacent in `ordered`. Each run adds its length times the value, so that the
-    bits are those of a sum of counts times values.
-    """
+    """Fill in the sum of ``value[code]`` over each query. Equal codes are adjacent in `ordered`."""
     for q in range(first, last):
         total = 0.0
         low, stop = indptr[q], indptr[q + 1]

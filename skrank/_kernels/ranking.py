@@ -137,10 +137,6 @@ def find_contributing(first, last, indptr, lists, contributes, out):
         counts[q] = found
 
 
-# random orders and noise
-# --------------------------------------------------------------------------------------------------
-
-
 @kernel(plain=True)
 def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
     """Order each block of ties at random.
@@ -170,10 +166,6 @@ def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
     for row in range(indptr[first], indptr[last]):
         share = uniform(origin + STEP * np.uint64(n_before + row + 1)) + 2.0**-54  # never 0
         noisy[row] = scores[row] - temperature * np.log(-np.log(share))
-
-
-# ties
-# --------------------------------------------------------------------------------------------------
 
 
 @kernel(plain=True)

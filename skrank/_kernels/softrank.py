@@ -159,10 +159,7 @@ def load(soft, start, stop, unit, documents):
 
 @subroutine()
 def _average_precision(gain, above, better):
-    """The value of a document in average precision, and its b, p, q: see the top of this file.
-
-    `above` is B - 1/2, and `better` is A - u / 2.
-    """
+    """Value, b, p, q of a document of average precision; above = B - 1/2, better = A - u / 2."""
     b = 1.0 / (0.5 + above)
     a = 0.5 * gain + better
     return a * b, b, -a * b * b, 0.0

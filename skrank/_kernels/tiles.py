@@ -143,10 +143,7 @@ def gap(score, other):
 
 @subroutine()
 def chances(sigma, ahead):
-    """Probabilities that the worse document ranks first, 1 / (1 + e^x), and that the better does.
-
-    x = sigma * ahead, where `ahead` is the score of the better document minus that of the worse.
-    """
+    """P = 1 / (1 + exp(sigma * ahead)), that the worse document ranks first, and 1 - P."""
     e = math.exp(-abs(sigma * ahead))
     likely = 1.0 / (1.0 + e)
     return (e * likely, likely) if ahead > 0 else (likely, e * likely)

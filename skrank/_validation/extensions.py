@@ -16,9 +16,6 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Kind = TypeVar("_Kind")
 
 
-# names and classes
-
-
 def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
     """Check that no other class has this name."""
     other = taken.get(name)
@@ -74,9 +71,6 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
 
 def _source(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-# tables
 
 
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
@@ -140,9 +134,6 @@ def _shown(value: object) -> str:
     """A short text of a bad value: its repr, or its type if the repr is long."""
     text = repr(value)
     return text if len(text) < 40 else f"a {type(value).__name__}"
-
-
-# what the methods of a metric return
 
 
 def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
@@ -224,9 +215,6 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
             f"the labels {one:g} and {other:g} have equal gain and differ in {name}: documents of "
             "equal gain must have equal values."
         )
-
-
-# functions of one ranked list
 
 
 def check_list_function(function: object) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Documents that count are found once for many metrics: values keep their bits."""
+"""Documents that contribute are searched once for many metrics: values keep their bits."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def ranking(ties, seed=0):
 def values(name, judgments, ranked):
     try:
         return skrank.metric(name).bind(judgments, max_grade=4).values(ranked)
-    except ValueError as error:  # it needs a strict order
+    except ValueError as error:  # the metric needs a strict order
         return str(error)
 
 
@@ -86,7 +86,7 @@ def test_best_lists_go_down_to_a_rank():
 @pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("beta", [0, 0.3])
 def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch, beta, k):
-    """Documents are counted where labels are few; else the best lists are read."""
+    """Few labels are counted; with many labels, the best lists are read."""
     metric = skrank.metric("q", beta=beta, k=k)
     weights = metric.bind(ranking(ties=False)[0]).tables.u
     monkeypatch.setattr(Judgments, "counts", None)
@@ -105,9 +105,9 @@ def test_best_sums_are_found_once(monkeypatch):
         assert judgments.best_sums(worth, cut).tolist() == [2.5, 1, 3]
         assert judgments.best_sums(worth**2, ones).tolist() == [5, 1, 9]
     assert len(found) == 3
-    judgments.best_sums(worth, ones)[:] = 0  # is the caller's own
+    judgments.best_sums(worth, ones)[:] = 0  # a copy: the cache does not change
     assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
-    for _ in range(2):  # not worth a look: there are more ranks than queries
+    for _ in range(2):  # not cached: there are more ranks than queries
         assert judgments.best_sums(worth, np.ones(9)).tolist() == [3, 1, 3]
     assert len(found) == 5
 
@@ -123,7 +123,7 @@ def test_metrics_share_the_sizes_of_lists():
 
 
 def test_weights_of_ranks_and_pairs_are_both_looked_at():
-    """One array may be both, and as long as the data: then it is looked at once."""
+    """One array may be both; then it is checked once, as it may be as long as the data."""
     found, bad = np.array([0.0, 1]), np.array([1.0, np.nan])
     with pytest.raises(ValueError, match=r"PairWorth\.weights holds NaN"):
         PairWorth(bad, found, found, np.multiply)

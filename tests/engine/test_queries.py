@@ -1,4 +1,4 @@
-"""Where groups come from, and rows of queries in any order."""
+"""Sources of groups, and rows of queries in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objectives as texts, and the errors for texts that name none."""
+"""Texts of objectives, and errors for texts that are not objectives."""
 
 import re
 from dataclasses import dataclass, fields, replace
@@ -66,7 +66,7 @@ ALONE = {
     "additive_position_bias:(0.9*gap+0.1*softmax)": skrank.AdditivePositionBias(
         0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax()
     ),
-}  # they are no parts of others
+}  # they cannot be parts of a mixture
 
 
 @pytest.mark.parametrize("text", [*TEXTS, *ALONE])
@@ -112,7 +112,7 @@ def test_a_text_of_metrics_alone_is_lambdarank_on_it(text, metric):
             "lambdarank",
             "'lambdarank' is not an objective: its metric is missing, write lambdarank:ndcg",
         ),
-        ("softrank(sigma=2)", "write softrank:ndcg, with what to train on"),
+        ("softrank(sigma=2)", "its metric is missing, write softrank:ndcg"),
         ("softmax:gap", "softmax has no metric, write softmax"),
         ("softmax(gian=linear)", "unknown option of Softmax 'gian': did you mean 'gain'"),
         ("softmax(1)", r"'softmax\(1\)' is not an objective: write name or name\(option=value\)"),

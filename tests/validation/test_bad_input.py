@@ -1,4 +1,4 @@
-"""Bad input: every message names the place and the remedy."""
+"""Bad input: every message names the row, query or parameter, and the remedy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_scores_that_cannot_be_ranked(call, value):
 
 @every_door
 def test_the_row_is_that_of_the_caller(call):
-    """Rows are grouped inside: the message speaks of the rows that were passed."""
+    """skrank sorts rows by query; messages have row numbers of the caller."""
     with pytest.raises(ValueError, match="score of row 1 is nan"):
         call(scores=[4, np.nan, 2, 1], groups=["b", "a", "b", "a"])
     with pytest.raises(ValueError, match="label of row 2 is -1"):
