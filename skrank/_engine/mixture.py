@@ -74,17 +74,17 @@ def _add_gradients(
     out: Gradients,
 ) -> None:
     """Sum of the gradients of all metrics, from all pairs. `sum_norm` is applied to the sum."""
-    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    here = out._replace(grad=out.grad[rows], hess=out.hess[rows])
-    target = here
-    for one, some in _each(kernels, lists, rows):
-        one.gradients(first, last, near, some, one.form, pairs._replace(sum_norm=False), target)
-        if target is not here:
-            here.grad[:] += target.grad
-            here.hess[:] += target.hess
-            here.totals[first:last] += target.totals[first:last]
-        else:
-            target = Gradients(*map(np.empty_like, here))
+    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
+    total = out._replace(grad=out.grad[rows], hess=out.hess[rows])
+    target, pairs_of_one = total, pairs._replace(sum_norm=False)
+    for metric, rows_of_chunk in _each(kernels, lists, rows):
+        metric.gradients(first, last, shifted, rows_of_chunk, metric.form, pairs_of_one, target)
+        if target is not total:
+            total.grad[:] += target.grad
+            total.hess[:] += target.hess
+            total.totals[first:last] += target.totals[first:last]
+        else:  # the first metric fills `out`, further metrics fill new arrays
+            target = Gradients(*map(np.empty_like, total))
     if pairs.sum_norm:
         lambdarank.normalise(first, last, indptr, out)
 
@@ -100,27 +100,24 @@ def _add_neighbours(
     changes: np.ndarray,
 ) -> None:
     """Sum of the changes of all metrics by swaps of adjacent ranks."""
-    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    here = target = changes[rows]
-    for one, some in _each(kernels, lists, rows):
-        assert one.neighbours is not None
-        one.neighbours(first, last, near, some, one.form, n_ranks, target)
-        if target is not here:
-            here += target
+    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
+    total = target = changes[rows]
+    for metric, rows_of_chunk in _each(kernels, lists, rows):
+        assert metric.neighbours is not None
+        metric.neighbours(first, last, shifted, rows_of_chunk, metric.form, n_ranks, target)
+        if target is not total:
+            total += target
         else:
-            target = np.empty_like(here)
+            target = np.empty_like(total)
 
 
 def _each(
     kernels: list[LambdaKernels], lists: Scored, rows: slice
 ) -> Iterator[tuple[LambdaKernels, Scored]]:
     """The kernels of each metric, with their argument `lists` for a slice of rows."""
-    for one, inverse in zip(kernels, lists.inverse, strict=True):
-        order, scores = lists.order[rows], lists.scores[rows]
-        yield (
-            one,
-            lists._replace(codes=one.codes[rows], order=order, scores=scores, inverse=inverse),
-        )
+    chunk = lists._replace(order=lists.order[rows], scores=lists.scores[rows])
+    for metric, inverse in zip(kernels, lists.inverse, strict=True):
+        yield metric, chunk._replace(codes=metric.codes[rows], inverse=inverse)
 
 
 class MixturePlan(Plan):

@@ -64,6 +64,8 @@ def _parsed(text: str) -> ast.expr:
 
 @dataclass(frozen=True)
 class _Reader(Generic[M]):
+    """Builds the metric of an expression; raises `wrong` if the text is not of the grammar."""
+
     text: str
     named: Callable[[str, Options], M]
     wrong: ValueError

@@ -76,6 +76,7 @@ def split_trec(text: str) -> tuple[str, str] | None:
 
 
 def _read_trec(text: str, rounding: str = "trec_eval9") -> Answer:
+    """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
     if text in NICKNAMES:
         raise _several(text, [one for name in NICKNAMES[text] for one in expand(name) or [name]])
     parts = split_trec(text)
@@ -141,6 +142,7 @@ def expand(text: str) -> list[str] | None:
 
 
 def _read_ir_measures(text: str) -> Answer:
+    """A name such as ``nDCG(dcg='exp-log2')@10``."""
     found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([0-9.]+))?", text, re.DOTALL)
     if found is None or found[1] not in IR_MEASURES:
         return None
@@ -204,6 +206,7 @@ def _graded_model(name: str, given: dict[str, str], cut: str | None) -> dict[str
 
 
 def _read_ranx(text: str) -> Answer:
+    """A name such as ``ndcg_burges@10`` or ``precision@5-l2``, where 2 is the lowest label."""
     found = re.fullmatch(r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?", text)
     if found is None or found[1] not in RANX:
         return None
@@ -309,7 +312,7 @@ def translate(text: str, own: Container[str]) -> str | None:
             raise PEERS[prefix].unknown(name)
         return ours
     base = re.split(r"[(@*+]", name, maxsplit=1)[0].strip()
-    if base.lower() in own and base != "IPrec":
+    if base.lower() in own and base != "IPrec":  # IPrec@0.1 has a level of recall, not a cut-off
         return None
     for peer in UNPREFIXED.values():
         ours = peer.read(name)

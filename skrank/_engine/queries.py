@@ -14,7 +14,7 @@ from skrank._kernels.arguments import NO_TIE, Contributing, Ranked, RankedRows
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the concatenation of slices ``start : start + size``, and the edges of the slices."""
+    """Concatenate slices ``start : start + size``: their edges in the result, and their rows."""
     edges = np.concatenate(([0], np.cumsum(sizes)))
     return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
 
@@ -137,7 +137,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class RankedCodes:
-    """Codes in rank order with their ties."""
+    """Codes in rank order, with ties and the number of retrieved documents: see `Ranked`."""
 
     indptr: np.ndarray
     codes: np.ndarray

@@ -150,11 +150,11 @@ def _compare(tile, low, size, n, ranks, score, scale, pulls):
         rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
         phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
-            far = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
-            grad, hess, pull = _sweep_wide(tile, low, n_above, score, far, sigma, norm)
+            precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
+            grad, hess, pull = _sweep_wide(tile, low, n_above, score, precise, sigma, norm)
         else:
-            near = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, near, norm)
+            rounded = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
+            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, rounded, norm)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
         pulls += pull

@@ -64,7 +64,10 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
 
 @subroutine()
 def _newton_step(gradient, hessian, step):
-    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1."""
+    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1.
+
+    `ridge` is added to the diagonal, and raised until the matrix is positive definite.
+    """
     n = len(gradient)
     scale = np.empty(n)
     for i in range(n):

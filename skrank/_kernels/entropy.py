@@ -134,7 +134,7 @@ def _relaxation(p, ahead, before, step_before):
 
 
 @subroutine()
-def _programme(form, target, width, x, p):
+def _optimise(form, target, width, x, p):
     """Sequential convex programming: move `p`, with its dual solution `x`, to F(p) = `target`.
 
     Returns F(p), the number of steps, and whether the steps converged to the target.
@@ -204,7 +204,7 @@ def _solve(form, target, low, high, p):
     _spread_evenly(form.counts, x, p)
     ahead, direct, steps = target, True, 0
     while True:
-        mean, more, done = _programme(form, ahead, high - low, x, p)
+        mean, more, done = _optimise(form, ahead, high - low, x, p)
         steps += more
         if ahead == target and (done or not direct):
             return mean, steps, done

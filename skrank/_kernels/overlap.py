@@ -41,10 +41,10 @@ def _block(above, size, count, before, depth, share, chance):
     for step in range(size):
         rank = above + step + 1
         for j in range(min(step, count - 1), -1, -1):
-            here = chance[j] * (count - j) / (size - step)
-            worth += here * (share[depth] - share[max(rank, before + j + 1) - 1])
-            chance[j + 1] += here
-            chance[j] -= here
+            hit = chance[j] * (count - j) / (size - step)
+            worth += hit * (share[depth] - share[max(rank, before + j + 1) - 1])
+            chance[j + 1] += hit
+            chance[j] -= hit
     return worth
 
 

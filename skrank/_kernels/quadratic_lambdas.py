@@ -172,22 +172,22 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
         n_blocks = (size + LANES - 1) // LANES
         below, above = slots[buckets.BELOW_OF, i], slots[buckets.ABOVE_OF, i]
         exp, score = slots[buckets.EXP, i], exact[buckets.EXACT_SCORE, i]
-        near = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
-        far = _Better(rank, below, above, score, exp)
+        rounded = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
+        precise = _Better(rank, below, above, score, exp)
         if debias is None:
             if query.scale.wide:
-                grad, hess = _sweep_wide(tile, part, exact, limit, far, sigma, norm)
+                grad, hess = _sweep_wide(tile, part, exact, limit, precise, sigma, norm)
             else:
-                grad, hess = _sweep(tile, n_blocks, limit, near, norm)
+                grad, hess = _sweep(tile, n_blocks, limit, rounded, norm)
         else:
             click = slots[debiased.CLICK, i]
             if query.scale.wide:
                 grad, hess, cost = debiased.sweep_wide(
-                    tile, part, exact, limit, far, click, sigma, norm
+                    tile, part, exact, limit, precise, click, sigma, norm
                 )
             else:
                 grad, hess, cost = debiased.sweep(
-                    tile, n_blocks, limit, near, click, real(sigma), norm
+                    tile, n_blocks, limit, rounded, click, real(sigma), norm
                 )
             slots[debiased.CLICKED, i] += cost
         slots[buckets.GRAD, i] -= grad

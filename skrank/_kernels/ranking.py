@@ -94,15 +94,15 @@ def head(first, last, indptr, scores, codes, depth, out):
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
-    nothing = np.int64(0)
+    first_candidate = np.int64(0)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
         if n <= COUNT_UP_TO:
-            sort_by_counting(nothing, n, candidates, single, keys, n_above, spare, order)
+            sort_by_counting(first_candidate, n, candidates, single, keys, n_above, spare, order)
         else:
-            sort_by_merging(nothing, n, candidates, keys, spare_keys, spare, order)
+            sort_by_merging(first_candidate, n, candidates, keys, spare_keys, spare, order)
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1

@@ -115,6 +115,7 @@ def bpm(first, last, indptr, lists, tables, inverse, out):
             if row == block:
                 block = end_of_block(tied, row, end)
                 if _mixed(ranked, gain, row, block):
+                    # the order matters if the user may stop above the last document of the block
                     total, least = gained, 1.0
                     for place in range(row, block):
                         total += gain[ranked[place]]

@@ -243,7 +243,7 @@ def _pull_one(work, begin, end, document, gain, shift, at):
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
         density = near[at + lane]
-        c, both = -p, q
+        c, both = -p, q  # of C_ij, and of q_i + q_j: see `softrank`
         if gain is not None:
             c += tile[lane + _P]
             if shift is None:

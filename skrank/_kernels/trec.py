@@ -139,10 +139,6 @@ def blocks(text, tokens, column, first_row):
     return found
 
 
-# numbers
-# ------------------------------------------------------------------------------------------------
-
-
 @subroutine()
 def _high_half(a, b):
     """The upper 64 bits of the product of two integers of 64 bits."""
@@ -234,10 +230,6 @@ def numbers(text, tokens, column, out):
     """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `_number`."""
     for row in range(len(tokens)):
         out[row] = _number(text, tokens[row, column, 0], tokens[row, column, 1])
-
-
-# documents
-# ------------------------------------------------------------------------------------------------
 
 
 @subroutine()
