@@ -61,7 +61,7 @@ class Judgments:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """Number of documents of each code (column) in each query; None if codes are too many."""
+        """Number of documents by query and code; None if there are more than 64 codes."""
         if len(self.labels) > _MOST_COUNTED:
             return None
         counts = np.empty((len(self.queries), len(self.labels)), np.int64)
@@ -85,7 +85,7 @@ class Judgments:
         return self._collection.grade_of(Collection(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
-        """Sum over the documents of each query of a worth per code.
+        """Sum of ``worth[code]`` over the documents of each query.
 
         Adds count * worth code by code. So the bits for a query do not depend on the other queries,
         as they would with a product of matrices, or with a sum over documents.
@@ -153,7 +153,7 @@ class Judgments:
         return other
 
     def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
-        """The codes of each query by descending worth, cut at rank `k` or not cut."""
+        """The codes of each query by descending ``worth[code]``, down to rank `k` at least."""
         sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
             codes = np.empty_like(self.codes)
@@ -171,7 +171,7 @@ class Judgments:
         return RankedCodes.untied(indptr, codes, sizes)
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Sum over the ranks of each best list of the worth of the code times the weight."""
+        """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""
         key = None
         if len(weights) <= len(self.queries):  # else hashing the key takes as long as the sums
             key = worth.tobytes(), weights.tobytes()
@@ -221,7 +221,7 @@ class Judgments:
 
 
 def best_first(worth: np.ndarray) -> np.ndarray:
-    """Codes by descending worth."""
+    """Codes by descending ``worth[code]``."""
     return (-worth).argsort(kind="stable")
 
 

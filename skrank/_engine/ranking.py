@@ -140,14 +140,15 @@ class Ranking:
         judgments, sizes = self.judgments, self.judgments.queries.sizes
         known = sizes.astype(np.float64)
         if judgments.unjudged is not None and not np.array_equal(self.retrieved, sizes):
-            lost = np.empty(len(self.retrieved), np.int64)
-            ranked = self.codes("average", False)
-            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, judgments.unjudged, lost)
-            known -= lost
+            unknown = np.empty(len(self.retrieved), np.int64)
+            ranked, unjudged = self.codes("average", False), judgments.unjudged
+            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unknown)
+            known -= unknown
         known.flags.writeable = False  # many metrics share it
         return known
 
     def _settled(self, ties: str) -> RankedCodes:
+        """Codes by rank, with ties ordered as in `Metric.ties`."""
         judgments = self.judgments
         if ties == "average":
             order, tied, retrieved = self._sorted
@@ -157,22 +158,24 @@ class Ranking:
         average = self.codes("average", False)
         if ties == "stable":
             return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)
-        worth = judgments.graded(-1.0)
-        code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
-        place = np.argsort(code_at)
+        grades = judgments.graded(-1.0)
+        code_at = np.argsort(grades if ties == "worst" else -grades, kind="stable")
+        place_of = np.argsort(code_at)  # the inverse: tied codes are sorted by it
         ranked = average.codes.copy()
-        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, code_at, ranked)
+        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place_of, code_at, ranked)
         return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
+        """As `_settled`, without documents that were not judged."""
         full, judgments = self.codes(ties, False), self.judgments
         indptr = judgments.condensed_indptr
         n_rows = int(indptr[-1])
-        kept = RankedCodes(
+        judged = RankedCodes(
             indptr,
             np.empty(n_rows, full.codes.dtype),
             np.empty(n_rows, np.uint8),
             np.empty_like(full.retrieved),
         )
-        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, kept.rows)
-        return kept
+        target = judged.rows
+        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, target)
+        return judged

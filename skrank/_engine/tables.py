@@ -68,7 +68,7 @@ class Scale:
         return self._judgments.place(code)
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
-        """Sum over the documents of each query of a worth per code."""
+        """Sum of ``worth[code]`` over the documents of each query."""
         return self.judgments.totals(worth)
 
 

@@ -6,8 +6,8 @@ have no gradient, are not visited, and the loop over a tile looks up no class.
 
 See `quadratic` for K, T and D. A swap of two documents decreases the value of a list by
 
-    below(better) - below(worse)     if the worse document has the lower rank,  below = -D,
-    above(worse) - above(better)     if the worse document has the higher rank, above = D,
+    below(better) - below(worse)     if the worse document ranks below the better one,  below = -D,
+    above(worse) - above(better)     if the worse document ranks above the better one,  above = D,
 
 where `below` and `above` of a document depend on its rank and on the classes of both documents.
 

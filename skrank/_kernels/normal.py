@@ -21,7 +21,7 @@ from skrank._kernels.jit import by_precision
 from skrank._kernels.powers import LONGEST, LONGEST_DOUBLE, power
 
 PEAK = 1 / math.sqrt(2 * math.pi)  # largest value of the density
-UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation
+UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation, as a distance y
 
 # Polynomials of the ratio, highest powers first. In single precision by Remez' algorithm, with the
 # error weighted by the density, or by 1/1000 if the density is less; in double precision by

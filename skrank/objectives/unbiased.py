@@ -39,11 +39,10 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
 
     .. math:: \frac{|\Delta_{ij}|}{t^+_i t^-_j}
 
-    instead of LambdaRank's :math:`|\Delta_{ij}|`. After each round, t+ is estimated as follows: the
+    instead of LambdaRank's :math:`|\Delta_{ij}|`. After each round, t+ is estimated as follows. The
     LambdaRank loss of each pair is divided by its :math:`t^-_j` and added to the position of its
-    clicked document; the sum is divided by the number of documents shown at the position, then by
-    the same mean at the first position, and raised to the power :math:`1 / (1 +
-    \text{bias\_norm})`. t- is estimated likewise.
+    clicked document. The mean per document shown at a position is divided by that at the first
+    position, and raised to the power :math:`1 / (1 + \text{bias\_norm})`. t- is estimated likewise.
 
     Parameters
     ----------
