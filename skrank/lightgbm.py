@@ -74,8 +74,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     * The number of the round, and learned position bias, belong to the Dataset. They are reset in a
       round in which all documents of each query tie. Simultaneous trainings on one Dataset need
       different callables.
-    * The highest grade of the collection is that of the training labels. With several machines
-      (`DaskLGBMRanker`) it is that of the labels of each machine: fix it with
+    * The highest grade of the collection is the highest training label. With several machines
+      (`DaskLGBMRanker`) it is the highest label of each machine: fix it with
       ``skrank.metric("err", max_grade=4)``. Objectives that learn about positions would learn a
       different bias on each.
 
@@ -126,7 +126,7 @@ def eval_metric(
     -----
     * Give ``metric="None"`` to LightGBM. Otherwise it stops early on any of its own metrics, and
       logs its own nDCG under the same name.
-    * The highest grade is that of the training labels, in `lightgbm.cv` of all labels. Give
+    * The highest grade is the highest training label, in `lightgbm.cv` the highest of all. Give
       `max_grade` if evaluation labels are higher, and for `LGBMRanker`, which does not pass
       training labels to an eval metric.
     * With several machines (`DaskLGBMRanker`), use neither an eval metric nor early stopping: each
@@ -215,12 +215,12 @@ def cv(
     ImportError
         If LightGBM is not installed.
     ValueError
-        If there is no objective or no metric, or two of them; if the Dataset has no queries; if a
-        fold has only some rows of a query, or a query in both parts.
+        If there is no objective or no metric, or two objectives; if the Dataset has no queries; if
+        a fold has only some rows of a query, or a query in both parts.
 
     Notes
     -----
-    The highest grade of the collection is that of all labels.
+    The highest grade of the collection is the highest of all labels.
 
     Examples
     --------

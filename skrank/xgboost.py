@@ -80,7 +80,7 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     * The number of the round, and learned position bias, belong to the DMatrix. They are reset in a
       round in which all documents of each query tie. Simultaneous trainings need different DMatrix
       objects.
-    * The highest grade of the collection is that of the training labels, in distributed training of
+    * The highest grade of the collection is the highest training label, in distributed training of
       all workers. There, the random order of tied documents depends on the distribution of queries
       over workers; with ``tie_order="stable"`` the model does not.
 
@@ -316,13 +316,13 @@ def cv(
     TypeError
         If `dtrain` is a QuantileDMatrix or an ExtMemQuantileDMatrix, which XGBoost cannot split.
     ValueError
-        If there is no objective or no metric, or two of them; if `dtrain` has no queries, or a
+        If there is no objective or no metric, or two objectives; if `dtrain` has no queries, or a
         weight per row; if a fold has only some rows of a query, or a query in both parts.
 
     Notes
     -----
-    XGBoost logs six decimals per round and fold. The highest grade of the collection is that of all
-    labels.
+    XGBoost logs six decimals per round and fold. The highest grade of the collection is the
+    highest of all labels.
 
     Examples
     --------

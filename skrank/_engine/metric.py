@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
-_AS_PARTS: Any = None  # default of settings of a mixture: those of its metrics
+_AS_PARTS: Any = None  # default of a setting of a mixture: the setting of its metrics
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -187,9 +187,9 @@ class Mixture(Metric):
     parts : sequence of (float, Metric or str)
         Weights above 0, and metrics. A mixture among the metrics is replaced by its parts.
     k, condensed, empty, ties
-        Values that replace those of all metrics, as in ``dataclasses.replace(mixture, empty=0)``
-        and ``mixture @ 10``. Default: the values of the metrics, which must be equal except for
-        `k`.
+        Values that replace the settings of all metrics, as in ``dataclasses.replace(mixture,
+        empty=0)`` and ``mixture @ 10``. Default: the values of the metrics, which must be equal
+        except for `k`.
     average : {"macro"}
         The mean over queries is arithmetic. If all metrics are defined for the same queries, it is
         the weighted sum of the means of the metrics.
@@ -311,7 +311,7 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
         "catboost:NDCG:top=10", or without it if only that tool uses the spelling, as in
         "ndcg_cut_10".
     **parameters
-        Further parameters. The parameters of a sum are those of each of its metrics.
+        Further parameters. In a sum, each metric gets them.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     ------
     ValueError
         If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
-        if a name such as "nDCG@10", with these capitals, is that of another metric in another tool
+        if a name such as "nDCG@10", with these capitals, means another metric in another tool
         (the message says how to write both).
 
     Examples

@@ -80,8 +80,8 @@ class Plan:
     judgments : Judgments
         Labels of the documents of each query.
     max_grade : int, optional
-        Highest grade of the collection, at least that of the judgments (callers check this), for
-        a metric whose parameters do not fix it. Default, and for 0: that of the judgments.
+        Highest grade of the collection, at least the highest label (callers check this), for
+        a metric whose parameters do not fix it. Default, and for 0: `judgments.max_grade`.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Plan:
 
     @cached_property
     def relevant(self) -> np.ndarray:
-        """Number of relevant documents among those that were judged."""
+        """Number of judged documents that are relevant."""
         return self.judgments.number_of(self.tables.relevant & self.scale.judged)
 
     @cached_property
@@ -198,7 +198,7 @@ class Plan:
     def mean(
         self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
-        """Mean of `values`; the weight of a query is that of the metric times `weights`."""
+        """Mean of `values`, with the weights `mass` times `weights`."""
         mass = self.mass(ranking)
         mass = mass if weights is None else mass * weights
         # the place of the warning: the caller of a score function, of the metric, and of this

@@ -32,7 +32,7 @@ class Queries:
     order : int64 ndarray of shape (n_rows,) or None
         Caller's row of each contiguous row; None when they are the same.
     first_query, first_row : int
-        Numbers of the first query and row among all queries, if these are a block of them. Seeds
+        Numbers of the first query and row among all queries, if this is a block of queries. Seeds
         of random draws depend on these numbers, so that blocks do not change the draws.
     """
 
@@ -116,7 +116,7 @@ class Queries:
         return out
 
     def centered(self, values: np.ndarray) -> np.ndarray:
-        """Values per contiguous row, less the mean of those of their query."""
+        """Values per contiguous row, minus the mean of their query."""
         means = np.add.reduceat(values, self.indptr[:-1]) / self.sizes
         rest = np.repeat(means, self.sizes)
         return np.subtract(values, rest, out=rest)

@@ -67,7 +67,7 @@ class Ranking:
 
     @cached_property
     def tied(self) -> np.ndarray:
-        """By rank: 1 if the score equals that of the rank above."""
+        """By rank: 1 if the score equals the score of the rank above."""
         return self._sorted[1]
 
     @cached_property

@@ -25,7 +25,7 @@ class Ranked(NamedTuple):
     """Documents in rank order."""
 
     codes: Array  # by row
-    tied: Array  # by row: 1 where the score equals that of the rank above
+    tied: Array  # by row: 1 if the score equals the score of the rank above
     retrieved: Array  # by query: number of documents with a score above -inf
     first_tie: Array  # by query: first rank that is tied with the rank above, or NO_TIE
 

@@ -11,7 +11,7 @@ Swapping the documents at the ranks a < b changes it by
 
     S = sum_{a<r<b} phi_r rho_r prod_{a<s<r} (1 - rho_s),     P = prod_{a<s<b} (1 - rho_s).
 
-S and P for b + 1 follow from those for b, without a division by 1 - rho, which may be 0.
+S and P for b + 1 follow from S and P for b, without a division by 1 - rho, which may be 0.
 
 In the functions below, `alive` is the probability that a user reaches the current rank. Unsigned
 indexes are as in `quadratic`.

@@ -62,8 +62,8 @@ _log1p = by_precision(_log1p_single, lambda u: math.log1p(u))
 def sweep(tile, n_blocks, limit, better, click, sigma, norm):
     """Compare one clicked document, `better`, with the documents of a tile, which were not clicked.
 
-    Returns the gradient, hessian and cost of `better`; adds those of the documents of the tile to
-    the tile. `click` is 1 / t+ of `better`.
+    Returns the gradient, hessian and cost of `better`; adds the gradients, hessians and costs of
+    the other documents to the tile. `click` is 1 / t+ of `better`.
     """
     zero, one = norm.zero, norm.one
     grad, hess, cost = zero, zero, zero
@@ -155,5 +155,5 @@ def load(tile, low, size, end, slots):
 
 @subroutine()
 def collect(tile, low, size, slots):
-    """Add the costs in a tile to those of its documents."""
+    """Add the costs in a tile to the costs in `slots`."""
     tiles.collect_row(tile, _COST, low, size, slots, SKIPPED)

@@ -77,7 +77,7 @@ def _linearised(slope, p, target, x, work):
 
     `target` is the column sums, the target minus F(p), and the range of F; `work` is a workspace
     and `ahead`. If no distribution reaches the target, a half, a quarter, ... of the difference is
-    tried. `x` is the solution of the dual of the previous call, and becomes that of this call.
+    tried. `x` is the dual solution of the previous call, and becomes the solution of this call.
     """
     counts, missing, width = target
     relative, ahead = work

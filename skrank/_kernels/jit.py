@@ -87,7 +87,7 @@ def kernel(*, fastmath=False, plain=False):
     fastmath : as in `numba.njit`
     plain : bool
         True if plain Python computes the same bits: no sum is reordered, no integer of less than 64
-        bits wraps around, and all functions called round as those of NumPy.
+        bits wraps around, and all called functions round as in NumPy.
     """
     return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain)
 

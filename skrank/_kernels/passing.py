@@ -44,8 +44,8 @@ def _join_at(j, start, n, m, passes, other, powers):
     """``passes[j]`` of two groups together, and the k of the largest term, near `start`.
 
     The first group has n documents and the given `passes`, the second m documents with 1 - rho =
-    `other` and its `powers`. chance(k) is relative to that of the largest term, and the sum is
-    divided by the sum of all relative chances.
+    `other` and its `powers`. chance(k) is relative to the chance of the largest term, and the
+    sum is divided by the sum of all relative chances.
     """
     low, high = max(0, j - m), min(j, n)
     top = min(max(start, low), high)

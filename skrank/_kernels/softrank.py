@@ -209,7 +209,7 @@ def _values(first, last, indptr, soft, shift, documents, work, out):
 def values(first, last, indptr, soft, shift, out):
     """Fill in the soft value of each query.
 
-    `shift` is that of the discount 1 / log2(shift + x), or None for average precision. Pairs are
+    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. Pairs are
     computed in the precision of `out`, and summed in double precision.
     """
     documents, work = _make(first, last, indptr, shift, out.dtype)

@@ -11,7 +11,7 @@ relevant documents only if i is not behind the tile, and only from the block of 
 holds i. So a pair of different blocks is computed once, for both documents. A pair of one block is
 computed twice, each time for the document that is compared with the tile.
 
-In the functions below, `shift` is that of the discount 1 / log2(shift + x), or None for average
+In the functions below, `shift` belongs to the discount 1 / log2(shift + x), or is None for average
 precision; numba compiles each case by itself.
 """
 

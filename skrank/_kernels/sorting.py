@@ -94,7 +94,7 @@ def _read_keys(scores, order, keys):
 
 
 def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
-    """The same order as that of `sort_by_counting`, in plain Python."""
+    """The order of `sort_by_counting`, in plain Python."""
     scores, order = scores[start:stop], order[start:stop]
     order[:] = np.argsort(-scores, kind="stable")
     keys[: len(scores)] = scores[order]

@@ -93,7 +93,7 @@ def _ends_line(text, start, stop):
 
 @kernel(plain=True)
 def first_wrong(text, tokens, inside, comments):
-    """First row whose columns are not exactly those of one line, or -1.
+    """First row whose columns are not exactly the columns of one line, or -1.
 
     Newlines between the columns of a row are searched for only if `inside` is True. This is not
     needed if the text has as many newlines as rows and each row ends with a newline. If `comments`

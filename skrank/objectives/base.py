@@ -35,7 +35,7 @@ class BoundObjective(Protocol):
 
 
 class BoundLoss(BoundObjective, Protocol):
-    """An objective bound to a data set, whose gradient is that of a loss function."""
+    """An objective bound to a data set, whose gradient is the derivative of a loss function."""
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
@@ -93,7 +93,7 @@ class SharedRounds:
 
     @property
     def round(self) -> int:
-        """Number of rounds that all of them have completed."""
+        """Number of rounds that all bound objectives have completed."""
         return self.bounds[-1].round
 
     @round.setter
@@ -184,7 +184,7 @@ class Objective(Parameterised, ABC):
 
     @property
     def is_function(self) -> bool:
-        """Whether the gradient is that of a loss function: then `bind` returns a `BoundLoss`."""
+        """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
         return False
 
     @abstractmethod
@@ -262,7 +262,7 @@ class Objective(Parameterised, ABC):
         return Objective.mixture(((1.0, self), (1.0, other)))
 
 
-_ROWS = 2**18  # least rows of a block: its memory is small compared with that of large data
+_ROWS = 2**18  # least rows of a block: its memory is small compared with large data
 _ROWS_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
@@ -279,7 +279,7 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
 class BoundBlocks(SharedRounds):
     """An objective bound to blocks of queries, which count their rounds together.
 
-    Gradients equal those of the objective bound to all queries at once.
+    Gradients equal the gradients of the objective bound to all queries at once.
 
     Parameters
     ----------

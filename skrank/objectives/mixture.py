@@ -23,8 +23,8 @@ class ObjectiveMixture(Objective):
 
     As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
 
-    Gradients and curvatures are the weighted sums of those of the parts. Weights are not
-    normalised. A mixture can be used wherever an objective can.
+    The gradient is the weighted sum of the gradients of the parts; so is the curvature. Weights are
+    not normalised. A mixture can be used wherever an objective can.
 
     `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
     mixture of two `LambdaRank` objectives: it applies `sum_norm` to the sum of the gradients of a

@@ -30,7 +30,7 @@ class SoftRank(Objective):
     The score of a document is the mean of a normal variable, so that document i ranks above
     document j with the probability :math:`\pi_{ij} = \Phi((s_i - s_j) / (\sqrt2 \sigma))`. The
     expected metric is smooth in the scores. As sigma goes to 0, it converges to the metric, if no
-    scores tie. Unlike in `LambdaRank`, the gradient is that of a function: `value`.
+    scores tie. Unlike in `LambdaRank`, the gradient is the derivative of a function: 1 - `value`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class SoftRank(Objective):
 
     @property
     def is_function(self) -> bool:
-        """True unless sigma is relative: the gradient is then not that of `value`."""
+        """True unless sigma is relative: then the gradient is not the derivative of `value`."""
         return not self.relative
 
     def bind(
