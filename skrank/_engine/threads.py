@@ -41,7 +41,7 @@ _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
 
 def thread_count() -> int:
-    """Largest number of threads: of `limit_threads`, else of numba, which joblib sets in workers."""
+    """Largest number of threads: `limit_threads`, else numba's number, which joblib sets."""
     import numba
 
     return _limit.get() or int(numba.config.NUMBA_NUM_THREADS)
