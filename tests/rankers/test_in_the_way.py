@@ -206,7 +206,7 @@ def test_validation_by_the_names_of_the_booster_says_where_it_goes(make, name):
     ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
 )
 def test_an_objective_of_the_booster_is_recognised(name, metric):
-    hint = f"objective='{name}' is the booster's own.*such as objective='{metric}'"
+    hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
     with pytest.raises(ValueError, match=hint):
         GroupedRanker(lgbm(), objective=name).fit(X, Y)
     for module in (skrank.lightgbm, skrank.xgboost):
