@@ -17,7 +17,7 @@ import pytrec_eval
 
 from skrank import trec
 from skrank._engine.peer_names import expand
-from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Here
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Alias
 
 # pytrec_eval does not hand trec_eval the parameters of utility, and prints no geometric means
 NOT_PER_QUERY = {"utility", "gm_map", "gm_bpref"}
@@ -38,7 +38,7 @@ def trec_eval_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
 
 def ir_measures_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
     """Values of ir_measures by query and name."""
-    names = [name for name, here in IR_MEASURES.items() if isinstance(here, Here)]
+    names = [name for name, alias in IR_MEASURES.items() if isinstance(alias, Alias)]
     names = [WITH_PARAMETER.get(name, name) for name in names]
     measures = {name: ir_measures.parse_measure(name) for name in names if name}
     spelled: dict[str, list[str]] = {}

@@ -12,8 +12,8 @@ from skrank._engine.threads import thread_count
 from skrank.objectives._bound import BoundObjective, SharedRounds
 from skrank.objectives.base import Objective
 
-_ROWS = 2**18  # of a block: little beside data whose memory matters
-_ROWS_OF_A_THREAD = 2**15  # and enough of them to keep all threads at work
+_ROWS = 2**18  # least rows of a block: its memory is small compared with large data
+_ROWS_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
 def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
@@ -29,12 +29,12 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
 class BoundBlocks(SharedRounds):
     """An objective bound to blocks of queries, which count their rounds together.
 
-    Gradients are those of the objective bound to all queries at once.
+    Gradients equal the gradients of the objective bound to all queries at once.
 
     Parameters
     ----------
     objective : Objective
-        Bound to all queries at once unless it is one `by_query`.
+        There is one block of all queries unless `objective.by_query` is True.
     judgments : Judgments
     weights : ndarray (n_queries,), optional
     max_grade : int, optional
@@ -57,6 +57,6 @@ class BoundBlocks(SharedRounds):
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.round = self.round  # an interrupted round is begun anew by all
+        self.round = self.round  # after an interrupted round, all blocks repeat it
         for rows, bound in self.parts:
             bound.gradient(scores[rows], grad[rows], hess[rows])

@@ -14,19 +14,19 @@ from skrank._engine.judgments import Judgments, judge
 
 
 class BoundObjective(Protocol):
-    """An objective on one data set. It counts rounds, for random draws that change per round."""
+    """An objective bound to a data set. Seeds of random draws depend on the number of the round."""
 
     round: int
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
 
-        They are numbers, or a ValueError says why they cannot be.
+        Raises a ValueError if they would not be finite.
         """
 
 
 class BoundLoss(BoundObjective, Protocol):
-    """An objective on one data set whose gradient is that of a function."""
+    """An objective bound to a data set, whose gradient is the derivative of a loss function."""
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
@@ -39,9 +39,9 @@ def read_rows(
     sample_weight: ArrayLike | None,
     **more: object,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
-    """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
+    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays.
 
-    What there is `more` of has an entry per row, too.
+    `more` are further arrays with one entry per row, whose index is checked.
     """
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
@@ -56,10 +56,10 @@ def read_rows(
 def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
     """Whether scores, contiguous by query, tie inside every query, as before the first round.
 
-    Boosters do not report when a training begins. What an objective counts or learns from round to
-    round belongs to the data set that it is bound to, and starts anew with such scores.
+    Boosters do not report when a training begins. The number of the round and learned estimates
+    belong to the data set that an objective is bound to, and are reset for such scores.
     """
-    for some in (scores[:1000], scores):  # in most rounds, the first ones differ
+    for some in (scores[:1000], scores):  # in most rounds, the first 1000 suffice
         changes = np.flatnonzero(some[1:] != some[:-1]) + 1
         if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
             return False
@@ -72,14 +72,14 @@ class SharedRounds:
     Attributes
     ----------
     bounds : sequence of BoundObjective
-        In the order of their turns.
+        In the order in which their gradients are computed.
     """
 
     bounds: Sequence[BoundObjective]
 
     @property
     def round(self) -> int:
-        """Number of the rounds that all have seen."""
+        """Number of rounds that all bound objectives have completed."""
         return self.bounds[-1].round
 
     @round.setter
@@ -89,9 +89,9 @@ class SharedRounds:
 
 
 class BoundFunction(ABC):
-    """A function of the scores on one data set: of gains per code, and weights per query."""
+    """A loss function of scores on a data set, with gains per code and weights per query."""
 
-    needs: ClassVar[str] = "gradients need"  # finite scores
+    needs: ClassVar[str] = "gradients need"  # begins the error "... finite scores"
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class BoundFunction(ABC):
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
-        """Fill the loss of each query, times its weight, and the derivatives of their sum."""
+        """Fill the loss of each query, times its weight, and the derivatives of the sum."""
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
@@ -127,7 +127,7 @@ class BoundFunction(ABC):
 
 
 class BoundObjectiveMixture(SharedRounds):
-    """A mixture of objectives on one data set, which count their rounds together."""
+    """A mixture of objectives bound to a data set, which count their rounds together."""
 
     def __init__(self, objective: object, parts: list[tuple[float, BoundObjective]]) -> None:
         self.objective = objective
@@ -140,7 +140,7 @@ class BoundObjectiveMixture(SharedRounds):
             bound.gradient(scores, *out)
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, where all parts are functions; fills `grad` and `hess`."""
+        """Loss of each query, if all parts are loss functions; fills `grad` and `hess`."""
         return np.sum(
             [
                 weight * cast(BoundLoss, bound).losses(scores, *out)
@@ -152,13 +152,13 @@ class BoundObjectiveMixture(SharedRounds):
     def _add(
         self, grad: np.ndarray, hess: np.ndarray
     ) -> Iterator[tuple[float, BoundObjective, tuple[np.ndarray, np.ndarray]]]:
-        """Each part with its weight and arrays to fill, which are added before the next."""
+        """Yields each part with its weight and two arrays; adds the filled arrays to the sums."""
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
             yield weight, bound, (part_grad, part_hess)
             with np.errstate(over="ignore", invalid="ignore"):
                 for total, part in ((grad, part_grad), (hess, part_hess)):
-                    part *= weight  # in place: a round takes no more memory than it must
+                    part *= weight  # in place, to save memory
                     total += part
         check.check_gradients(grad, hess, self.objective)

@@ -27,23 +27,23 @@ def terms_of(text: str) -> list[tuple[float, str]]:
 
 
 def split(text: str, sign: str, most: int = -1) -> list[str]:
-    """The parts of a text between signs that stand outside brackets and quotes."""
+    """The parts of a text between signs outside brackets and quotes, split at most `most` times."""
     parts, depth, quote = [""], 0, ""
-    for one in text:
+    for character in text:
         if quote:
-            quote = "" if one == quote else quote
-        elif one in "'\"":
-            quote = one
-        depth += 0 if quote else (one in "([{") - (one in ")]}")
-        if one == sign and depth == 0 and not quote and len(parts) != most + 1:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        depth += 0 if quote else (character in "([{") - (character in ")]}")
+        if character == sign and depth == 0 and not quote and len(parts) != most + 1:
             parts.append("")
         else:
-            parts[-1] += one
+            parts[-1] += character
     return [part.strip() for part in parts]
 
 
 def named_in(text: str) -> list[tuple[str, Options]]:
-    """Names in a text with their options, as far as it can be read."""
+    """Names in a text with their options, up to the first error."""
     named = []
 
     def note(name: str, options: Options) -> Metric:
@@ -56,11 +56,11 @@ def named_in(text: str) -> list[tuple[str, Options]]:
 
 
 def options_of(head: str) -> Options:
-    """The options in the brackets of a name."""
+    """The options in the brackets of ``name(option=value)``."""
     named = named_in(head) if re.fullmatch(r"\w+\s*(\(.*\))?", head, re.DOTALL) else []
     if not named:
         raise ValueError(
-            f"{head!r} is no objective: write name or name(option=value), with its metric behind a "
-            "colon where it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
+            f"{head!r} is not an objective: write name or name(option=value), with its metric "
+            "behind a colon if it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
         )
     return named[0][1]

@@ -24,12 +24,12 @@ from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, read_rows
 from skrank.objectives._texts import GROUP, named_in, options_of, split, terms_of
 
-WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
+WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
 def seed_of_round(random_state: int, number: int) -> int:
-    """Seed of the draws of a round; not by the scores, of which a last place would change all."""
+    """Seed of the draws of a round. It does not depend on scores, whose last bits may differ."""
     return (random_state * 2**32 + number) % 2**63
 
 
@@ -37,10 +37,10 @@ def seed_of_round(random_state: int, number: int) -> int:
 class Objective(Parameterised, ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
-    named: ClassVar[dict[str, type[Objective]]] = {}  # classes by `name`; they enter themselves
+    named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
-    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * objective calls __rmul__
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -48,7 +48,7 @@ class Objective(Parameterised, ABC):
             Objective.named.setdefault(cls.name, cls)
 
     def __str__(self) -> str:
-        """A text such as "lambdarank:gap", which reads back if the class has a name."""
+        """A text such as "lambdarank:gap" for `as_objective`; the repr if the class has no name."""
         fields = dataclasses.fields(self)
         if Objective.named.get(self.name) is not type(self):
             return repr(self)
@@ -66,17 +66,17 @@ class Objective(Parameterised, ABC):
 
     @property
     def by_query(self) -> bool:
-        """Whether the gradient of a query depends on it alone: queries may be bound in blocks."""
+        """Whether the gradient of a query is independent of other queries: blocks can be bound."""
         return False
 
     @property
     def needs_room(self) -> bool:
-        """Whether a round needs memory per row, unless queries are taken in blocks."""
+        """Whether a round needs memory per row, so that binding in blocks saves memory."""
         return False
 
     @property
     def is_function(self) -> bool:
-        """Whether its gradient is that of a function: whether it binds to a `BoundLoss`."""
+        """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
         return False
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Objective(Parameterised, ABC):
         *,
         max_grade: int | None = None,
     ) -> BoundObjective:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
 
     def __call__(
         self,
@@ -114,8 +114,8 @@ class Objective(Parameterised, ABC):
         Returns
         -------
         grad, hess : ndarrays of shape (n_rows,)
-            Training moves scores against `grad`; hess >= 0. Where only differences of scores
-            matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
+            Training moves scores against `grad`; hess >= 0. For objectives of differences of
+            scores, such as LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
         judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
@@ -124,11 +124,11 @@ class Objective(Parameterised, ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether its own targets (not its metric) depend on a highest grade that is not given."""
+        """Whether its targets, regardless of its metric, depend on an unknown highest grade."""
         return getattr(self, "max_grade", 0) is None
 
     def on_scale(self, max_grade: int) -> Objective:
-        """The objective with this highest grade of the collection, where it leaves it open."""
+        """The objective with this highest grade of the collection, unless a parameter fixes it."""
         changes: Options = {"max_grade": max_grade} if self.needs_scale else {}
         if hasattr(self, "metric") and self.metric.needs_scale:
             changes["metric"] = self.metric.on_scale(max_grade)
@@ -136,7 +136,7 @@ class Objective(Parameterised, ABC):
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:
-        """The weights and objectives whose sum this is: itself, but for a mixture."""
+        """The weights and objectives of this sum; only a mixture has more than one term."""
         return ((1.0, self),)
 
     def __mul__(self, weight: float) -> Objective:
@@ -160,24 +160,24 @@ class ObjectiveMixture(Objective):
 
     As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
 
-    Gradients and curvatures are the weighted sums of those of the parts. Weights are taken as they
-    are. It serves wherever an objective does.
+    The gradient is the weighted sum of the gradients of the parts; so is the curvature. Weights are
+    not normalised. A mixture can be used wherever an objective can.
 
-    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, is another thing
-    than the mixture of two of them: there the gradients of a query are brought to one scale once,
-    after the sum (see its `sum_norm`), here each is before it.
+    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
+    mixture of two `LambdaRank` objectives: it applies `sum_norm` to the sum of the gradients of a
+    query, while a mixture of objectives adds gradients to which `sum_norm` was applied.
 
     Parameters
     ----------
     parts : sequence of (float, Objective, Metric or str)
-        Weights above 0, and what they weigh, texts such as "softmax" included; metrics stand for
-        `LambdaRank` on them. Mixtures of objectives among them are taken apart.
+        Weights above 0, and objectives, or texts such as "softmax"; a metric stands for
+        `LambdaRank` on the metric. A mixture among the objectives is replaced by its parts.
 
     Raises
     ------
     ValueError
-        If there is no part, a weight is not above 0, or a part is not an objective, or learns
-        about positions.
+        If there is no part, a weight is not above 0, or a part is not an objective or learns about
+        positions.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class ObjectiveMixture(Objective):
     array([ 1.095, -0.921, -0.247])
     """
 
-    needs_room = True  # for the gradient of a part
+    needs_room = True  # memory for the gradient of one part
 
     parts: tuple[tuple[float, Objective], ...]
 
@@ -218,12 +218,12 @@ class ObjectiveMixture(Objective):
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of a function if that of each part is."""
+        """True if each part is a loss function."""
         return all(one.is_function for _, one in self.parts)
 
     @property
     def by_query(self) -> bool:
-        """Its gradients depend on single queries if those of each part do."""
+        """True if each part is `by_query`."""
         return all(one.by_query for _, one in self.parts)
 
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
@@ -231,7 +231,7 @@ class ObjectiveMixture(Objective):
         return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
 
     def on_scale(self, max_grade: int) -> ObjectiveMixture:
-        """The mixture of the objectives on that scale."""
+        """The mixture of the objectives with this highest grade of the collection."""
         return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(
@@ -241,7 +241,7 @@ class ObjectiveMixture(Objective):
         *,
         max_grade: int | None = None,
     ) -> BoundObjectiveMixture:
-        """The objectives on judgments, with one weight per query."""
+        """The objectives bound to judgments, with one weight per query."""
         parts = [
             (weight, one.bind(judgments, weights, max_grade=max_grade))
             for weight, one in self.parts
@@ -250,21 +250,21 @@ class ObjectiveMixture(Objective):
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
-    """An Objective from a text, a Metric or an Objective; a metric stands for LambdaRank on it.
+    """An Objective from a text, a Metric or an Objective; for a metric, LambdaRank on the metric.
 
     Parameters
     ----------
     objective : str, Metric or Objective
-        The name of a metric; the name of an objective, behind a colon its metric, as in "softmax",
-        "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times such names, as in
-        "0.9*lambdarank:gap+0.1*squared_error".
+        The name of a metric; the name of an objective, with a colon and its metric if it has one,
+        such as "softmax", "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times
+        such names, such as "0.9*lambdarank:gap+0.1*squared_error".
     **options
-        Options of LambdaRank, when `objective` is a metric.
+        Options of LambdaRank, if `objective` is a metric.
 
     Returns
     -------
     Objective
-        ``str(objective)`` gives a text that reads back.
+        ``as_objective(str(objective))`` equals the objective.
 
     Raises
     ------
@@ -275,8 +275,8 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     Notes
     -----
     "0.7*gap+0.3*ndcg@10" is LambdaRank on a mixture of metrics, as "lambdarank:(0.7*gap+0.3*
-    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. Where a
-    sum names an objective, each name of a metric in it is LambdaRank on that metric.
+    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. If a sum
+    contains the name of an objective, each metric in the sum stands for LambdaRank on it.
 
     Examples
     --------
@@ -298,18 +298,18 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 
 
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
-    """What a text stands for; Metrics and Objectives as they are.
+    """The metric or objective of a text; a Metric or an Objective is returned unchanged.
 
     Raises
     ------
     ValueError
-        If there is no such metric or objective: the message tells how objectives are written.
+        If there is no such metric or objective: the message shows how to write objectives.
     """
     if isinstance(x, Objective):
         return x
     if not isinstance(x, (str, Metric)):
         raise check.not_an_objective(x)
-    with suppress(RecursionError):  # of brackets in brackets, which the reader of metrics refuses
+    with suppress(RecursionError):  # for many nested brackets, which `metric` refuses
         if isinstance(x, str) and _names_objective(x):
             return _objective(x)
     try:
@@ -325,12 +325,12 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
 
 def metric_of(objective: Objective) -> Metric | None:
-    """The metric of an objective; of a mixture, that of the first part which has one."""
+    """The metric of an objective; for a mixture, of the first part that has a metric."""
     return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
 
 
 def _objective(text: str) -> Objective:
-    """The objective of a text that names one."""
+    """The objective of a text that contains the name of an objective."""
     parts = [(weight, _of_atom(atom)) for weight, atom in terms_of(text)]
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
@@ -338,7 +338,7 @@ def _objective(text: str) -> Objective:
 
 
 def _of_atom(text: str) -> Objective:
-    """The objective of an atom; LambdaRank on it if it names metrics only."""
+    """The objective of an atom; for a metric, LambdaRank on the metric."""
     if not _names_objective(text):
         return as_objective(text)
     group = GROUP.fullmatch(text)
@@ -350,9 +350,9 @@ def _of_atom(text: str) -> Objective:
     wraps = dataclasses.fields(cls)[0].name in WRAPPED
     if wraps != bool(rest and rest[0]):
         raise ValueError(
-            f"{text!r} is no objective: write {cls.name}:ndcg, with what to train on."
+            f"{text!r} is not an objective: its metric is missing, write {cls.name}:ndcg."
             if wraps
-            else f"{text!r} is no objective: {cls.name} has no metric, write {cls.name}."
+            else f"{text!r} is not an objective: {cls.name} has no metric, write {cls.name}."
         )
     return _build(cls, rest, options)
 
@@ -376,7 +376,7 @@ def _names_objective(text: str) -> bool:
 
 
 def _name(atom: str) -> str:
-    """The name that an atom begins with, as classes have it; "" if it is that of a metric."""
+    """``cls.name`` of the objective whose name begins an atom; "" if there is none."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
     if name in registry:
         return ""

@@ -22,16 +22,16 @@ from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
-SEED_STEP = 0x1E3779B97F4A7C15  # between orders of a round; rounds are 1 apart
-# Ranges of sigmoid * score inside a query up to which exponentials of the centred scores are safe.
+SEED_STEP = 0x1E3779B97F4A7C15  # between the seeds of two orders of a round; see `seed_of_round`
+# Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
-_SURELY_FITS = 1e30  # in single precision, with a margin for rounding
+_SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
 
 
 @dataclass(frozen=True)
 class PairObjective(Objective):
-    """An objective of pairs of documents that a metric weighs; `LambdaRank` tells its options."""
+    """An objective of pairs of documents, weighted by a metric; for options see `LambdaRank`."""
 
     by_query = True
 
@@ -61,12 +61,12 @@ class PairObjective(Objective):
 
     @property
     def needs_room(self) -> bool:
-        """Each order has noisy scores, a gradient and a curvature, which are added up."""
+        """True with perturbations: each order needs noisy scores, a gradient and a curvature."""
         return self.perturbations is not None
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the best value: no pair looks deeper than k and the truncation level."""
+        """Cut-off of the best value: the lower of k and the truncation level."""
         if self.metric.ideal_cutoff == 0:
             return 0
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
@@ -76,43 +76,43 @@ class PairObjective(Objective):
 class LambdaRank(PairObjective):
     """LambdaRank on a metric.
 
-    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, costs
-    ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, delta being the change of the metric when the
-    two swap places. The gradient takes delta as constant.
+    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, has the
+    loss ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, where delta is the change of the metric if
+    the two documents swap ranks. The gradient treats delta as a constant.
 
     Parameters
     ----------
     metric : str or Metric
         Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
-        their best value at the cut-off, whatever `normalize` says, so that every query can reach
-        1. All others, such as dcg, err, pfound, rbp, precision and recall, are taken as they are.
+        their best value at the cut-off, for any `normalize`, so that the best value of every query
+        is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not divided.
     sigmoid : float
-        Slope of the pair cost, above 0.
+        Slope of the loss of a pair, above 0.
     truncation_level : int, optional
-        Only pairs with a document within this rank count, and ideal values are taken there.
+        A pair counts only if one of its ranks is at most this, and the best value has this cut-off.
         Default: all pairs; LightGBM uses 30, XGBoost 32.
     norm : bool
-        Both normalisations below, as in LightGBM and by default in XGBoost, or neither.
+        Default of `score_norm` and `sum_norm`. True, as in LightGBM and by default in XGBoost.
     score_norm : bool, optional
         Divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores differ.
-        Default: as `norm`.
+        Default: `norm`.
     sum_norm : bool, optional
-        Scale the gradients of a query from their sum S, twice that of its pairs, to log2(1 + S).
-        Default: as `norm`.
+        Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
+        gradients of all pairs on both documents. Default: `norm`.
     perturbations : int, optional
-        Average the deltas over so many orders, drawn anew each round by adding Gumbel noise to the
-        scores: ties and the first rounds are explored, as in YetiRank. A round takes so many times
-        as long. Default: the one order of the scores.
+        Average the deltas over this number of orders, drawn anew each round by adding Gumbel noise
+        to the scores, as in YetiRank. So the first rounds, and ties, see more orders. The time of a
+        round is multiplied by this number. Default: only the order of the scores.
     temperature : float
         Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
         a Plackett-Luce model of the scores.
     pairs : {"all", "adjacent"}
-        Pairs of documents that count: all, or neighbours in the order, which is faster and, as in
-        YetiRank, goes with perturbations.
+        Pairs of documents that count: all, or adjacent ranks only, which is faster. YetiRank uses
+        adjacent ranks with perturbations.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, drawn anew each round, or by row, as in
-        LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
-        the model whatever the row order of the file says.
+        LightGBM and XGBoost. All documents tie in the first round, so that with "stable" the model
+        depends on the order of rows.
     random_state : int
         Seed of the random order.
 
@@ -140,13 +140,13 @@ class LambdaRank(PairObjective):
         *,
         max_grade: int | None = None,
     ) -> PairRounds:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         return PairRounds(self, plan, weights, plan.tables.lambda_kernels(judgments))
 
 
 class PairRounds:
-    """Rounds of gradients on one data set: normalisers, last round's order, number of rounds.
+    """A `BoundObjective` of pairs: normalisers, order of the last round, number of rounds.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ class PairRounds:
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
     kernels : LambdaKernels
-        Compiled functions, and the metric as they read it.
+        Compiled functions, and the tables that they read.
 
     Attributes
     ----------
     totals : float64 ndarray (n_queries,)
-        Of the last round: the sum of the gradients' sizes of each query, before weights and
+        Sum of the absolute gradients of each query in the last round, before weights and
         `sum_norm`.
     """
 
@@ -199,7 +199,7 @@ class PairRounds:
             out = Gradients(grad, hess, self.totals)
             self._fill_order(scores, scores, seed, out, sum_norm=self.sum_norm)
             self.warm = True
-        # above totals, no gradient or curvature of a query is far
+        # gradients and curvatures are of the size of `totals`, or less
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
@@ -222,7 +222,7 @@ class PairRounds:
         self.fill(lists, pairs, out)
 
     def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
-        """Fill in the gradients from all pairs, or from neighbours in the order."""
+        """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
         form, neighbours = self.kernels.form, self.kernels.neighbours
         if neighbours is None or self.objective.pairs == "all":
             run_chunks(self.kernels.gradients, self.indptr, lists, form, pairs, out)
@@ -234,7 +234,7 @@ class PairRounds:
     def _average_orders(
         self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray
     ) -> None:
-        """Means over the orders of noisy scores."""
+        """Means of gradients and curvatures over `n_orders` orders of noisy scores."""
         noisy, totals = np.empty_like(scores), np.zeros_like(self.totals)
         one = Gradients(np.empty_like(grad), np.empty_like(hess), self.totals)
         grad[:] = 0

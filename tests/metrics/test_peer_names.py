@@ -202,7 +202,7 @@ def test_documents_that_the_run_lacks_come_last_in_the_ideal_ranking():
 @pytest.mark.parametrize(
     ("name", "refused"),
     [
-        ("INST", r"max_rel= above min_rel= only\. The nearest is 'INST\(max_rel=4\)'"),
+        ("INST", r"only with max_rel= above min_rel=\. The nearest is 'INST\(max_rel=4\)'"),
         ("BPM(max_rel=3)", r"and with a cut-off\. The nearest is 'BPM\(max_rel=4\)@10'"),
         ("INSQ(min_rel=3,max_rel=3)", "above min_rel="),
         ("INSQ(max_rel=x)", "above min_rel="),
@@ -370,17 +370,20 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("trec_eval:mapp", "'mapp' is no name of trec_eval: did you mean 'map'"),
+        ("trec_eval:mapp", "trec_eval has no 'mapp': did you mean 'map'"),
         ("foo:map", "'foo' is neither an objective nor a tool whose names are read: write one of"),
-        ("trec_eval:P", "'P' of trec_eval is 9 metrics, P_5 among them: name one, or"),
+        ("trec_eval:P", "'P' of trec_eval stands for 9 metrics, such as P_5: name one of them, or"),
         ("P_5.5", "unknown metric 'P_5.5'"),
         ("trec_eval:ndcg_cut_x", "no name of trec_eval"),
         ("ir_measures:RBP", "with rel= only"),
         ("ranx:ndcg@10-l2", "lower grades lose their gain"),
         ("ir_measures:nDCGG", "did you mean 'nDCG'"),
-        ("trec_eval:official", "'official' of trec_eval is 29 metrics, num_q among them: name one"),
+        (
+            "trec_eval:official",
+            "'official' of trec_eval stands for 29 metrics, such as num_q: name one",
+        ),
         ("official", "which take them all"),
-        ("trec_eval10:set", "'set' of trec_eval is 10 metrics"),
+        ("trec_eval10:set", "'set' of trec_eval stands for 10 metrics"),
         ("trec_eval:P_\uff15", "no name of trec_eval"),
         ("ir_measures:P@\uff15", "no name of ir_measures"),
         ("ir_measures:IPrec(cutoff=0.5)", "unknown parameter of iprec 'cutoff'"),

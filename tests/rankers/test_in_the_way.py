@@ -206,7 +206,7 @@ def test_validation_by_the_names_of_the_booster_says_where_it_goes(make, name):
     ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
 )
 def test_an_objective_of_the_booster_is_recognised(name, metric):
-    hint = f"objective='{name}' is the booster's own.*such as objective='{metric}'"
+    hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
     with pytest.raises(ValueError, match=hint):
         GroupedRanker(lgbm(), objective=name).fit(X, Y)
     for module in (skrank.lightgbm, skrank.xgboost):
@@ -215,7 +215,7 @@ def test_an_objective_of_the_booster_is_recognised(name, metric):
 
 
 def test_the_name_of_a_column_is_no_group():
-    with pytest.raises(ValueError, match=r"groups='qid' is one name.*groups=frame\['qid'\]"):
+    with pytest.raises(ValueError, match=r"groups='qid' is a single name.*groups=frame\['qid'\]"):
         GroupedRanker(lgbm()).fit(FRAME.assign(qid=QID).drop(columns="qid"), Y, groups="qid")
     with pytest.raises(ValueError, match="groups='qid' is one name"):
         skrank.evaluate(DATA.relevance, X[:, 0], groups="qid")

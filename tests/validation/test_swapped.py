@@ -56,7 +56,7 @@ def test_objectives_and_missing_judgments():
     [
         (LABELS, MARGINS),
         (LABELS, CHANCES),
-        (LABELS / 2, LABELS),  # averaged grades, and a model that knows few values
+        (LABELS / 2, LABELS),  # averaged grades, and a model with few distinct predictions
         (CHANCES, CHANCES),
         (CHANCES, MARGINS),
         (CHANCES, np.zeros(60)),
