@@ -57,8 +57,8 @@ class Peer:
 
         near = difflib.get_close_matches(text, self.names, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        known = (name for name, alias in self.names.items() if isinstance(alias, Alias))
-        return ValueError(f"{self.name} has no {text!r}: {hint}Known: {', '.join(known)}.")
+        known = ", ".join(name for name, alias in self.names.items() if isinstance(alias, Alias))
+        return ValueError(f"{text!r} is not a name of {self.name}: {hint}Known: {known}.")
 
 
 # trec_eval

@@ -217,7 +217,7 @@ def test_an_objective_of_the_booster_is_recognised(name, metric):
 def test_the_name_of_a_column_is_no_group():
     with pytest.raises(ValueError, match=r"groups='qid' is a single name.*groups=frame\['qid'\]"):
         GroupedRanker(lgbm()).fit(FRAME.assign(qid=QID).drop(columns="qid"), Y, groups="qid")
-    with pytest.raises(ValueError, match="groups='qid' is one name"):
+    with pytest.raises(ValueError, match="groups='qid' is a single name"):
         skrank.evaluate(DATA.relevance, X[:, 0], groups="qid")
 
 

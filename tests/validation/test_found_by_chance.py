@@ -150,7 +150,7 @@ REFUSED = {
     "no metrics": (
         lambda: skrank.evaluate([1, 0], [2, 1], groups=[1, 1], metrics=None), "metrics=None must be"
     ),
-    "no metrics of a scorer": (lambda: skrank.scoring.RankingScorer(object), "must be one of a"),
+    "no metrics of a scorer": (lambda: skrank.scoring.RankingScorer(object), "must be one item"),
     "no persistence": (lambda: skrank.metric("rbp", p=np.array([0.5, 0.5])), "p=array.* must be"),
     "no gap of queries": (
         lambda: [*skrank.QueryTimeSeriesSplit(2, gap=[1]).split(np.zeros(9), groups=range(9))],
