@@ -1,7 +1,6 @@
-"""A campaign as arrays, which `_files` writes and reads, and the checks of arrays that were read.
+"""A campaign as arrays, which `_files` writes and reads, and checks of the arrays that were read.
 
-Nothing in a file is taken on trust: arrays that are not those of one campaign end in a ValueError,
-and never in an estimate.
+Files are not trusted: arrays that are not consistent raise a ValueError.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from skrank.active._sampling import Draws
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
-_MOST_FACTS = 2**26  # bytes
-# Kinds of types that each array may have, and what its axes have an entry for.
+_MOST_FACTS = 2**26  # bytes of the JSON text
+# name: (allowed kinds of dtype, names of the axes)
 _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "facts": ("U", ()),
     "ids": ("biufUS", ("queries",)),
@@ -46,12 +45,12 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "told": ("iu", ("some queries",)),
     "labels": ("f", ("some rows",)),
 }
-_DISTINCT = ("ids", "rows", "grades")  # of which no entry occurs twice
+_DISTINCT = ("ids", "rows", "grades")  # arrays of distinct entries
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A campaign as it stands: its class, its design, and what was asked and told since.
+    """A campaign: its class, its design, the queries asked and the labels received.
 
     Attributes
     ----------
@@ -60,9 +59,9 @@ class State:
     design : Design
     budget : float or None
     asked : list of int
-        Numbers of queries, in the order of asking.
+        Indices of the queries asked, in the order of asking.
     labels : dict from int to ndarray
-        Labels of the queries that were told.
+        Labels of each labelled query.
     """
 
     kind: str
@@ -109,10 +108,10 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
 
 
 def check_logged_entries(entries: Mapping[str, Entry]) -> None:
-    """Refuse arrays that are not those of one campaign, by their types and shapes alone.
+    """Raise an error if the dtypes and shapes of the arrays are not those of a campaign.
 
-    The arrays that say how large a campaign is hold distinct values, of which a small file cannot
-    hold many.
+    The shapes of all arrays are bounded by those of `_DISTINCT`. Distinct values compress little,
+    so a small file cannot expand to huge arrays.
     """
     facts = entries.get("facts")
     if facts is not None:
@@ -136,7 +135,7 @@ def check_logged_entries(entries: Mapping[str, Entry]) -> None:
         "grades": range(sys.maxsize),
     }
     for name, entry in entries.items():
-        _require(name in _ARRAYS, f"{name} are those of no campaign")
+        _require(name in _ARRAYS, f"{name} are not arrays of a campaign")
         kinds, axes = _ARRAYS[name]
         fits = entry.dtype.kind in kinds and len(axes) == len(entry.shape)
         fits = fits and all(n in sizes[axis] for n, axis in zip(entry.shape, axes, strict=True))
@@ -151,7 +150,7 @@ def _facts(array: np.ndarray) -> dict[str, Any]:
 
 
 def from_arrays(arrays: dict[str, np.ndarray]) -> State:
-    """The campaign of arrays whose types and shapes fit each other."""
+    """The campaign of arrays that passed `check_logged_entries`; checks their values."""
     facts = _facts(arrays["facts"])
     names = tuple(map(str, facts["names"]))
     arrays = {name: _as_campaigns_have(name, array) for name, array in arrays.items()}
@@ -179,7 +178,7 @@ def from_arrays(arrays: dict[str, np.ndarray]) -> State:
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
-    """Numbers in double precision, integers of 64 bits; ids and items unchanged."""
+    """Numbers as float64 or int64; ids and items unchanged."""
     number = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
     if number is None or name in ("ids", "items"):
         return array
@@ -193,7 +192,7 @@ def _require(holds: bool | np.bool_, fault: str) -> None:
 
 def _queries(arrays: dict[str, np.ndarray]) -> Queries:
     ids, indptr = arrays["ids"], arrays["indptr"]
-    _require(len(ids) > 0, "query ids are none")
+    _require(len(ids) > 0, "query ids are empty")
     _require(len(np.unique(ids)) == len(ids) and (ids == ids).all(), "query ids are not distinct")
     _require(
         indptr[0] == 0 and (np.diff(indptr) > 0).all(), "queries (indptr) do not follow each other"
@@ -231,7 +230,7 @@ def _drawing(
 
 
 def _asked(asked: np.ndarray, design: Design) -> list[int]:
-    """The queries that were asked: those that the seed draws, in that order."""
+    """Indices of the queries asked, which must be the draws of the seed in their order."""
     draws = Draws(design.q, design.seed)
     numbers = draws.of_new_queries(len(asked))
     drawn = draws.first(int(numbers.max(initial=0)) + 1)[numbers]

@@ -260,7 +260,7 @@ def test_wrong_labels_raise_and_lose_nothing():
         (second.query, [*labels[:-1], 0.5], "not one of the grades"),
         (second.query, [*labels[:-1], np.nan], "label nan"),
         (second.query, ["good"] * len(labels), "must be grades, one per item"),
-        (second.query, named | {"d-1": 0}, "item 'd-1' is not among those asked"),
+        (second.query, named | {"d-1": 0}, "item 'd-1' is not one of the items asked"),
         (second.query, {k: v for k, v in named.items() if k != second.items[0]}, "has no label"),
         (first.query, 4 - data.relevance[first.rows], r"tell\(\.\.\., replace=True\)"),
     ]
@@ -302,7 +302,7 @@ def test_request_says_what_to_label():
     ("options", "message"),
     [
         ({"budget": 0}, "budget=0"),
-        ({"budget": 1}, "pays for no query: the cheapest costs"),
+        ({"budget": 1}, "does not pay for any query: the cheapest costs"),
         ({"mixing": 1.5}, "mixing=1.5"),
         ({"random_state": "a"}, "must be an integer or None"),
         ({"random_state": -1}, "from 0 to"),
@@ -343,7 +343,7 @@ def test_a_comparison_needs_two_rankers():
 
 
 def test_draws_need_a_number_or_a_budget():
-    with pytest.raises(ValueError, match="say how many draws"):
+    with pytest.raises(ValueError, match="pass the number of draws"):
         evaluator().draws()
     with pytest.raises(ValueError, match="pays for the whole pool"):
         evaluator(budget=1e9).draws()

@@ -41,7 +41,7 @@ def test_many_cheap_queries_have_a_caution(estimator):
     found = campaign.estimate(estimator=estimator)
     assert (found.n_queries, found.n_distinct) == (35, 35)
     assert found.n_typical == pytest.approx(35 / (579 / 80))
-    assert "only 35 queries count, for the cost of 4 average ones: too few" in found.caution
+    assert "only 35 queries count, at the cost of 4 average queries: too few" in found.caution
     assert campaign.estimate(estimator=estimator, anytime=True).caution is None
 
 
@@ -89,7 +89,7 @@ def test_a_batch_has_the_caution_of_its_campaign():
 def test_the_command_line_prints_the_caution(tmp_path, capsys):
     one_dear(35, met=False).save(tmp_path / "c.npz")
     assert main(["active", "estimate", str(tmp_path / "c.npz")]) == 0
-    assert "for the cost of 4 average ones" in capsys.readouterr().out
+    assert "at the cost of 4 average queries" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     [
         ([1.0], "labels has 1 entries"),
         (np.full(len(data.qid), 7.0), "label 7 of row 0 is not one of the grades"),
-        (data.relevance, "nothing to ask"),
+        (data.relevance, "labelled already"),
     ],
 )
 def test_labels_that_cannot_be_taken_are_refused(labels, message):
@@ -139,7 +139,7 @@ def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
     with pytest.warns(BudgetWarning, match=r"budget=12 is small: a draw costs .* on average"):
         evaluator(budget=12)
     dear = dict.fromkeys(range(60), 1.0) | dict.fromkeys(range(20), 50.0)
-    with pytest.warns(BudgetWarning, match="of them cost more than all of it"):
+    with pytest.warns(BudgetWarning, match="of draws cost more than the whole budget"):
         evaluator(budget=40, costs=dear, cost_aware=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -183,5 +183,5 @@ def test_display_shows_the_campaign():
     again = display.plot(display.ax_)
     assert again.ax_ is display.ax_
     plt.close(display.figure_)
-    with pytest.raises(ValueError, match="nothing to estimate from yet"):
+    with pytest.raises(ValueError, match="no labels to estimate from yet"):
         CampaignDisplay.from_campaign(evaluator())

@@ -238,7 +238,7 @@ def test_archives_of_other_kinds(saved):
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
 def test_devices_are_refused():
-    with pytest.raises(ValueError, match="/dev/zero holds no campaign: it is not a regular file"):
+    with pytest.raises(ValueError, match="/dev/zero is not a campaign: it is not a regular file"):
         ActiveEvaluator.load("/dev/zero")
 
 
@@ -318,7 +318,7 @@ def test_an_item_that_occurs_twice_in_a_query_is_refused():
     items = np.array([f"d{row}" for row in range(len(data.qid))])
     first, second = np.flatnonzero(data.qid == data.qid[0])[:2]
     items[second] = items[first]
-    with pytest.raises(ValueError, match=r"item 'd0' stands more than once in query 0"):
+    with pytest.raises(ValueError, match=r"item 'd0' occurs more than once in query 0"):
         evaluator(items=items)
     evaluator(
         items=np.arange(len(items)) - np.searchsorted(data.qid, data.qid)

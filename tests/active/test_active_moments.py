@@ -236,7 +236,7 @@ def test_row_order_and_threads_do_not_matter():
         ({"label_model": np.full((4, 2), 0.4)}, "row 0 are .0.4, 0.4."),
         ({"label_model": np.full((3, 2), 0.5)}, r"\(4, 2\) is expected"),
         ({"label_model": np.full(4, 0.5)}, "one column per grade"),
-        ({"grades": [0, 2, 1]}, "must ascend"),
+        ({"grades": [0, 2, 1]}, "must be ascending"),
         ({"grades": [-1, 0]}, "at least 0"),
         ({"grades": "abc"}, "must be numbers"),
         ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),

@@ -44,7 +44,7 @@ def test_files_need_no_pickle_and_foreign_ones_are_refused(tmp_path):
     (tmp_path / "text").write_text("hello")
     np.savez(tmp_path / "other.npz", a=np.arange(3))
     for name in ("text", "other.npz"):
-        with pytest.raises(ValueError, match="holds no campaign"):
+        with pytest.raises(ValueError, match="cannot be read as a campaign"):
             ActiveEvaluator.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         ActiveEvaluator.load(tmp_path / "nowhere.npz")

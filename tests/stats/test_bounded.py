@@ -57,9 +57,9 @@ def test_two_queries_are_enough_and_one_is_not():
 @pytest.mark.parametrize(
     ("values", "bounds", "message"),
     [
-        ([0.1, 1.2], (0, 1), "the value of row 1 is not between"),
-        ([-0.1, 0.2], (0, 1), "the value of row 0 is not between"),
-        ([0.1, 0.2], (1, 0), "must be the least and the highest"),
+        ([0.1, 1.2], (0, 1), "the value of row 1 lies outside"),
+        ([-0.1, 0.2], (0, 1), "the value of row 0 lies outside"),
+        ([0.1, 0.2], (1, 0), "must be the least and the largest"),
         ([0.1, 0.2], (0, np.inf), "bounds"),
     ],
 )

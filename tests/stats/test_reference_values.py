@@ -250,7 +250,7 @@ class TestAssessors:
             stats.krippendorff_alpha([[1, -1]], level="ratio")
         with pytest.raises(ValueError, match="x labels 2 documents and y 1"):
             stats.cohen_kappa([1, 2], [1])
-        with pytest.raises(ValueError, match="no document in common"):
+        with pytest.raises(ValueError, match="no document that both"):
             stats.cohen_kappa([1, np.nan], [np.nan, 1])
         with pytest.raises(ValueError, match="weights='cubic'"):
             stats.cohen_kappa([1, 2], [1, 2], weights="cubic")
