@@ -291,7 +291,7 @@ def _values_of_labels(
     several = isinstance(scores, (list, tuple)) and len(scores) > 0 and np.ndim(scores[0]) == 1
     rankers: list[ArrayLike] = list(scores) if several else [scores]  # type: ignore[arg-type,list-item]
     if len(rankers) > 2:
-        raise ValueError(f"scores holds {len(rankers)} rankers: give one, or two to compare.")
+        raise ValueError(f"scores holds {len(rankers)} rankers: pass one, or two to compare.")
     measure = with_empty_policy(metric_of(metric))  # 0 without a relevant document, if unnormalised
     first, *second = (measure.per_query(labels, one, groups=groups) for one in rankers)
     return first - second[0] if second else first

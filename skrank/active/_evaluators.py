@@ -237,11 +237,6 @@ class ActiveComparator(Campaign):
         Returns
         -------
         Estimate
-
-        Raises
-        ------
-        ValueError
-            If the first query drawn has no labels yet, or costs more than the budget.
         """
         first, second = (0, 1) if between is None else self._pair(between)
         return self._estimate(first, second, confidence, estimator, anytime)[0]

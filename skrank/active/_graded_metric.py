@@ -203,15 +203,15 @@ def difference_bounds(
     if second is None:
         return low[first], high[first]
     least, most = low[first] - high[second], high[first] - low[second]
-    alike = _equal_ranks(pool, first, second)
+    prefix = _equal_ranks(pool, first, second)
     if metric.family == "linear":
         least, most = _linear_difference(metric, pool, first, second)
     elif metric.family == "cascade":
         # Lists with equal first ranks differ by at most the largest weight of the ranks below.
         weight = np.append(np.maximum.accumulate(metric.weight[::-1])[::-1], 0.0)
-        reach = weight[np.minimum(alike, len(metric.weight))]
+        reach = weight[np.minimum(prefix, len(metric.weight))]
         least, most = np.maximum(least, -reach), np.minimum(most, reach)
-    same = alike >= pool.queries.sizes
+    same = prefix >= pool.queries.sizes
     return np.where(same, 0.0, least), np.where(same, 0.0, most)
 
 

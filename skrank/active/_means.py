@@ -119,7 +119,7 @@ class WithReplacement:
         self.weight = (1 - known_share) * self.part
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """Weighted guesses of the sum of p times `summands`; `known` is the sum of known queries."""
+        """Weighted guesses of the sum of p times `summands`, of which `known` is already known."""
         return self.part * known + self.weight * summands
 
 

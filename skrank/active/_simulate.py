@@ -166,7 +166,7 @@ def simulate(
         raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
-    limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))
+    limits = np.atleast_1d(check.as_numbers("budgets", budgets, "such as [100, 200]"))
     if limits.ndim > 1 or len(limits) == 0 or not (limits > 0).all():
         raise ValueError(f"budgets={limits.tolist()} must be positive numbers, at least one.")
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")

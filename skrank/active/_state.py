@@ -167,7 +167,7 @@ def from_arrays(arrays: dict[str, np.ndarray]) -> State:
     method = check.check_choice("method", facts["method"], METHODS[1:])
     p, q, costs, moments = _drawing(arrays, queries, open_rows(pool, given) > 0, method)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
-    _require(pool.rows.max() < n_rows, "rows are beyond the last one")
+    _require(pool.rows.max() < n_rows, "rows are not below n_rows")
     center = facts["center"]
     if center is not None:
         center = check.check_number("center", center, -1e300, 1e300)
@@ -202,7 +202,7 @@ def _queries(arrays: dict[str, np.ndarray]) -> Queries:
 
 def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
     rows = arrays["rows"]
-    _require(len(rows) == n_rows, "rows are not those of its queries (indptr)")
+    _require(len(rows) == n_rows, "rows do not match its queries (indptr)")
     _require(rows.min() >= 0 and len(np.unique(rows)) == n_rows, "rows are not distinct")
     return rows
 
@@ -216,7 +216,10 @@ def _drawing(
         _require(
             (values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is not a distribution"
         )
-    _require(((q > 0) == ((p > 0) & is_open)).all(), "q draws other queries than those that count")
+    _require(
+        ((q > 0) == ((p > 0) & is_open)).all(),
+        "q is not above 0 for exactly the unlabelled queries",
+    )
     _require(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
         "costs are not positive and finite",
@@ -242,6 +245,6 @@ def _told(arrays: dict[str, np.ndarray], design: Design, asked: list[int]) -> di
     told, labels = arrays["told"].tolist(), arrays["labels"]
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
     sizes = open_rows(design.pool, design.given)[told]
-    _require(len(labels) == sizes.sum(), "labels are not those of the told queries")
+    _require(len(labels) == sizes.sum(), "labels do not match the labelled queries (told)")
     _require(np.isin(labels, design.graded.grades).all(), "labels are not all grades")
     return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

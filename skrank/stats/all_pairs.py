@@ -1,4 +1,4 @@
-"""Test many pairs of systems at once against the largest t among them."""
+"""Tests of many pairs of systems at once, by the largest t of all pairs, and adjusted p-values."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def max_t(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> MaxT:
-    """Test pairs of systems at once against the largest t among them.
+    """Test pairs of systems at once, by the distribution of the largest t of all pairs.
 
     The t of a pair is compared with the largest t of all pairs in resamples in which no systems
     differ. Half of the resamples change the signs of the differences on random queries. The other

@@ -224,11 +224,6 @@ def tukey_hsd(
     TukeyHSD
         P-values are ``(1 + b) / (1 + n_resamples)``, as in `randomisation_test`.
 
-    Raises
-    ------
-    ValueError
-        If fewer than 2 queries or systems are left.
-
     See Also
     --------
     max_t : holds its level also if some systems vary more than others.

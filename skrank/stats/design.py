@@ -143,10 +143,7 @@ def _effect(difference: float | None, std: float) -> float:
 
 
 def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: float) -> np.ndarray:
-    """Power of the F test of systems, if all means but the best and the worst are halfway between.
-
-    For a given range of means, this is the least power.
-    """
+    """Least power of the F test for a range of means: all other means lie halfway between."""
     freedom = n_systems - 1, (n_systems - 1) * (n_queries - 1)
     critical = scipy.stats.f.isf(alpha, *freedom)
     noncentrality = n_queries * effect**2

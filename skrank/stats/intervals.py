@@ -114,11 +114,6 @@ def bootstrap_interval(
     -------
     Interval
 
-    Raises
-    ------
-    ValueError
-        If a column has fewer than 2 queries with a value, or a value is infinite.
-
     Warns
     -----
     UserWarning
@@ -221,11 +216,7 @@ def _quantiles_of_t(
 def intervals_by_column(
     values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
 ) -> Interval:
-    """Intervals of all columns of `values`.
-
-    `interval` maps rows of values of the same queries, and their weights, to (mean, low, high). It
-    is called once per group of columns with the same queries and weights.
-    """
+    """Intervals of columns; `interval` is called once per group with equal queries and weights."""
     check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))

@@ -19,7 +19,7 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
     campaign = make(**options)
     step = 0
     while (requests := campaign.ask(2)) and step < 1000:
-        now = requests[step % len(requests)]  # another one may keep waiting
+        now = requests[step % len(requests)]  # the other requests keep waiting
         answer(campaign, [now])
         campaign.save(tmp_path / "campaign.npz")
         campaign = type(campaign).load(tmp_path / "campaign.npz")
@@ -33,7 +33,7 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
     assert [f.name for f in tmp_path.iterdir()] == ["campaign.npz"]
 
 
-def test_files_need_no_pickle_and_foreign_ones_are_refused(tmp_path):
+def test_files_need_no_pickle_and_other_files_are_refused(tmp_path):
     campaign = evaluator(budget=50)
     path = tmp_path / "c.npz"
     campaign.save(path)
