@@ -208,8 +208,8 @@ class ActiveComparator(Campaign):
             names = ("first", "second") if len(values) == 2 else numbered
         if len(values) < 2:
             raise ValueError(
-                f"scores holds {len(values)} ranker(s): pass two or more, as {{'old': scores, "
-                "'new': scores}."
+                f"a comparison needs two or more rankers, but scores has {len(values)}: pass "
+                "{'old': scores, 'new': scores}."
             )
         if len(set(names)) < len(names):
             raise ValueError(f"the names of the rankers {names} must differ.")

@@ -136,8 +136,8 @@ def wilcoxon(
     Notes
     -----
     The p-value is exact for up to 13 queries, and without weights for up to 50 queries if no
-    difference is tied or 0. Otherwise the normal approximation is used: with weights without
-    corrections, without weights that of `scipy.stats.wilcoxon`.
+    difference is tied or 0. Otherwise the p-value is the normal approximation, without weights that
+    of `scipy.stats.wilcoxon`.
 
     Examples
     --------

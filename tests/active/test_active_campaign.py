@@ -304,7 +304,7 @@ def test_request_says_what_to_label():
         ({"budget": 0}, "budget=0"),
         ({"budget": 1}, "does not pay for any query: the cheapest costs"),
         ({"mixing": 1.5}, "mixing=1.5"),
-        ({"random_state": "a"}, "must be an integer or None"),
+        ({"random_state": "a"}, "must be None or an integer"),
         ({"random_state": -1}, "from 0 to"),
         ({"costs": "free"}, "costs='free'"),
         ({"costs": np.zeros(len(data.qid))}, "cost of row 0 is 0.0"),
@@ -316,7 +316,7 @@ def test_request_says_what_to_label():
         ({"items": [1, "a"] * (len(data.qid) // 2) + [1] * (len(data.qid) % 2)}, "all of them str"),
         ({"metric": "dgc"}, "did you mean 'dcg'"),
         ({"scores": np.full(len(data.qid), np.nan)}, "score of row 0 is nan"),
-        ({"scores": np.full(len(data.qid), -np.inf)}, "leave it out of the pool"),
+        ({"scores": np.full(len(data.qid), -np.inf)}, "leave this query out of the pool"),
         ({"scores": np.zeros(3)}, "entries for 3 rows"),
     ],
 )
@@ -336,7 +336,7 @@ def test_groups_are_needed_and_can_come_on_the_index():
 
 
 def test_a_comparison_needs_two_rankers():
-    with pytest.raises(ValueError, match="scores holds 1 rankers"):
+    with pytest.raises(ValueError, match="but scores has 1"):
         comparator(scores={"a": SCORES["old"]})
     with pytest.raises(ValueError, match="must differ"):
         comparator(scores={1: SCORES["old"], "1": SCORES["new"]})

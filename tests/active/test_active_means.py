@@ -139,7 +139,7 @@ def test_two_equal_values_have_an_unknown_error():
     nothing = estimate([np.nan, np.nan])
     assert np.isnan(nothing.value)
     assert nothing.interval == (-np.inf, np.inf)
-    assert "no query that was drawn counts" in nothing.caution
+    assert "no drawn query has a relevant document" in nothing.caution
 
 
 def test_few_draws_have_a_caution(random):
@@ -276,7 +276,7 @@ def test_a_factor_of_all_weights_changes_nothing(factor, random):
 def test_values_and_weights_whose_squares_overflow_are_refused():
     with pytest.raises(ValueError, match=r"value of draw 1 is -1e\+200.*Scale"):
         estimate([0.1, -1e200, 0.3])
-    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*leave it out"):
+    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*Leave out the draws"):
         estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
 
 
