@@ -449,18 +449,18 @@ def selected(model, seed, n_campaigns):
         ("15 draws that cost as much as 30", 15, dear[:, 14]),
         ("20 draws that cost as much as 30", 20, dear[:, 19]),
     ):
-        campaigns = np.flatnonzero(chosen)[:n_campaigns]
-        if len(campaigns) == 0:
+        kept = np.flatnonzero(chosen)[:n_campaigns]
+        if len(kept) == 0:
             rows.append((name, "-"))
             continue
-        sizes = np.broadcast_to(ends, len(drawn))[campaigns]
-        draws = [drawn[row, :size] for row, size in zip(campaigns, sizes, strict=True)]
+        sizes = np.broadcast_to(ends, len(drawn))[kept]
+        draws = [drawn[row, :size] for row, size in zip(kept, sizes, strict=True)]
         found = [estimate(value[one], 1 / q[one]) for one in draws]
         low, high = np.transpose([one.interval for one in found])
         covers = np.mean((low <= value.mean()) & (value.mean() <= high))
         bias = np.mean([one.value for one in found]) - value.mean()
         bias /= np.mean([one.standard_error for one in found])
-        rows.append((name, f"{covers:.3f}, {bias:5.2f} ({len(campaigns)})"))
+        rows.append((name, f"{covers:.3f}, {bias:5.2f} ({len(kept)})"))
     return model, rows
 
 

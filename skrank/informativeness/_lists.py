@@ -123,6 +123,7 @@ class Expectation:
     metric : Metric
     lists : RankedLists
     gain, worth : float64 ndarray of shape (n_columns,) and (n_columns, n_columns)
+        Value of a document of each column, and of a pair of documents of two columns.
     u, w : float64 ndarray
         Weights of single documents, and of pairs, by rank.
     starts : int64 ndarray of shape (n_lists,)
