@@ -216,10 +216,7 @@ def _drawing(
         _require(
             (values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is not a distribution"
         )
-    _require(
-        ((q > 0) == ((p > 0) & is_open)).all(),
-        "q is not above 0 for exactly the unlabelled queries",
-    )
+    _require(((q > 0) == ((p > 0) & is_open)).all(), "q does not match p and the known labels")
     _require(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
         "costs are not positive and finite",
