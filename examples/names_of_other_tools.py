@@ -1,10 +1,10 @@
-"""Compare what skrank reads under the names of trec_eval and ir_measures with the tools themselves.
+"""Compare metrics that skrank finds by names of trec_eval and ir_measures with these tools.
 
-Every name of the tables, per query, on judgments and runs in TREC's formats:
+Compares the values of all known names, per query, on judgments and runs in the TREC formats:
 
     python examples/names_of_other_tools.py qrels.txt run1.txt run2.txt ...
 
-Needs pytrec_eval and ir_measures. Prints the number of values and the greatest difference by name.
+Needs pytrec_eval and ir_measures. Prints the number of values and the largest difference by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skrank import trec
 from skrank._engine.peer_names import expand
 from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Alias
 
-# pytrec_eval does not hand trec_eval the parameters of utility, and prints no geometric means
+# pytrec_eval does not pass parameters of utility to trec_eval, and has no geometric means
 NOT_PER_QUERY = {"utility", "gm_map", "gm_bpref"}
 WITH_PARAMETER = {
     "P": "P@10", "Precision": "Precision(rel=2)@20", "R": "R@100", "Recall": "Recall(rel=2)@10",
@@ -53,7 +53,7 @@ def ir_measures_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
 
 
 def main() -> None:
-    """Compare, and print."""
+    """Compare all names, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("qrels")
     parser.add_argument("runs", nargs="+")

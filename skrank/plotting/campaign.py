@@ -97,7 +97,7 @@ class CampaignDisplay(PlainDisplay):
         Raises
         ------
         ValueError
-            If there is nothing to estimate from yet.
+            If no query of the campaign is labelled yet.
         """
         progress = campaign.progress(confidence, estimator=estimator, anytime=anytime)
         names = campaign.names
