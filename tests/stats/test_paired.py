@@ -263,8 +263,8 @@ def test_wrong_scores(test, matrix, message):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"pairs": 4}, r"beyond 0\.\.3"),
-        ({"pairs": [(0, -1)]}, r"beyond 0\.\.3"),
+        ({"pairs": 4}, r"outside 0\.\.3"),
+        ({"pairs": [(0, -1)]}, r"outside 0\.\.3"),
         ({"pairs": "first"}, "number of one column"),
         ({"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
         ({"pairs": np.empty((0, 2), int)}, "at least one pair"),
