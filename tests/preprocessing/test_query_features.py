@@ -274,7 +274,7 @@ def test_dask_brings_the_rows_of_a_query_together():
     [
         ({"kinds": "ranks"}, "each of kinds='ranks' is not a choice: use one of 'rank', 'zscore'"),
         ({"kinds": []}, "must name at least one kind"),
-        ({"kinds": ["rank", "rank"]}, "none twice"),
+        ({"kinds": ["rank", "rank"]}, "no kind twice"),
         ({"kinds": None}, "kinds=None must be"),
         ({"kinds": [1]}, "each of kinds=1"),
         ({"keep_original": "no"}, "keep_original='no' must be True or False"),

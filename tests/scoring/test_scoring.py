@@ -93,7 +93,7 @@ def test_lower_is_better_turns_the_sign(data, y, ridge):
     assert scorer("error")(ridge, data.X, y) == -error
     assert scorer("gap", "error")(ridge, data.X, y)["neg_error"] == -error
     assert scorer("neg_error")(ridge, data.X, y) == -error
-    with pytest.raises(ValueError, match=r"write 'gap'"):
+    with pytest.raises(ValueError, match=r"Write 'gap'"):
         scorer("neg_gap")
 
 
@@ -180,7 +180,7 @@ def test_what_does_not_rank_raises(data, y):
     names = RandomForestClassifier(n_estimators=2).fit(
         data.X, [f"grade {label}" for label in data.relevance]
     )
-    with pytest.raises(ValueError, match="train it on grades"):
+    with pytest.raises(ValueError, match="train the classifier on grades"):
         scorer("gap")(names, data.X, y)
     with pytest.raises(ValueError, match="response_method"):
         scorer("gap", response_method="score")
@@ -217,7 +217,9 @@ def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
 
 def test_bound_groups_serve_one_data_set(data, ridge):
     bound = scorer("gap").bind(data.qid)
-    with pytest.raises(ValueError, match=rf"bound to {len(data.qid)} rows and was given 5"):
+    with pytest.raises(
+        ValueError, match=rf"bound to the groups of {len(data.qid)} rows, and y has 5"
+    ):
         bound(ridge, data.X[:5], data.relevance[:5])
     found = permutation_importance(
         ridge, data.X, data.relevance, scoring=bound, n_repeats=1, random_state=0
@@ -353,5 +355,5 @@ def test_scikit_learns_own_type(data, y, ridge):
     assert pickle.loads(pickle.dumps(made))(ridge, data.X, y) == made(ridge, data.X, y)
     with pytest.raises(ValueError, match="one metric"):
         scorer("gap", "err").to_sklearn()
-    with pytest.raises(ValueError, match="know no grades of classes: use predict"):
+    with pytest.raises(ValueError, match="do not compute expected grades: choose response_method"):
         scorer("gap", response_method="predict_proba").to_sklearn()
