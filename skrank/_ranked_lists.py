@@ -84,8 +84,8 @@ def rank(
         documents = check.as_ids("ids", ids, len(given), "document")
         _check_distinct(queries, documents)
 
-    # `rank_scores` fills three arrays: rows of each query by falling score, True where the score
-    # equals that of the rank above, and the number of retrieved documents of each query
+    # output: rows by falling score, 1 where the score equals that of the rank above, and the number
+    # of retrieved documents, of each query
     order, tied = np.empty(len(given), np.int32), np.empty(len(given), np.uint8)
     retrieved = np.empty(len(queries), np.int64)
     rank_scores(queries, ordered, order, tied, retrieved)

@@ -116,9 +116,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     read the index level "qid" of `y`; `predict` has no `y`, so that `X` must have the queries.
     `set_output(transform="pandas")` keeps the index of `X` for the next steps of a pipeline.
 
-    All documents of a query must be in one call, since they all change the added values. For a Dask
-    frame with whole queries in its partitions, call `fit` on some of its rows, and then
-    ``frame.map_partitions(features.transform)``.
+    All documents of a query must be in one call. For a Dask frame with whole queries in its
+    partitions, call `fit` on some rows, and then ``frame.map_partitions(features.transform)``.
 
     Examples
     --------
@@ -301,10 +300,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _blocks(queries: Queries, width: int) -> Iterator[tuple[np.ndarray, slice]]:
-    """Blocks of all rows and columns: row numbers of shape (n_queries, n_documents), and columns.
-
-    The queries of a block have the same number of documents.
-    """
+    """Row numbers of shape (n_queries, n_documents) of queries of equal size, and columns."""
     sizes = queries.sizes
     by_size = np.argsort(sizes, kind="stable")
     edges = np.flatnonzero(np.diff(sizes[by_size])) + 1
@@ -327,7 +323,7 @@ def _sparse_shares(values: sparse.csr_matrix, queries: Queries) -> sparse.csr_ma
     if shares.nnz == 0:
         return shares
     numbers = queries.scatter(queries.row_query)
-    # one number per (query, feature)
+    # each cell is a feature in a query
     cells = np.repeat(numbers, np.diff(values.indptr)) * values.shape[1] + values.indices
     order = np.argsort(cells, kind="stable")
     first = np.append(True, np.diff(cells[order]) != 0)

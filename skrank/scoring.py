@@ -109,10 +109,8 @@ class RankingScorer:
 
     The groups come from the first source that has them: `groups=` (passed by scikit-learn when
     metadata routing is enabled), the index level "qid" of `y` (see `skrank.with_groups`), the index
-    level "qid" of `X`, the column "qid" of `X`. It is an error if no source has groups.
-
-    Higher scores are better: a metric for which lower is better is negated and, in a dict, has the
-    prefix ``neg_``.
+    level "qid" of `X`, the column "qid" of `X`. Higher scores are better: a metric for which lower
+    is better is negated and, in a dict, has the prefix ``neg_``.
 
     Parameters
     ----------
@@ -122,10 +120,9 @@ class RankingScorer:
 
     Notes
     -----
-    The scorer ranks only the rows that are passed to it. A splitter such as `KFold` puts rows of
-    one query into both the training and the test part; the scorer then measures shortened lists of
-    training queries, and warns (see `skrank.CutQueryWarning`). `skrank.QueryKFold` keeps queries
-    whole.
+    The scorer ranks only the rows that it gets. A splitter such as `KFold` puts rows of one query
+    into the training and the test part; the scorer then measures shortened lists of training
+    queries, and warns (see `skrank.CutQueryWarning`). `skrank.QueryKFold` keeps queries whole.
     """
 
     def __init__(
@@ -222,9 +219,8 @@ class RankingScorer:
     def to_sklearn(self) -> Callable[..., object]:
         """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
 
-        For tools that require that type. The scorer ranks by `predict`, takes groups from metadata
-        routing or from the index of `y`, and cannot read the highest grade from the model: give
-        `max_grade` for a metric that depends on the highest grade.
+        For tools that require that type. The scorer ranks by `predict`, with groups from metadata
+        routing or the index of `y`. A metric such as err needs `max_grade`, as no model is known.
 
         Returns
         -------
@@ -241,10 +237,7 @@ class RankingScorer:
         if len(self.metrics) > 1 or self._bound_groups is not None:
             raise ValueError("to_sklearn takes a scorer of one metric, without bound groups.")
         if self.response_method not in ("auto", "predict"):
-            raise ValueError(
-                "scikit-learn's scorers do not compute expected grades: choose "
-                'response_method="predict".'
-            )
+            raise ValueError("scikit-learn's scorers do not compute expected grades: use predict.")
         function = _ScoreFunction(self.metrics[0], self.max_grade)
         made = make_scorer(function, greater_is_better=self.metrics[0].greater_is_better)
         with sklearn.config_context(enable_metadata_routing=True):
@@ -258,9 +251,8 @@ class RankingScorer:
         Parameters
         ----------
         **requests : bool, None or str
-            For `groups` (default: True) and `sample_weight` (default: None). True: scikit-learn
-            passes the metadata. False: it does not. None: it raises an error if the user passes the
-            metadata. A str: it passes the metadata of this name.
+            For `groups` (default: True) and `sample_weight` (default: None). True: passed. False:
+            not passed. None: an error if the user passes it. A str: passed from this name.
 
         Returns
         -------
@@ -318,8 +310,7 @@ class RankingScorer:
             parts.append(f"max_grade={self.max_grade}")
         if self.response_method != "auto":
             parts.append(f"response_method={self.response_method!r}")
-        groups = self._bound_groups
-        bound = "" if groups is None else f".bind(<{len(groups)} rows>)"
+        bound = "" if self._bound_groups is None else f".bind(<{len(self._bound_groups)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
 
     def _groups(self, groups: ArrayLike | None, X: Table, y: ArrayLike) -> np.ndarray:

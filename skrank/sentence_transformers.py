@@ -82,8 +82,7 @@ class CrossEncoderLoss(nn.Module):
         """
         if isinstance(labels, torch.Tensor) or len(inputs) != 2:
             raise ValueError(
-                "the training data must have 3 columns: queries, lists of documents and lists of "
-                "labels."
+                "the data must have 3 columns: queries, lists of documents and lists of labels."
             )
         queries, documents = inputs
         sizes = _checked_sizes(documents, labels)
@@ -187,7 +186,6 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
 
 def _pairs(queries: Sequence[str], documents: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """Pairs of a query and a document, query by query."""
     return [(query, one) for query, some in zip(queries, documents, strict=True) for one in some]
 
 

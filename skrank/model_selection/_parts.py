@@ -1,4 +1,4 @@
-"""Parts of queries, and the base classes of the splitters that draw them.
+"""Base classes of splitters, and functions that assign queries to parts.
 
 Parts depend on query ids, labels and the seed, never on the order of rows.
 """
@@ -22,7 +22,7 @@ Stratify = str | Callable[[np.ndarray], float] | None
 
 
 def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of each row's query among the sorted query ids, and these ids."""
+    """Sorted query ids, preceded by the index of each row's query in these ids."""
     import pandas as pd
 
     if len(groups) == 0:
@@ -38,34 +38,34 @@ def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class QueryRows(NamedTuple):
-    """Rows to split: the place of each row's query among the ids, the ids, and the labels."""
+    """Rows to split."""
 
-    codes: np.ndarray
-    ids: np.ndarray
-    y: ArrayLike | None
+    codes: np.ndarray  # index of each row's query in `ids`
+    ids: np.ndarray  # sorted
+    y: ArrayLike | None  # labels
 
     @classmethod
     def of(
         cls, groups: ArrayLike | None, y: ArrayLike | None, X: Table | None, *, who: str
     ) -> QueryRows:
-        """Rows whose groups are given, or on the index of `y` or `X`; `who` is for messages."""
+        """Rows with `groups`, or with groups on the index of `y` or `X`; `who` is for messages."""
         rows = cls(*query_codes(require_groups(groups, y, X, who=who)), y)
         warn_of_cut_queries(y, rows.ids, rows.sizes, "rows that are split")
         return rows
 
     @property
     def sizes(self) -> np.ndarray:
-        """Rows of each query."""
+        """Number of rows of each query."""
         return np.bincount(self.codes, minlength=len(self.ids))
 
     def labels(self, who: str) -> np.ndarray:
-        """Labels, which `who` needs."""
+        """Labels; raises if there are none, with `who` as the reason."""
         if self.y is None:
             raise ValueError(f"{who} needs the labels: pass y to split.")
         return check.as_vector("y", self.y)
 
     def strata(self, stratify: Stratify) -> np.ndarray | None:
-        """Property of each query whose distribution must be alike in all parts."""
+        """A number per query whose distribution must be about equal in all parts."""
         if stratify is None:
             return None
         if stratify == "size":
@@ -85,7 +85,7 @@ class QueryRows(NamedTuple):
 def draw_parts(
     counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Number of a random part for each query, -1 for none; part i gets ``counts[i]`` queries."""
+    """Part number of each query; part i gets ``counts[i]`` random queries, -1 is no part."""
     n_queries = len(sizes)
     if min(counts) < 1 or sum(counts) > n_queries:
         raise ValueError(
@@ -97,17 +97,17 @@ def draw_parts(
         order = order[np.lexsort((sizes[order], strata[order]))]
     parts = np.full(n_queries, -1)
     for number, count in enumerate(counts):
-        # equal distances from a random start draw from every stratum in proportion to its size
-        places = (np.arange(count) + rng.random_sample()) * (len(order) / count)
+        # systematic sampling: equal distances from a random start sample strata proportionally
+        positions = (np.arange(count) + rng.random_sample()) * (len(order) / count)
         chosen = np.zeros(len(order), bool)
-        chosen[places.astype(np.int64)] = True
+        chosen[positions.astype(np.int64)] = True
         parts[order[chosen]] = number
         order = order[~chosen]
     return parts
 
 
 def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
-    """A number of queries from a number or a share."""
+    """Number of queries, from a number (int) or a share (float)."""
     if isinstance(size, (float, np.floating)):
         share = check.check_number(name, size, 0, 1, open_low=True)
         return max(1, round(share * n_queries))
@@ -124,7 +124,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 class QuerySplitter(BaseCrossValidator):
-    """A splitter of queries, which it gets as groups or on the index of `y` or `X`."""
+    """A splitter of queries; groups are an argument of `split`, or on the index of `y` or `X`."""
 
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
 
@@ -167,19 +167,19 @@ class QuerySplitter(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if there are too few queries.
+            If groups are missing, have the wrong length, or differ; if there are too few queries.
 
         Warns
         -----
         CutQueryWarning
             If a query of `y` has fewer rows than in the call of `skrank.with_groups`.
         """
-        # not a generator, so that wrong groups raise before the first fit
+        # not a generator, so that `split` itself raises errors, before the first fit
         return self._splits(QueryRows.of(groups, y, X, who=type(self).__name__))
 
     @abstractmethod
     def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        """The splits of rows by their queries."""
+        """Row numbers of the training and the test part of each split."""
 
     def __repr__(self) -> str:
         defaults = type(self)().__dict__
@@ -192,7 +192,7 @@ class QuerySplitter(BaseCrossValidator):
 
 
 class FoldSplitter(QuerySplitter):
-    """A splitter that deals queries to folds. Each fold is the test part once."""
+    """A splitter that assigns queries to folds. Each fold is the test part once per repetition."""
 
     fewest: ClassVar[int] = 2
     stratify: Stratify
@@ -205,7 +205,7 @@ class FoldSplitter(QuerySplitter):
         check.check_flag("drop_unjudged_test", self.drop_unjudged_test)
         if self.random_state is not None and not self.shuffle:
             raise ValueError(
-                "random_state has no effect without shuffle=True: set it, or drop one."
+                "random_state has no effect without shuffle=True: set shuffle or drop random_state."
             )
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of folds")
         if self.n_splits < self.fewest:
@@ -217,7 +217,7 @@ class FoldSplitter(QuerySplitter):
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
         """Fold of each query, for each repetition.
 
-        Queries are sorted by stratum and size, and dealt in turn.
+        Queries are sorted by stratum and size. Each block of `n_splits` queries has one per fold.
         """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
@@ -232,12 +232,12 @@ class FoldSplitter(QuerySplitter):
             if strata is not None:
                 order = order[np.lexsort((sizes[order], strata[order]))]
             if rng is None:
-                turns = np.tile(np.arange(self.n_splits), (n_blocks, 1))
-                turns[1::2] = turns[1::2, ::-1]  # no fold gets the largest query of every block
+                blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
+                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the largest query of every block
             else:
-                turns = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+                blocks = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
             folds = np.empty(n_queries, np.int64)
-            folds[order] = turns.ravel()[:n_queries]
+            folds[order] = blocks.ravel()[:n_queries]
             yield folds
 
     def _splits(self, rows: QueryRows) -> Iterator[Split]:

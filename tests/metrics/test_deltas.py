@@ -46,7 +46,7 @@ def test_deltas_of_long_lists(name):
 
 
 @every_single_point
-def test_swaps_that_do_not_count_change_nothing(point):
+def test_deltas_of_irrelevant_swaps_are_0(point):
     labels = [0, 3, 0, 3, 1, 1, 0, 3]
     deltas = swaps(point.metric.bind(judge(labels)))
     same = np.equal.outer(labels, labels)

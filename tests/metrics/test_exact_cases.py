@@ -20,7 +20,7 @@ def ranked(*blocks):
     return labels, np.arange(len(labels), 0.0, -1)
 
 
-def test_the_cap_of_bpref_10_binds():
+def test_bpref_10_counts_at_most_10_plus_r_documents():
     """Two relevant documents: above the lower one stand 15 others, of which 10 + 2 count."""
     metric = skrank.metric("bpref(variant='10')")
     assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
@@ -41,7 +41,7 @@ def test_the_precision_of_a_set_is_divided_by_the_documents_shown(k, value):
     ("recall", "relevant", "needed"),
     [(0.55, 20, 11), (0.07, 100, 7), (0.28, 25, 7), (0.1, 30, 3), (0.7, 30, 21), (0.35, 30, 11)],
 )
-def test_a_level_of_recall_is_reached_by_its_share(recall, relevant, needed):
+def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed):
     """0.07 * 100 and 0.28 * 25 are above 7 in floating point."""
     metric = skrank.metric("iprec", recall=recall)
     assert metric(*ranked((1, needed), (0, 200), (1, relevant - needed))) == 1

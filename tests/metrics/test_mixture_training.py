@@ -159,7 +159,7 @@ def test_threads_precision_and_rounds():
         assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
 
 
-def test_one_order_of_ties_for_all_metrics():
+def test_all_metrics_of_a_mixture_share_one_order_of_ties():
     """Parts that drew their own orders would pull a document to two places."""
     labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
     one = LambdaRank("gap", norm=False)(labels, np.zeros(800), groups=groups)

@@ -46,7 +46,7 @@ def assert_same(metrics, found, expected):
 
 
 @pytest.mark.parametrize("levels", [None, 7], ids=["apart", "tied"])
-def test_values_alone_and_among_other_queries(levels):
+def test_values_do_not_depend_on_other_queries(levels):
     data = queries(levels)
     assert_same(METRICS, values(METRICS, data), one_by_one(METRICS, data))
 

@@ -396,7 +396,7 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
         ("xgboost:ndcg@5+", "no name of xgboost"),
     ],
 )
-def test_mistakes(name, message):
+def test_malformed_names_raise(name, message):
     with pytest.raises(ValueError, match=message):
         skrank.metric(name)
 

@@ -98,7 +98,7 @@ class TestCurves:
         assert display.from_estimator(model, X, y, groups=qid, name="linear", ax=ax).ax_ is ax
         assert texts(ax)[1].startswith("linear (")
 
-    def test_a_constant_score_gains_nothing_by_the_order_of_rows(self, display):
+    def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, display):
         qid = np.repeat(np.arange(200), 10)
         relevance = np.tile([2, 1, 1] + [0] * 7, 200)  # the best ones stand first
         constant = np.zeros(len(qid))
@@ -162,7 +162,7 @@ def literal_mean(relevance, scores, qid, levels, **parameters):
 class TestGradedPrecisionRecall:
     @pytest.mark.parametrize("thresholds", [None, [0.7, 0.1, 0.1, 0.1], [0, 0, 1, 0]])
     @pytest.mark.parametrize("n_levels", [2, 11, 101])
-    def test_mean_is_literal(self, data, thresholds, n_levels):
+    def test_mean_equals_the_definition(self, data, thresholds, n_levels):
         relevance, scores, qid = data
         parameters = {"thresholds": thresholds, "max_grade": 4}
         shown = GradedPrecisionRecallDisplay.from_predictions(

@@ -67,7 +67,7 @@ def on_dask(data, first=10):
 
 @pytest.mark.parametrize("objective", [GAP, ERR])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_is_as_on_one_machine(client, train, valid, objective, weighted):
+def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted):
     """ERR too, whose scale of grades no worker knows."""
     how = {"sample_weight": train.weight} if weighted else {}
     found = GroupedRanker(
@@ -84,7 +84,7 @@ def test_lightgbm_is_as_on_one_machine(client, train, valid, objective, weighted
     np.testing.assert_array_equal(again.predict(valid.X), found.predict(valid.X))
 
 
-def test_xgboost_stops_as_on_one_machine(client, train, valid):
+def test_xgboost_stops_in_the_same_round_as_on_one_machine(client, train, valid):
     how = {
         "objective": GAP, "eval_metric": ["gap@10", "err"], "validation_fraction": 0.3,
         "early_stopping_rounds": 3, "random_state": 0,
@@ -195,7 +195,7 @@ def test_lightgbm_from_a_linear_start(client, train, valid):
     np.testing.assert_array_equal(again.predict(valid.X), light.predict(valid.X))
 
 
-def test_frames_with_gaps_and_categories_from_a_linear_start(client, train):
+def test_frames_with_nan_and_categories_from_a_linear_start(client, train):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
     frame = frame.mask(rng.random(frame.shape) < 0.1)
@@ -215,7 +215,7 @@ def test_frames_with_gaps_and_categories_from_a_linear_start(client, train):
     np.testing.assert_array_equal(ranker.predict(X).compute(), ranker.predict(frame))
 
 
-def test_a_search_writes_it_once(client, train):
+def test_a_search_clones_rankers_with_a_client(client, train):
     """The client is an attribute that no copy can be made of."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
     assert clone(ranker).estimator.client is client
@@ -229,12 +229,12 @@ def test_a_search_writes_it_once(client, train):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_what_is_refused(client, train, valid):
+def test_unsupported_arguments_raise(client, train, valid):
     light, heavy = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
     X, y, qid, _ = on_dask(train)
     arrays, collections = (train.X, train.y, train.qid), (X, y, qid)
     cases = [
-        (light, {"validation_fraction": 0.2}, arrays, {}, "each machine would measure its own"),
+        (light, {"validation_fraction": 0.2}, arrays, {}, "each worker would measure only its"),
         (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
         (light, {"init": light}, arrays, {}, "init=DaskLGBMRanker trains on Dask"),
         (light, {"init": Ridge()}, collections, {}, r"init=Ridge\(\) trains on arrays"),
@@ -267,7 +267,7 @@ def test_what_is_refused(client, train, valid):
 
 @pytest.mark.parametrize("init", [None, "linear"])
 @pytest.mark.parametrize("estimator", [xgb.XGBRanker(**XGB), lgb.LGBMRanker(**LIGHT)], ids=repr)
-def test_scores_on_dask_are_those_in_memory(estimator, init, train):
+def test_scores_on_dask_equal_those_in_memory(estimator, init, train):
     """To the last bit, in double precision as announced."""
     model = GroupedRanker(estimator, init=init).fit(train.X, train.y, train.qid)
     table = np.asarray(train.X)

@@ -68,7 +68,7 @@ def test_clones_and_pickles(ranker, data, y):
 
 
 @every
-def test_score_measures_scoring_and_not_what_is_trained(ranker, data, y):
+def test_score_is_the_metric_scoring_not_the_objective(ranker, data, y):
     model = clone(ranker).set_params(scoring="err@5").fit(data.X, y)
     assert model.score(data.X, y) == skrank.scorer("err@5")(model, data.X, y)
 

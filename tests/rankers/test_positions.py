@@ -45,17 +45,17 @@ def ranker(name, objective, **parameters):
 
 @each_objective
 @each_estimator
-def test_positions_that_are_given_are_the_order_of_the_rows(name, objective):
+def test_positions_in_row_order_equal_the_default(name, objective):
     y = skrank.with_groups(CLICKS, QID)
     given = ranker(name, objective).fit(X, y, position=RANK)
-    with pytest.warns(UserWarning, match="order of the rows inside their query is taken for"):
+    with pytest.warns(UserWarning, match="no position= is given to fit: the row order inside"):
         by_order = ranker(name, objective).fit(X, y)
     assert given.predict(X).tolist() == by_order.predict(X).tolist()
 
 
 @each_objective
 @each_estimator
-def test_positions_of_shuffled_rows_are_not_their_order(name, objective, monkeypatch):
+def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
     """Each document is bound to the position that came with its row."""
     seen = []
     bind = type(objective).bind
@@ -80,14 +80,14 @@ def test_shuffled_rows_learn_the_same_bias():
     right = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective)
     bias = right.fit(X[MIXED], y, position=RANK[MIXED]).estimator_.objective.position_bias_
     assert bias["clicked"].loc[1] > 2 * bias["clicked"].loc[LONG]
-    with pytest.warns(UserWarning, match="the order of shuffled rows is meaningless"):
+    with pytest.warns(UserWarning, match="This is wrong if the rows were shuffled"):
         wrong = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective).fit(X[MIXED], y)
     naive = wrong.estimator_.objective.position_bias_["clicked"]
     assert naive.loc[1] < 2 * naive.loc[LONG]
 
 
 @each_estimator
-def test_validation_and_fewer_queries_take_their_own_positions(name):
+def test_positions_follow_validation_rows_and_max_queries(name):
     y = skrank.with_groups(CLICKS, QID)
     stopping = ranker(
         name, OBJECTIVES[0], eval_metric="ndcg@5", validation_fraction=0.25, max_queries=80,
@@ -97,7 +97,7 @@ def test_validation_and_fewer_queries_take_their_own_positions(name):
     assert np.ptp(model.predict(X)) > 0
 
 
-def test_the_fitted_ranker_keeps_no_positions():
+def test_the_fitted_ranker_stores_no_positions():
     y = skrank.with_groups(CLICKS, QID)
     model = ranker("lightgbm", OBJECTIVES[0]).fit(X, y, position=RANK)
     assert model.estimator_.objective.positions is None

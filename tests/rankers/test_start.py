@@ -53,7 +53,7 @@ def inside(scores):
 
 
 @every
-def test_predictions_add_both(estimator, options):
+def test_predictions_are_the_sum_of_start_and_rounds(estimator, options):
     model = fit(estimator, First(), **options)
     start = model.init_factor_ * X[:, 0]
     assert np.std(inside(start)) == pytest.approx(1)
@@ -63,7 +63,7 @@ def test_predictions_add_both(estimator, options):
 
 
 @every
-def test_rounds_are_trained_on_what_the_start_leaves(estimator, options):
+def test_rounds_correct_the_errors_of_the_start(estimator, options):
     """From scores that are right already there is less to learn than from scores of 0."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
 
@@ -75,7 +75,7 @@ def test_rounds_are_trained_on_what_the_start_leaves(estimator, options):
 
 
 @every
-def test_a_constant_start_changes_no_model(estimator, options):
+def test_a_constant_start_does_not_change_the_model(estimator, options):
     """Constant everywhere, or inside queries."""
     alone = fit(estimator, None, **options)
     table = np.column_stack([X, QID])
@@ -89,7 +89,7 @@ def test_a_constant_start_changes_no_model(estimator, options):
 
 
 @every
-def test_scale(estimator, options):
+def test_init_scale(estimator, options):
     small, large = (fit(estimator, First(), init_scale=scale, **options) for scale in (0.5, 4))
     assert large.init_factor_ == pytest.approx(8 * small.init_factor_)
     raw = fit(estimator, First(3.0), init_scale=None, **options)
@@ -181,7 +181,7 @@ def held_out_rows(model):
 
 
 @every
-def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
+def test_predictions_are_the_start_if_no_round_is_better(estimator, options):
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     init = First(column=6)
     for refit in (False, True):
@@ -214,7 +214,7 @@ def test_searches_over_the_start():
     assert scores["test_score"].mean() == pytest.approx(found.best_score_)
 
 
-def test_regressors_may_start_too():
+def test_regressors_can_start_from_scores():
     target = LABELS + 0.0
     for estimator in (
         lightgbm.LGBMRegressor(n_estimators=20, verbosity=-1, n_jobs=1),
@@ -225,7 +225,7 @@ def test_regressors_may_start_too():
         assert error < 0.7 * np.mean((Ridge().fit(X, target).predict(X) - target) ** 2)
 
 
-def test_refusals():
+def test_unsupported_starts_raise():
     hist = HistGradientBoostingRegressor()
     for estimator in (hist, Ridge(), lightgbm.LGBMClassifier(verbosity=-1)):
         with pytest.raises(ValueError, match=f"{type(estimator).__name__} cannot start from"):

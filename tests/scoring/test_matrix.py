@@ -168,7 +168,7 @@ def test_a_tool_gives_the_numbers_of_a_loop_by_hand(tool, mode, name, run):
 
 
 @pytest.mark.parametrize(("tool", "mode", "name"), REFUSALS)
-def test_what_a_tool_cannot_do_is_refused(tool, mode, name, run):
+def test_unsupported_modes_of_a_tool_raise(tool, mode, name, run):
     way = getattr(tool, mode)
     refused = pytest.raises((ValueError, NotImplementedError), match=f"(?s){way.error}")
     with experimental(), refused:
@@ -199,7 +199,7 @@ def test_a_search_over_every_estimator_gives_the_numbers_of_a_loop_by_hand(name,
 
 @every_mode
 @pytest.mark.parametrize("estimator", [LGBM, XGB, CAT], ids=BARE)
-def test_a_bare_ranker_is_given_no_groups_and_fails(estimator, mode):
+def test_a_ranker_without_grouped_ranker_gets_no_groups_and_raises(estimator, mode):
     params = {} if mode == "y" else {"params": {"groups": QID}}
     y = skrank.with_groups(RELEVANCE, QID) if mode == "y" else RELEVANCE
     with (
@@ -291,7 +291,7 @@ def in_order(rows):
 
 
 @pytest.mark.parametrize("rows", [SHUFFLED, INTERLEAVED], ids=["shuffled", "interleaved"])
-def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
+def test_the_order_of_the_rows_does_not_change_folds(rows):
     data = in_order(rows)
     for how in ({"y": data["y"]}, {"y": data["relevance"], "groups": data["qid"]}):
         for (_, test), (_, place) in zip(FOLDS, CV.split(data["X"], **how), strict=True):
@@ -300,7 +300,7 @@ def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
 
 @every_mode
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_order_of_the_rows_changes_no_score(name, mode, run):
+def test_the_order_of_the_rows_does_not_change_scores(name, mode, run):
     """Trees are given the rows of a query in one order, by which they settle ties."""
     linear = name in ("ridge", "grouped ridge", "logistic", "linear")
     data = in_order(SHUFFLED if linear else INTERLEAVED)

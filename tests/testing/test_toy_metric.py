@@ -58,7 +58,7 @@ def test_it_has_all_properties():
     ))  # fmt: skip
 
 
-def test_it_serves_every_tool():
+def test_a_user_s_metric_works_in_every_tool():
     data = make_ranking(n_queries=40, n_docs=8, random_state=0)
     y = skrank.with_groups(data.relevance, data.qid)
     search = GridSearchCV(
@@ -162,7 +162,7 @@ def test_mistakes_are_found_without_a_definition(changes, message):
         check_metric(broken(**changes))
 
 
-def test_without_boosters_what_needs_them_is_left_out(monkeypatch):
+def test_properties_that_need_boosters_are_skipped_without_boosters(monkeypatch):
     whole = check_metric(SquareRank(), definition)
     monkeypatch.setattr("skrank.testing._use.find_spec", lambda name: None)
     alone = check_metric(SquareRank(), definition)
@@ -225,6 +225,6 @@ class Pairs(skrank.Metric):
         (Short(gain=(0, 0.5, 1), phi=(1, 0, 1)), "CascadeTables.phi rises from rank 2 to 3"),
     ],
 )
-def test_tables_are_held_to_the_data(metric, message):
+def test_tables_that_do_not_fit_the_data_raise(metric, message):
     with pytest.raises(ValueError, match=message):
         metric([0, 1, 2], [3, 2, 1])
