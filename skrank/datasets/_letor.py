@@ -296,7 +296,7 @@ def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:
 
 
 def _as_ids(qid: list[str]) -> np.ndarray:
-    """Ids as integers if no id changes, such as "03", which is not 3; otherwise as strings."""
+    """Ids as integers, or as strings if a conversion would change an id, such as "03"."""
     ids = np.array(qid)
     try:
         numbers = ids.astype(np.int64)

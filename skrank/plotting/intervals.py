@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class IntervalDisplay(PlainDisplay):
-    """Intervals of systems, one row per system, the highest value on top.
+    """Intervals of means or differences of systems, one row each, the highest value on top.
 
     `from_report` shows means of systems and `from_comparison` their differences.
 

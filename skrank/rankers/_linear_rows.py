@@ -72,7 +72,7 @@ class LinearRows:
     def curvature(
         self, objective: Objective, number: int, weights: np.ndarray, direction: np.ndarray
     ) -> np.ndarray:
-        """Hessian of an objective times `direction`, in round `number` (Gauss-Newton)."""
+        """X^T diag(hess) X @ direction, with X centred by query, in round `number`."""
         _, hess = self._derivatives(objective, number, weights)
         queries = self.judgments.queries
         rows = hess * queries.centered(self.features.scores(direction))

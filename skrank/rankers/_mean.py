@@ -284,7 +284,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         if len(weights) != len(self.estimators) or weights.min() < 0 or not weights.sum() > 0:
             raise ValueError(
                 f"weights={self.weights!r} must have a number of at least 0 for each of the "
-                f"{len(self.estimators)} rankers, and at least one number above 0."
+                f"{len(self.estimators)} rankers, at least one above 0."
             )
         return weights / weights.sum()
 

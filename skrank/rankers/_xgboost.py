@@ -34,8 +34,8 @@ class XGBoost(Booster):
         estimator = fit.estimator
         if LEVEL in list(getattr(fit.train.X, "columns", ())):
             raise ValueError(
-                f'{type(estimator).__name__} reads queries from a column "qid" of X: move this '
-                "column to the index, X.set_index('qid'), or drop it and use "
+                f'{type(estimator).__name__} would use the column "qid" of X as its queries: '
+                "move it to the index, X.set_index('qid'), or drop it and use "
                 "skrank.with_groups(y, qid)."
             )
         fit.arguments.setdefault("verbose", False)

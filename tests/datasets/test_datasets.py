@@ -1,4 +1,4 @@
-"""Synthetic collections are as promised, and made alike from the same seed."""
+"""make_ranking: documented properties, and equal results from equal seeds."""
 
 import re
 
@@ -68,7 +68,7 @@ class TestMakeRanking:
         assert sizes.max() <= 60
         assert len(set(sizes)) > 30
         assert np.median(sizes) < sizes.mean() < (5 + 60) / 2
-        # No heap at the bounds.
+        # The bounds are not more frequent than other sizes.
         assert np.mean(sizes == 5) < 0.05
         assert np.mean(sizes == 60) < 0.05
 

@@ -1,4 +1,4 @@
-"""LETOR folders are read right, or refused with the place and the remedy."""
+"""load_letor: values, and errors that name the file, the line and the remedy."""
 
 import gzip
 import lzma
@@ -171,7 +171,7 @@ class TestLoadLetor:
 
 class TestLoadLetorErrors:
     def refusal(self, folder, error, **options):
-        """What the error says."""
+        """The message of the error."""
         with pytest.raises(error) as caught:
             load_letor(folder, **options)
         return str(caught.value)

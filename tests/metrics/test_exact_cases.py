@@ -21,7 +21,7 @@ def ranked(*blocks):
 
 
 def test_bpref_10_counts_at_most_10_plus_r_documents():
-    """Two relevant documents: above the lower one stand 15 others, of which 10 + 2 count."""
+    """Two relevant documents; 15 others are above the lower one, of which 10 + 2 count."""
     metric = skrank.metric("bpref(variant='10')")
     assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
     assert metric(*ranked((1, 1), (0, 9), (1, 1))) == pytest.approx((1 + (1 - 9 / 12)) / 2)
@@ -50,7 +50,7 @@ def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed
 
 
 def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():
-    """Grade 2 was clicked less than grade 1, but hardly shown: both have 52 of 110 clicks."""
+    """Grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110."""
     found = thresholds_from_clicks(
         [0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100], method="rate"
     )

@@ -17,7 +17,7 @@ def bound(name):
 
 
 def test_a_mixture_is_the_sum_of_its_parts():
-    """With one row of normalisers for each, which hold its weight."""
+    """The normalisers have a row per part, multiplied by its weight."""
     mixture, parts = bound("0.75*gap+0.25*ndcg"), [bound("gap"), bound("ndcg")]
     ranking = Ranking(mixture.judgments, SCORES)
     inverse = np.stack([0.75 * parts[0].inverse, 0.25 * parts[1].inverse])

@@ -113,7 +113,7 @@ def test_queries_without_relevant_documents():
 
 
 def test_too_many_orders_of_ties_are_refused():
-    """Thousands of documents of two labels, as a model that has learned nothing ranks them."""
+    """Thousands of tied documents of two labels, such as of a model with constant scores."""
     labels = np.arange(3000) % 2
     metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match=r"more than 10000 orders.*set a cut-off, or choose"):
@@ -169,7 +169,7 @@ class Zero:
 
 
 def test_evaluate_and_compare_with_a_function_metric():
-    """Tables are made of the metric, not of its name, which stands for nothing."""
+    """Functions use the metric itself, since its name is not registered."""
     data = make_lists(0, n_queries=12, unjudged=0, missing=0, special=False)
     metric = skrank.metric_from_function(first, value_range="[0, 1]", empty=0)
     both = {"groups": data.groups, "metrics": [metric, "rr(empty=0)"]}

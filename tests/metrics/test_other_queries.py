@@ -60,7 +60,7 @@ def takes(metric, data):
 
 
 def test_a_query_among_queries_of_many_labels():
-    """More labels than are counted one by one: sums over documents are taken in another way."""
+    """With many distinct labels, sums over documents use another algorithm."""
     rng = np.random.default_rng(1)
     data = queries(levels=7)
     beside = rng.permutation(300) / 100, rng.normal(size=300), np.full(300, N_QUERIES)

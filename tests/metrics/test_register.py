@@ -82,7 +82,7 @@ def test_fields_of_the_wrong_kind():
 
 
 def test_a_class_that_is_defined_again_replaces_the_first():
-    """As in a cell of a notebook that runs twice."""
+    """Such as in a notebook cell that runs twice."""
     first, second, other = made(), made(), made("Other")
     skrank.register("toy", "toys")(first)
     assert type(skrank.metric("toy")) is first
@@ -120,7 +120,7 @@ def test_unregister():
     ],
 )  # fmt: skip
 def test_names_of_other_tools_are_refused(name, tool):
-    """In any case of letters: p_10 would be read for P_10, too."""
+    """Upper and lower case do not matter: p_10 would be read as P_10."""
     assert f"the name '{name}' is taken by {tool}" in refused(made(), name)
     with pytest.raises(ValueError, match=f"the name '{name}' is taken by {tool}"):
         skrank.metric_from_function(max, name)

@@ -1,4 +1,4 @@
-"""Splits: queries stay whole, and only ids, labels and seeds decide where they fall."""
+"""Splitters keep queries whole; splits depend only on query ids, labels and seeds."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def data():
 
 
 def members(cv, data, rows=slice(None), groups=None):
-    """Queries of the training and test part of each split, the rows being in any order."""
+    """Queries of the training and test part of each split; rows may be in any order."""
     qid = data.qid if groups is None else groups
     parts = cv.split(data.X[rows], data.relevance[rows], groups=qid[rows])
     return [tuple(frozenset(qid[rows][part].tolist()) for part in split) for split in parts]
@@ -261,7 +261,7 @@ def test_test_queries_are_later_than_training_queries(data):
 
 
 def test_training_parts_end_before_the_gap():
-    """A gap moves the whole training part, the size of which stays."""
+    """A gap shifts the training part, and does not change its size."""
     qid = np.repeat(np.arange(12), 2)
     cv = QueryTimeSeriesSplit(2, max_train_size=3, test_size=2, gap=2)
     found = [

@@ -1,4 +1,4 @@
-"""Parameters worth tuning: in a grid, drawn at random, and in Optuna."""
+"""search_space for GridSearchCV, RandomizedSearchCV and Optuna."""
 
 from __future__ import annotations
 

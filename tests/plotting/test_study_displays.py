@@ -1,4 +1,4 @@
-"""Displays of studies show the numbers of the results they are made of."""
+"""Displays of studies show the values of their results."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""QueryFeatures beside its definitions, in scikit-learn's tools, on Dask, and what it refuses."""
+"""QueryFeatures: definitions, tools of scikit-learn, Dask, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CV = skrank.QueryKFold(3)
 
 
 def literal(kind, values):
-    """What is added of one feature in one query, by definition; NaN counts for no other value."""
+    """The added values of one feature in one query, by definition; NaN is ignored."""
     known = [value for value in values if not np.isnan(value)]
     mean = np.mean(known) if known else np.nan
     deviation = np.sqrt(np.mean([(value - mean) ** 2 for value in known])) if known else np.nan

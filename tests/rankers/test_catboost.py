@@ -1,4 +1,4 @@
-"""CatBoost under GroupedRanker: it passes no queries, and metrics of skrank decide all the same."""
+"""GroupedRanker with CatBoost: early stopping by metrics of skrank, and what CatBoost refuses."""
 
 import pickle
 
@@ -37,7 +37,7 @@ def y(data):
 
 
 def fitted(estimator, data, held_out, eval_metric="gap@10", rounds=4, **weights):
-    """With validation rows in disorder."""
+    """Validation rows are shuffled."""
     rows = np.random.default_rng(0).permutation(len(held_out.qid))
     return skrank.GroupedRanker(
         estimator, eval_metric=eval_metric, early_stopping_rounds=rounds
@@ -122,7 +122,7 @@ def test_without_eval_metric_the_metric_of_catboost_stops_training(data, y):
 def test_fitted_rankers_store_no_rows_and_can_be_pickled(data, held_out):
     few, many = (fitted(cat(), data, part) for part in (held_out, data))
     sizes = [len(pickle.dumps(one.estimator_.get_params())) for one in (few, many)]
-    assert sizes[0] == sizes[1] < 1000  # no labels in them
+    assert sizes[0] == sizes[1] < 1000  # stored without labels
     again = pickle.loads(pickle.dumps(few))
     np.testing.assert_array_equal(again.predict(data.X), few.predict(data.X))
     assert repr(again.estimator_.get_params()["eval_metric"]) == "<gap@10 of one training>"

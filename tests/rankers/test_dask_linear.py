@@ -1,4 +1,4 @@
-"""LinearRanker on Dask collections: the weights of one machine, and what is refused."""
+"""LinearRanker on Dask collections: weights equal those of one machine; errors."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ LABELS, QID = DATA.relevance, DATA.qid
 RNG = np.random.default_rng(0)
 WEIGHT = RNG.choice([0.0, 0.5, 2.0], 60)[QID]
 GAPS = np.where(RNG.random(DATA.X.shape) < 0.1, np.nan, DATA.X)
-GAPS[LABELS > 0, 5] = np.nan  # NaN that goes with the grade
+GAPS[LABELS > 0, 5] = np.nan  # NaN correlates with the grade
 HEAVY = DATA.X * [1, 1e5, 1, 1, 1, 1]
 HEAVY[:, 0] = np.sinh(4 * HEAVY[:, 0])
 FRAME = pd.DataFrame(GAPS, columns=list("abcdef")).assign(
@@ -83,7 +83,7 @@ def test_weights_equal_those_of_one_machine(X, objective, weight):
 
 @pytest.mark.filterwarnings("ignore:LinearRanker did not converge")
 def test_samples_of_rows_equal_those_of_one_machine():
-    """Maps of columns are chosen from 8192 rows at most, here from every third."""
+    """Maps of columns are chosen from at most 8192 rows, here from every third row."""
     times = 40
     rng = np.random.default_rng(1)
     X = np.tile(HEAVY, (times, 1)) * rng.lognormal(size=(times * len(QID), 1))

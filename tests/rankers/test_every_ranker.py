@@ -1,4 +1,4 @@
-"""What all rankers have in common: groups, tools of scikit-learn, its checks, and refusals."""
+"""All rankers: groups, tools and checks of scikit-learn, and errors."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
 
 
 def one_query(cls):
-    """A class that takes all rows for one query: scikit-learn's checks know no groups."""
+    """A subclass that puts all rows into one query: scikit-learn's checks pass no groups."""
 
     class OneQuery(cls):
         def fit(self, X, y, groups=None, **parameters):
@@ -131,7 +131,7 @@ def one_query(cls):
 
 
 class OneGrouped(one_query(GroupedRanker)):
-    """Checks pickle estimators, whose classes must be those of a module."""
+    """Defined at module level, since the checks pickle estimators."""
 
 
 class OneLinear(one_query(LinearRanker)):

@@ -1,4 +1,4 @@
-"""A `fit` that fails leaves a ranker as it was: its attributes describe one model."""
+"""A `fit` that raises an error does not change the attributes of a ranker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trees(**parameters):
 
 
 class Interrupted(Ridge):
-    """Is stopped by the user in a training on six features."""
+    """Raises KeyboardInterrupt in a training on six features."""
 
     def fit(self, X, y, sample_weight=None):
         if X.shape[1] == 6:
@@ -115,7 +115,7 @@ def test_a_training_that_fails_in_the_library_changes_nothing():
 
 
 def test_labels_without_a_relevant_document_change_nothing():
-    """Which a LinearRanker says when it has begun to train."""
+    """A LinearRanker raises this error after the start of training."""
     model = LinearRanker().fit(OLD, LABELS, groups=QID)
     before = state(model)
     with pytest.raises(ValueError, match="no training query has a relevant document"):

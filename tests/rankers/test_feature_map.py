@@ -1,4 +1,4 @@
-"""The map of LinearRanker from the columns of X to features: logs, gaps and categories."""
+"""FeatureMap of LinearRanker: logs, missing values and categories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fit(X, **parameters):
 
 
 def inside(scores):
-    """Scores less the mean of their query."""
+    """Scores minus the mean of their query."""
     return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
 
 
@@ -137,7 +137,7 @@ def test_a_fit_is_deterministic_and_does_not_change_its_input():
     assert_array_equal(table, before)
 
 
-# gaps ---------------------------------------------------------------------------------------------
+# missing values ---------------------------------------------------------------------------------
 
 
 def test_nan_at_random_lowers_the_score_little():
@@ -232,7 +232,7 @@ def test_each_of_few_levels_has_a_weight(kind):
 def test_many_levels_become_mean_grades_of_other_queries():
     noise = pd.Categorical(
         np.random.default_rng(2).integers(0, 300, len(X))
-    )  # of some rows each: nothing to learn
+    )  # each level has a few rows, which do not predict grades
     told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
     model = fit(frame(noise=noise, told=told))
     assert maps(model)[2:] == ["mean grade"] * 2

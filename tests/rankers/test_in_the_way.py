@@ -1,4 +1,4 @@
-"""What used to stop users of GroupedRanker, or to pass in silence."""
+"""Mistakes of users of GroupedRanker that once raised unclear errors, or none."""
 
 import warnings
 
@@ -51,7 +51,10 @@ def test_validation_columns_in_another_order_are_refused(estimator):
     [
         ({"eval_metric": "gap"}, "eval_metric"),
         ({"early_stopping_rounds": 7}, "early_stopping_rounds"),
-        ({"early_stopping_rounds": 50}, "early_stopping_rounds"),  # also the usual number
+        (
+            {"early_stopping_rounds": 50},
+            "early_stopping_rounds",
+        ),  # also the value of "auto"
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
@@ -160,7 +163,7 @@ def test_start_scores_are_sorted_with_the_rows(make, objective):
 @each_booster
 @pytest.mark.parametrize("objective", [None, "gap"])
 def test_held_out_rows_use_their_start_scores(make, objective):
-    """From perfect scores, to which a round adds next to nothing, they rank perfectly at once."""
+    """The start scores are the labels, so that the first value of the metric is about 1."""
     stopping = GroupedRanker(
         make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
     )
@@ -276,7 +279,7 @@ def test_get_scorer_equals_scorer():
 
 
 def test_max_queries_draws_at_random():
-    """The first queries of a file may be of one day, or of one user."""
+    """The first queries of a file may not be a random sample."""
 
     class Seen(Ridge):
         def fit(self, X, y, sample_weight=None):

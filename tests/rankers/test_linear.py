@@ -1,4 +1,4 @@
-"""LinearRanker: what it trains on, by which steps, and what its weights depend on."""
+"""LinearRanker: loss, stages, invariances of the weights, and choice of alpha."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAP = skrank.metric("gap")
 
 
 def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, features="standard", **parameters):
-    """Of the columns as they are, so that weights have their units."""
+    """A ranker without transformation of columns, so that weights are in their units."""
     return LinearRanker(features=features, **parameters).fit(
         X, labels, groups=qid, sample_weight=sample_weight
     )
@@ -99,7 +99,7 @@ def test_the_gradient_equals_finite_differences_of_the_loss(objective, sparse, m
 
 
 def test_the_loss_equals_the_documented_formula(monkeypatch):
-    """Mean of 1 less the smooth metric, plus alpha times the squares of scaled weights."""
+    """Mean of 1 - (smooth metric), plus alpha times the sum of squares of scaled weights."""
     model = fit(sigma=0.7, alpha=0.01, tol=1e-12)
     training = training_on("gap")
     start = training.start()

@@ -1,4 +1,4 @@
-"""LinearRanker: units of features, weights and labels change nothing, however large or small."""
+"""LinearRanker does not depend on the units of features, weights and labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ layouts = pytest.mark.parametrize("layout", [np.asarray, csr_matrix, csc_matrix]
 
 
 def fit(X, labels=LABELS, qid=QID, sample_weight=None, objective="gap", **parameters):
-    """Of the columns as they are, so that weights have their units."""
+    """A ranker without transformation of columns, so that weights are in their units."""
     model = LinearRanker(objective, **{"features": "standard"} | parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -60,7 +60,7 @@ def test_features_may_differ_in_magnitude(layout, plain):
     ("dtype", "shift"), [(np.float32, 2**20), (np.float64, 2**30), (np.float64, 2**36)]
 )
 def test_features_with_a_large_mean(layout, dtype, shift, plain):
-    """As times in seconds are, or identifiers."""
+    """Such as times in seconds, or identifiers."""
     table = layout((X + shift).astype(dtype))
     model = fit(table)
     assert_allclose(model.coef_, plain.coef_, rtol=0.02, atol=1e-4)
@@ -86,7 +86,7 @@ def test_a_feature_whose_weight_would_overflow_has_weight_0(plain):
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("shift", [0, 2.0**40])
 def test_moments(layout, shift):
-    """Exact sums as the other way, rows of weight 0 with any values, entries that are missing."""
+    """Against exact sums; with arbitrary values in rows of weight 0, and absent sparse entries."""
     rng = np.random.default_rng(0)
     table = np.rint(rng.normal(size=(500, 4)) * 100) * (rng.random((500, 4)) < [0.1, 0.5, 0.9, 1])
     table[:, 3] += shift
@@ -109,7 +109,7 @@ def test_duplicate_sparse_entries_are_summed(plain):
     assert_array_equal(twice.toarray(), X)
     model = fit(twice)
     assert_allclose(model.coef_, plain.coef_, rtol=1e-3, atol=1e-6)
-    assert twice.nnz == 12 * len(X)  # the caller's matrix stays as it is
+    assert twice.nnz == 12 * len(X)  # the caller's matrix does not change
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
@@ -123,7 +123,7 @@ def test_scores_that_overflow_raise(layout):
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, csr_matrix])
 @pytest.mark.parametrize("n_features", [7, 136, 137])
 def test_a_score_does_not_depend_on_other_rows(dtype, layout, n_features):
-    """Equal documents tie, wherever they stand."""
+    """Equal documents thus tie at any row."""
     rng = np.random.default_rng(0)
     table = np.repeat(rng.normal(size=(40, n_features)), 5, axis=0).astype(dtype)
     model = LinearRanker().fit(table, np.arange(200) % 3, groups=np.arange(200) // 10)
@@ -158,7 +158,7 @@ def test_weights_of_any_size_choose_the_same_alpha(weight):
 
 
 def test_rows_without_weight_change_nothing(plain):
-    """Whatever their features are."""
+    """Their features may be extreme."""
     away = np.vstack([X, np.full((5, 6), 1e200) * np.arange(5)[:, None]])
     weights = np.append(np.ones(len(X)), np.zeros(5))
     model = fit(

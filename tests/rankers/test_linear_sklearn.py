@@ -1,4 +1,4 @@
-"""LinearRanker in scikit-learn: groups, tools, checks, pickles, and what it refuses."""
+"""LinearRanker: unjudged documents, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RankerMean: its definition, its rankers by name, tools of scikit-learn, and what it refuses."""
+"""RankerMean: definition, names of rankers, tools of scikit-learn, and errors."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_each_ranker_stops_early_on_the_held_out_queries():
     first, second, start, _ = mean.estimators_
     assert first.best_iteration_ < 40
     assert len(second.evals_result_["validation"]["gap"]) == 40
-    assert start.evals_result_  # it holds out queries by itself
+    assert start.evals_result_  # it has its own validation_fraction
 
 
 def test_rankers_with_validation_fraction_get_no_validation_rows():
@@ -120,7 +120,7 @@ def test_validation_weights_of_a_metric_where_lower_is_better():
 
 
 class Shuffled(BaseEstimator):
-    """A transformer that shuffles rows, so that what follows learns noise."""
+    """A transformer that shuffles rows, so that the next step learns noise."""
 
     def fit(self, X, y=None):
         return self

@@ -1,4 +1,4 @@
-"""GroupedRanker around estimators that are like no other, and kinds of trees and data."""
+"""GroupedRanker with unusual estimators and parameters."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def test_sample_weight_raises_if_the_estimator_has_no_weights(data, y):
     "options", [{"booster": "gblinear"}, {"tree_method": "exact"}], ids=["linear", "exact"]
 )
 def test_boosters_of_xgboost_without_bins(options, data, y):
-    """They are trained on the metric, and stop where it was best on held-out queries."""
+    """They stop early by the metric on held-out queries."""
     model = xgboost.XGBRanker(n_estimators=25, n_jobs=1, **options)
     ranker = GroupedRanker(model, objective="ndcg", eval_metric="ndcg@10", **STOP)
     log = ranker.fit(data.X, y).evals_result_["validation"]["ndcg@10"]
@@ -60,7 +60,7 @@ def test_a_classifier_of_strings_has_no_highest_grade():
 
 
 class Silent(FunctionTransformer):
-    """A step that does not say what its columns are called."""
+    """A step without get_feature_names_out."""
 
     def get_feature_names_out(self, input_features=None):
         raise ValueError("they have no names")

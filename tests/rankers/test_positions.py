@@ -1,4 +1,4 @@
-"""Clicks under a GroupedRanker: positions come with the rows, in whatever order these are."""
+"""GroupedRanker with objectives that learn about positions; positions are sorted with rows."""
 
 import warnings
 
@@ -21,7 +21,7 @@ QID, RANK = np.repeat(np.arange(N), LONG), np.tile(np.arange(1, LONG + 1), N)
 X = RNG.normal(size=(N * LONG, 3))
 CLICKS = (RNG.random(N * LONG) < 1 / (1 + np.exp(1 - X[:, 0])) / RANK).astype(int)
 SHUFFLED = np.argsort(RNG.random(N * LONG))
-# rows of a query together, in an order that has nothing to do with positions
+# rows of a query are contiguous, in an order that does not depend on positions
 MIXED = SHUFFLED[np.argsort(QID[SHUFFLED], kind="stable")]
 
 OBJECTIVES = [AdditivePositionBias("ndcg"), UnbiasedLambdaRank("ndcg")]
@@ -34,7 +34,7 @@ each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
 def ranker(name, objective, **parameters):
-    # ties are drawn by the place of a row: without them, the order of rows changes nothing
+    # the order of ties depends on the order of rows; without ties, the model does not
     stable = {"tie_order": "stable"}
     if isinstance(objective, AdditivePositionBias):
         objective = AdditivePositionBias(skrank.LambdaRank("ndcg", **stable))
@@ -56,7 +56,7 @@ def test_positions_in_row_order_equal_the_default(name, objective):
 @each_objective
 @each_estimator
 def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
-    """Each document is bound to the position that came with its row."""
+    """Each document has the position that was given for its row."""
     seen = []
     bind = type(objective).bind
 
@@ -74,7 +74,7 @@ def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
 
 
 def test_shuffled_rows_learn_the_same_bias():
-    """Biases fall with the position; by the order of shuffled rows there is none to see."""
+    """Learned bias falls with the position; from the order of shuffled rows it does not."""
     y = skrank.with_groups(CLICKS, QID).iloc[MIXED]
     objective = UnbiasedLambdaRank("ndcg")
     right = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective)
@@ -123,7 +123,7 @@ def test_positions_are_routed():
     cv = skrank.QueryKFold(3)
     found = []
     with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
-        warnings.simplefilter("error")  # the order of rows is not taken
+        warnings.simplefilter("error")  # no warning that row order is used
         params = {"groups": QID, "position": RANK}
         routed = cross_validate(
             model, X, CLICKS, cv=cv, scoring=skrank.scorer("ndcg@5"), params=params

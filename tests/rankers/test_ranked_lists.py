@@ -1,4 +1,4 @@
-"""Ranked lists: `skrank.rank` beside its definition, `rank` of rankers, and what both refuse."""
+"""`skrank.rank` against its definition, `rank` of rankers, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GroupedRanker refuses, and what it is to scikit-learn."""
+"""GroupedRanker: errors, and the interface of scikit-learn's estimators."""
 
 import copy
 import pickle
@@ -175,7 +175,7 @@ def test_metadata_requests():
 )
 @pytest.mark.parametrize("estimator", [Ridge(), hist(), cat(catboost.CatBoostRegressor)], ids=str)
 def test_weights_of_rows_are_weights(estimator, weight, message):
-    """Some estimators would train on others, and some raise errors of their own."""
+    """Otherwise, some estimators would train on other weights, and some raise other errors."""
     rows = np.random.default_rng(0).normal(size=(40, 3))
     weights = np.zeros(40)
     if weight is not None:

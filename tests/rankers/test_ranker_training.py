@@ -1,4 +1,4 @@
-"""What GroupedRanker trains: weights, labels, queries, and whatever holds the features."""
+"""Training of GroupedRanker: weights, labels, queries and containers of features."""
 
 import pickle
 import sys
@@ -45,7 +45,7 @@ def test_training_equals_a_direct_call_of_the_booster(data, y):
 
 
 def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y):
-    """`xgboost.train` stands in for `XGBRanker.fit`: its trees are the same."""
+    """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
     model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
     plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
     ours, own = (one.fit(data.X, y).estimator_.get_booster() for one in (model, plain))

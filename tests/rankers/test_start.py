@@ -48,7 +48,7 @@ def fit(estimator, init, **options):
 
 
 def inside(scores):
-    """Scores less the mean of their query."""
+    """Scores minus the mean of their query."""
     return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
 
 
@@ -64,7 +64,7 @@ def test_predictions_are_the_sum_of_start_and_rounds(estimator, options):
 
 @every
 def test_rounds_correct_the_errors_of_the_start(estimator, options):
-    """From scores that are right already there is less to learn than from scores of 0."""
+    """Rounds after a good start change scores less than rounds after scores of 0."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
 
     def spread(init, scale):
@@ -76,7 +76,7 @@ def test_rounds_correct_the_errors_of_the_start(estimator, options):
 
 @every
 def test_a_constant_start_does_not_change_the_model(estimator, options):
-    """Constant everywhere, or inside queries."""
+    """The start is constant, or constant inside queries."""
     alone = fit(estimator, None, **options)
     table = np.column_stack([X, QID])
     beside = GroupedRanker(estimator, **options).fit(table, Y)
@@ -155,7 +155,7 @@ def test_the_start_is_round_0(estimator, options):
 @every
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options, scale):
-    """From the labels themselves no round is better; from the worst order, the start is worst."""
+    """If the start scores are the labels, no round is better; if reversed, the start is worst."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
@@ -189,7 +189,7 @@ def test_predictions_are_the_start_if_no_round_is_better(estimator, options):
         assert model.best_iteration_ == 0
         assert model.evals_result_["validation"]["ndcg@5"][0] == 1
         assert_array_equal(model.predict(known), model.init_factor_ * known[:, 6])
-        if estimator is not CAT:  # whose own needs the rows again
+        if estimator is not CAT:  # CatBoost would compute its metric on the rows again
             assert len(model.feature_importances_) == 7
 
 

@@ -1,4 +1,4 @@
-"""GroupedRanker(init=...) around estimators whose objective has a link: the start is a margin."""
+"""GroupedRanker(init=...) with objectives that have a link: the start is a part of the margin."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def cat(**parameters):
     return catboost.CatBoostRegressor(**{"iterations": 10, "depth": 3} | quiet | parameters)
 
 
-# What a library itself predicts from a margin, by its public interface.
+# Predictions of a library from a margin, by its public interface.
 
 
 def by_xgboost(estimator, y):
@@ -58,7 +58,7 @@ def by_xgboost(estimator, y):
 
 
 def by_lightgbm(estimator, y):
-    """LightGBM predicts from no scores, but shows metrics what it would predict."""
+    """LightGBM cannot predict from given scores, but it passes predictions to eval metrics."""
     seen = {}
 
     def note(predictions, _):
@@ -147,7 +147,7 @@ def test_predictions_equal_the_library_s_inverse_link_of_the_margin(by_library, 
 
 
 def test_every_objective_of_xgboost_is_known():
-    """XGBoost lists its own where it does not know one."""
+    """XGBoost lists its objectives in the error for an unknown objective."""
     with pytest.raises(xgboost.core.XGBoostError) as told:
         xgb(objective="none").fit(X, COUNTS)
     names = {line.split()[-1] for line in str(told.value).splitlines() if "candidate" in line}
@@ -189,7 +189,7 @@ def test_early_stopping_measures_predictions(estimator):
 
 @every
 def test_rounds_after_a_start_rank_better_than_it(estimator):
-    """They have learned on top of it."""
+    """The rounds correct errors of the start."""
     many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
     estimator = clone(estimator).set_params(**{many: 100, "learning_rate": 0.3})
     model = GroupedRanker(estimator, init="linear").fit(X, Y)
@@ -213,7 +213,7 @@ def test_a_start_that_no_round_improves_is_predicted_through_the_link(estimator,
 
 @every
 def test_a_constant_start_does_not_change_the_intercept(estimator):
-    """The margin starts where it does without one."""
+    """The margin starts at the same value as without init."""
     alone = GroupedRanker(estimator).fit(X, Y)
     beside = GroupedRanker(estimator, init=First(0.5, column=6)).fit(
         np.column_stack([X, 0 * QID]), Y
@@ -264,7 +264,7 @@ def test_an_objective_of_the_user_has_no_link():
 
 
 def test_an_unknown_link_raises():
-    """A class of the user, or an objective of a later version."""
+    """Such as the link of a subclass, or of an objective of a later version."""
 
     class Clipped(xgboost.XGBRegressor):
         def predict(self, X, **options):
@@ -296,7 +296,7 @@ def test_a_random_forest_with_init_raises(parameters):
 @pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda one: type(one).__name__)
 def test_a_regressor_may_start_from_a_ranker(estimator, init):
-    """Whose queries it takes, without need of its own."""
+    """The ranker needs queries, although the regressor does not."""
     rows = np.random.default_rng(0).permutation(len(X))
     model = GroupedRanker(estimator, init=init).fit(X[rows], Y.iloc[rows])
     same = clone(model.init_).fit(X, Y)

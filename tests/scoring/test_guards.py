@@ -1,4 +1,4 @@
-"""Rows of cut queries are warned of, and other rows are not."""
+"""CutQueryWarning is raised for rows of cut queries, and not otherwise."""
 
 import copy
 import pickle
@@ -74,7 +74,7 @@ def routing():
 MODELS = {
     "ranker": ranker(),
     "pipeline": make_pipeline(StandardScaler(), ranker()),
-    "regressor": Ridge(),  # here the scorer sees it alone
+    "regressor": Ridge(),  # only the scorer can warn
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 GAP = skrank.scorer("gap")
@@ -91,7 +91,7 @@ def test_folds_of_rows(model, cv, data, y):
 
 
 def test_cuts_are_not_detected_if_groups_are_not_on_the_labels(data):
-    """No attrs of pandas say which rows there are in all."""
+    """The attrs of pandas, which store the collection, are missing."""
     with routing():
         cross_val_score(
             ranker(), data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
@@ -136,7 +136,7 @@ def test_learning_curves_over_rows(shuffle, data, y):
 
 
 def test_cross_val_predict_on_folds_of_rows(data, y):
-    """No scorer is at work: lists would mix the scores of several models."""
+    """There is no scorer; the splitter warns."""
     with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_val_predict(ranker(), data.X, y, cv=TORN)
 
@@ -252,7 +252,7 @@ def test_tools_over_queries_do_not_warn(data, y):
 
 
 def test_with_groups_of_selected_documents_does_not_warn(data, y):
-    """Once `with_groups` makes a collection of the others."""
+    """`with_groups` is called again for the remaining documents."""
     some = np.random.default_rng(0).random(len(y)) < 0.6
     left = skrank.with_groups(y[some], y.index[some])
     search = GridSearchCV(
@@ -306,7 +306,7 @@ def test_bootstraps_of_rows_do_not_warn(data):
 
 
 def test_estimators_without_queries_do_not_warn(data, y):
-    """What they learn does not depend on queries, and no ranking is measured."""
+    """Training does not depend on queries, and no ranking is measured."""
     for model in (skrank.GroupedRanker(Ridge()), HistGradientBoostingRegressor(max_iter=2)):
         cross_val_predict(model, data.X, y, cv=TORN)
         cross_validate(model, data.X, y, cv=TORN, scoring="r2")
@@ -351,13 +351,13 @@ def test_parts_are_compared_in_other_processes(data, y):
 
 
 def test_labels_with_another_index_do_not_warn(data, y):
-    """Other ids may be the numbers of other queries."""
+    """Equal ids may belong to other queries."""
     part = y.iloc[1:].reset_index(drop=True)
     ranker().fit(data.X[1:], part, groups=data.qid[1:])
 
 
 def test_frames_of_labels_can_be_stored(y, tmp_path):
-    """pandas writes attrs as JSON; labels that are read have the totals only."""
+    """pandas writes attrs as JSON; labels that are read from files have only the totals."""
     y.to_frame().to_parquet(tmp_path / "labels.parquet")
     read = pd.read_parquet(tmp_path / "labels.parquet")["relevance"]
     assert of(read) == dict(of(y))

@@ -1,4 +1,4 @@
-"""One scale of grades for all folds: the highest grade is that of the collection, or an error."""
+"""All folds share the highest grade of the collection; an error if it is unknown."""
 
 import copy
 import pickle
@@ -28,7 +28,7 @@ CV = skrank.QueryKFold(3)
 
 @pytest.fixture(scope="module")
 def data():
-    """Grades 0 to 4, of which only the first query has the highest."""
+    """Grades 0 to 4; only the first query has grade 4."""
     made = make_ranking(n_queries=24, n_docs=(4, 12), random_state=0)
     relevance = np.where(made.qid == 0, made.relevance, np.minimum(made.relevance, 3))
     relevance[0] = 4
@@ -101,7 +101,7 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
 
 
 def test_the_highest_grade_of_arrays_is_their_own(data):
-    """Nothing says that they are a part of another one."""
+    """An array does not store that it is a part of a collection."""
     low = data.qid > 0
     given = data.relevance[low], data.X[low, 0]
     direct = skrank.metric("err")(*given, groups=data.qid[low])
@@ -231,7 +231,7 @@ def test_the_highest_grade_is_read_from_models(model, data):
 
 @pytest.mark.parametrize("trained", [2, 6])
 def test_the_highest_grade_of_the_collection_overrides_the_model(trained, data, y):
-    """Grades 0 to 4 are scored, whatever grades the model was trained on."""
+    """The scored labels have grades 0 to 4; the model was trained on other grades."""
     low = data.qid > 0
     labels = np.where(data.relevance > 2, trained, data.relevance)
     model = GroupedRanker(Ridge()).fit(data.X, labels, data.qid)
@@ -253,7 +253,7 @@ def test_classes_that_are_not_numbers_have_no_highest_grade(data):
 
 
 def test_labels_that_are_strings_have_no_highest_grade():
-    """They keep their queries, and are refused where they are measured."""
+    """The labels keep their queries, and scorers raise an error."""
     y = skrank.with_groups([1, 0], [7, 7]).map({1: "good", 0: "bad"})
     with pytest.raises(ValueError, match="relevance must be numbers"):
         skrank.evaluate(y, [2, 1], metrics="gap")

@@ -1,4 +1,4 @@
-"""Scorers: the numbers of the metrics, with groups from wherever they are."""
+"""Scorers return values of metrics, with groups from every source."""
 
 import pickle
 
@@ -46,7 +46,7 @@ def routing():
 
 
 class Scores(BaseEstimator):
-    """Gives the first column as scores and counts how often it is asked."""
+    """Predicts the first column, and counts its calls."""
 
     def __init__(self, max_grade=None):
         self.max_grade_ = max_grade

@@ -1,4 +1,4 @@
-"""What holds for every objective; and what is wrong with some is found."""
+"""check_objective: objectives of skrank pass, and mistakes are found."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PairHinge = runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
 
 @dataclass(frozen=True)
 class Wrong(Objective):
-    """The hinges of the example, with a mistake."""
+    """The hinge loss of the documentation, with a mistake."""
 
     mistake: str
 
