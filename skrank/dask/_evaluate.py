@@ -15,7 +15,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
-from skrank.dask._partitions import aligned_partitions, check_whole_queries
+from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
 from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
 from skrank.metrics import Metric
 
@@ -142,7 +142,7 @@ def _labels(pieces: Sequence[ScoredPartition]) -> tuple[Judgments, list[int]]:
     """The distinct labels of all partitions, and the numbers of the partitions with rows."""
     labels_only = [one._replace(scores=None, weights=None) for one in pieces]
     summaries = _computed(_summary, labels_only)
-    check_whole_queries([ids for ids, *_ in summaries])
+    check_unsplit_queries([ids for ids, *_ in summaries])
     n_rows = [rows for _, rows, _ in summaries]
     if not any(n_rows):
         raise ValueError("relevance is empty: there is no document to rank.")

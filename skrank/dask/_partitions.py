@@ -65,7 +65,7 @@ def _pieces(name: str, collection: DaskTable, first: str) -> list[Delayed]:
     return pieces.ravel().tolist()
 
 
-def check_whole_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
+def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
     """Raise if a query lies in two partitions, so that no worker has all of its rows."""
     seen: dict[object, int] = {}
     for number, ids in enumerate(ids_of_partitions):
@@ -319,7 +319,7 @@ def loaded_partitions(
     found = client.gather(
         [client.submit(_summary, piece, number) for number, piece in enumerate(pieces)]
     )
-    check_whole_queries([one.ids for one in found])
+    check_unsplit_queries([one.ids for one in found])
     if not any(one.n_rows for one in found):
         raise ValueError("X has no rows.")
     return [(piece, one) for piece, one in zip(pieces, found, strict=True) if one.n_rows]

@@ -20,8 +20,8 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
     The lower the curve of a metric, the more pairs it distinguishes at the same level. The legend
-    has the share of pairs below `alpha`, and the smallest difference of means of such a pair.
-    Levels of 0, which no resample reached, are not drawn on the logarithmic axis.
+    has the share of pairs below `alpha`, and the difference of means that is significant for every
+    pair. Levels of 0, which no resample reached, are not drawn on the logarithmic axis.
 
     Parameters
     ----------
