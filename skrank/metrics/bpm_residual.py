@@ -28,7 +28,7 @@ class BPMResidual(BPM):
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
         Defined for every query. ``ties="average"`` is an error if the user stops among tied
-        documents of different gains. Range [-1, 1]; lower is better.
+        documents of different gains: there is no closed form. Range [-1, 1]; lower is better.
 
     References
     ----------

@@ -26,8 +26,8 @@ class NearlyERRResidual(NearlyERR):
         See `NearlyERR`.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        Defined for every query. ``ties="average"`` is an error if ties change the value. Range [0,
-        1]; lower is better.
+        Defined for every query. ``ties="average"`` is an error if ties change the value: there is
+        no closed form. Range [0, 1]; lower is better.
 
     References
     ----------

@@ -86,7 +86,7 @@ class PosteriorDisplay(Display):
         if pair is None:
             return self._bars(ax, kwargs)
         if not isinstance(pair, int) or pair not in range(len(self.found.pairs)):
-            raise ValueError(f"pair={pair} must be from 0 to {len(self.found.pairs) - 1}.")
+            raise ValueError(f"pair={pair} is not one of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(
                 f'the posterior of pair {pair} has no density, which needs method "t" and '

@@ -321,7 +321,7 @@ def test_early_stopping_of_the_estimator_has_no_queries(estimator, parameters, d
 
 def test_an_eval_set_that_would_not_be_used(data, y, sizes):
     ranker = skrank.GroupedRanker(lgbm(), eval_metric="gap", validation_fraction=0.3)
-    with pytest.raises(ValueError, match="eval_set= of fit would be overwritten"):
+    with pytest.raises(ValueError, match="eval_set= of fit: set its eval_metric"):
         ranker.fit(data.X, y, eval_set=[(data.X, data.relevance)], eval_group=[sizes])
 
 

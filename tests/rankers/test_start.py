@@ -237,5 +237,7 @@ def test_unsupported_starts_raise():
     with pytest.raises(ValueError, match="init_scale=0 must be"):
         fit(LGBM, "linear", init_scale=0)
     model = GroupedRanker(xgboost.XGBRanker(n_estimators=2), objective="gap", init="linear")
-    with pytest.raises(ValueError, match="base_margin= of fit and init of GroupedRanker: give one"):
+    with pytest.raises(
+        ValueError, match="base_margin= of fit and init of GroupedRanker are both given"
+    ):
         model.fit(X, LABELS, QID, base_margin=np.zeros(len(X)))
