@@ -23,31 +23,32 @@ OTHER_PAGES = ("objective_tables.py", "scikit_learn.py", "peer_names.py")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
 HEAD = """# Metrics
 
-Made from the registry by `python docs/build.py`.
+`python docs/build.py` makes this page from the registered metrics.
 
 A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, a class,
 `skrank.metrics.NDCG(gain="linear", k=10)`, and a function, `skrank.metrics.ndcg_score(relevance,
 scores, gain="linear", k=10)`. All metrics take `condensed`, `empty`, `ties` and `average`, and all
 metrics that have a cut-off take `k`. Tied documents count with the exact mean over their orders.
-Metrics marked "strict" have no closed form for ties, and refuse ties on which their value depends.
+Metrics marked "strict" have no closed form for ties. They raise an error if their value depends on
+the order of tied documents.
 
 "Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics,
-such as `skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). To choose
-a metric: [which metric when](../user_guide/which_metric.md).
+such as `skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). [Which
+metric when](../user_guide/which_metric.md) helps to choose a metric.
 
-Formulas, parameters, sources and the names in other tools: [metrics of graded
-labels](metrics_graded.md) and [metrics of binary labels](metrics_binary.md), whose parameter `rel`
-is the lowest relevant label.
+Two pages have the formulas, parameters, sources and names in other tools: [metrics of graded
+labels](metrics_graded.md) and [metrics of binary labels](metrics_binary.md). Metrics of binary
+labels have a parameter `rel`, the lowest relevant label.
 
-ROMIP lists an 11-point matrix of its own beside that of TREC, but none of its editions defines it.
-`skrank.metrics.eleven_point_curve` is the one of TREC.
+ROMIP names two 11-point matrices, its own and that of TREC, but no edition of ROMIP defines its
+own. `skrank.metrics.eleven_point_curve` computes that of TREC.
 
 | name | class | range | ties | gradient | also in |
 |---|---|---|---|---|---|
 """
 
 
-MADE = "Made from the registry by `python docs/build.py`."
+MADE = "`python docs/build.py` makes this page from the registered metrics."
 HEADS = {
     "metrics_graded.md": f"# Metrics of graded labels\n\n{MADE}\n",
     "metrics_binary.md": f"# Metrics of binary labels\n\n{MADE}\n",

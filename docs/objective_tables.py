@@ -27,16 +27,16 @@ PEERS = {  # what the tests reproduce, or what is the same by its definition
     "SoftRank": "none that is maintained",
     "Softmax": "LightGBM `rank_xendcg`: `Softmax(random_gains=True)`; CatBoost `QuerySoftMax`",
     "SquaredError": "CatBoost `QueryRMSE`: `SquaredError(centered=True)`",
-    "UnbiasedLambdaRank": "XGBoost `lambdarank_unbiased`, but for a sign in its cost",
+    "UnbiasedLambdaRank": "XGBoost `lambdarank_unbiased`, except for a sign in its cost",
     "AdditivePositionBias": "LightGBM `lambdarank` on data with positions",
 }
 LABELS = {"UnbiasedLambdaRank": "clicks", "AdditivePositionBias": "clicks"}
 HEAD = """# Objectives
 
-Made from the classes by `python docs/build.py`. What they are good for, with examples:
-[the guide](../user_guide/objectives.md).
+`python docs/build.py` makes this page from the classes. [The
+guide](../user_guide/objectives.md) says which objective to use when, with examples.
 
-| objective | as text | labels | metrics | serves |
+| objective | as a string | labels | metrics | works with |
 |---|---|---|---|---|
 """
 

@@ -14,37 +14,37 @@ from skrank._engine.peer_tables import RANX_TIES, Here, Refused
 PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of other tools
 
-Made from the tables that read them by `python docs/build.py`.
+`python docs/build.py` makes this page.
 
-`skrank.metric` and everything that takes names of metrics reads those of trec_eval, ir_measures,
-ranx, LightGBM, XGBoost, CatBoost, scikit-learn and NTCIREVAL with their meaning: gains, lowest
-relevant label, ties, and the value of queries without relevant documents.
+skrank reads the metric names of trec_eval, ir_measures, ranx, LightGBM, XGBoost, CatBoost,
+scikit-learn and NTCIREVAL, wherever it takes names of metrics. Gains, lowest relevant label, ties
+and the value of queries without relevant documents are those of the tool.
 
-* A prefix says whose a name is: `trec_eval:ndcg`, `ir_measures:nDCG@10`, `ranx:ndcg_burges@10`,
+* A prefix names the tool: `trec_eval:ndcg`, `ir_measures:nDCG@10`, `ranx:ndcg_burges@10`,
   `lightgbm:ndcg@5`, `xgboost:ndcg@5-`, `catboost:NDCG:top=10;type=Base`,
   `sklearn:ndcg_score(k=10)`, `ntcireval:MSnDCG@10`.
-* Without a prefix, a spelling that only another tool has is that tool's: `ndcg_cut_10`, `P_5`,
-  `recip_rank`, `SetP`, `hit_rate@5`, `MAP:top=5`. A name of skrank is skrank's: `map` and `ndcg@10`
-  leave queries without a relevant document out of the mean (`empty="skip"`), and `ndcg` has the
-  gain 2^label - 1. Names of the boosters, of scikit-learn and of NTCIREVAL need their prefix.
-* `trec_eval:` is version 9, which pytrec_eval and ir_measures run; `trec_eval10:` differs in
+* Without a prefix, a name that only one other tool uses belongs to this tool: `ndcg_cut_10`, `P_5`,
+  `recip_rank`, `SetP`, `hit_rate@5`, `MAP:top=5`. Names of skrank keep their meaning: `map` and
+  `ndcg@10` leave queries without a relevant document out of the mean (`empty="skip"`), and `ndcg`
+  has the gain 2^label - 1. Names of the boosters, of scikit-learn and of NTCIREVAL need their
+  prefix.
+* `trec_eval:` is version 9, which pytrec_eval and ir_measures run. `trec_eval10:` differs in
   `iprec_at_recall` and `11pt_avg`, which round the number of relevant documents that reach a level.
-* A name with several parameters, such as `P.5,10`, one without its parameter, such as
-  `trec_eval:P`, and the nicknames `official`, `set` and `all_trec` stand for several metrics:
-  `skrank.trec.evaluate` takes them.
-* Names of NTCIREVAL take its options in brackets: `ntcireval:Q(g=1:3:7,beta=2)@10` has the gains 1,
-  3 and 7 of the grades 1, 2 and 3, as `-g 1:3:7 -beta 2`; likewise `rbp` and `logb`. Without `g` a
-  grade is its gain, and the highest grade is that of the collection. For the option -j, pass
-  `condensed=True`.
+* `skrank.trec.evaluate` takes names that stand for several metrics: with several parameters, such
+  as `P.5,10`, without the parameter, such as `trec_eval:P`, and the nicknames `official`, `set` and
+  `all_trec`.
+* Names of NTCIREVAL have its options in brackets. `ntcireval:Q(g=1:3:7,beta=2)@10` has the gains 1,
+  3 and 7 for the grades 1, 2 and 3, as `-g 1:3:7 -beta 2`. Other options are `rbp` and `logb`.
+  Without `g`, a grade is its own gain, and the highest grade is that of the collection. For the
+  option -j, pass `condensed=True`.
 
-The values are those of the tool on the same order of documents. `skrank.trec` breaks ties as
-trec_eval does, by the names of documents; on arrays, ties count with their mean unless `ties=` is
-given. LightGBM
-and XGBoost rank ties in the order of rows, CatBoost in the worst order: so do their names here.
-NTCIREVAL has no ties, as its runs have no scores.
+The values equal those of the tool if documents have the same order. `skrank.trec` orders documents
+with tied scores by name, as trec_eval does. On arrays, tied documents count with the mean over
+their orders, unless `ties=` is given. Names of LightGBM and XGBoost order tied documents by row,
+names of CatBoost use the worst order. NTCIREVAL has no ties, because its runs have no scores.
 
-The tests compare with trec_eval, ir_measures, LightGBM 4, XGBoost 3, CatBoost 1.2 and scikit-learn
-themselves, with the formulas of NTCIREVAL's documentation, and with values that ranx has printed.
+The tests compare with trec_eval, ir_measures, LightGBM 4, XGBoost 3, CatBoost 1.2 and scikit-learn,
+with the formulas in NTCIREVAL's documentation, and with values that ranx printed.
 """
 
 
@@ -58,7 +58,7 @@ def shown(peer: str, name: str, here: Here) -> tuple[str, str]:
 
 def table(peer: str, names: dict[str, Here | Refused]) -> str:
     """The names of a tool: those read, and those refused."""
-    lines = [f"\n## {peer}\n\n| name | here | where values differ |\n|---|---|---|\n"]
+    lines = [f"\n## {peer}\n\n| name | skrank | where values differ |\n|---|---|---|\n"]
     refused: dict[Refused, list[str]] = {}
     for name, here in names.items():
         if isinstance(here, Refused):
@@ -67,7 +67,7 @@ def table(peer: str, names: dict[str, Here | Refused]) -> str:
             text, ours = shown(peer, name, here)
             note = here.note or (RANX_TIES if peer == "ranx" else "")
             lines.append(f"| `{text}` | `{ours}` | {note} |\n")
-    lines.append("\nNot read:\n\n| names | why | nearest |\n|---|---|---|\n")
+    lines.append("\nNot supported:\n\n| names | why | nearest |\n|---|---|---|\n")
     for here, those in refused.items():
         near = f"`{here.nearest}`" if here.nearest else ""
         lines.append(f"| {', '.join(those)} | {here.reason} | {near} |\n")

@@ -29,17 +29,17 @@ GUIDE = Path(__file__).parent / "user_guide"
 HEAD = f"""# skrank in scikit-learn
 
 The tools of scikit-learn split, train and score rows. A ranker also needs the query of each row.
-The query reaches rankers, scorers and splitters in one of two ways, with equal scores. Rows may
-have any order in both.
+You can pass the queries to rankers, scorers and splitters in two ways. Both ways give the same
+scores. In both, rows may have any order. In scikit-learn, the parameter for queries is `groups`.
 
 * **Groups on `y`** (recommended): `y = skrank.with_groups(relevance, qid)` is a pandas Series whose
   index is the query. scikit-learn slices `y` together with its index. No setting is needed, and `X`
-  may have any type. An index level `"qid"` of a DataFrame `X` works as well, unless a step converts
-  `X` to an array. All recipes: [groups on y](recipes.md).
+  may have any type. Queries may also be an index level `"qid"` of a DataFrame `X`, unless a step of
+  a pipeline converts `X` to an array. [Groups on y](recipes.md) has a recipe for each tool.
 * **Metadata routing**: labels and groups are separate, and groups are passed by name. Rankers,
   scorers and splitters of skrank request `groups` by themselves. Routing must be enabled:
-  `sklearn.set_config(enable_metadata_routing=True)`. All recipes: [metadata
-  routing](recipes_routing.md).
+  `sklearn.set_config(enable_metadata_routing=True)`. [Metadata routing](recipes_routing.md) has a
+  recipe for each tool.
 
 ```python
 {IMPORTS}
@@ -52,18 +52,18 @@ print(sorted(search.best_params_))
 ['estimator__learning_rate']
 ```
 
-If neither `y`, `X` nor `groups=` has the queries, an error is raised. If a split such as `KFold`
-cuts queries of `with_groups`, `skrank.CutQueryWarning` is issued. With metadata routing such a cut
-is not detected.
+If neither `y`, `X` nor `groups=` has the queries, skrank raises an error. If a split such as
+`KFold` cuts queries of `with_groups`, skrank issues a `skrank.CutQueryWarning`. With metadata
+routing, skrank cannot detect such a cut.
 
-A search with several metrics, early stopping inside of folds, and which parameters to tune:
-[tuning](tuning.md).
+[Tuning](tuning.md) shows a search with several metrics, early stopping inside folds, and which
+parameters to tune.
 """
 PARALLEL = """
 ## In parallel
 
-All backends of joblib compute the same numbers, in both ways. Inside a parallel search, give the
-estimator `n_jobs=1`.
+All backends of joblib compute the same numbers, for both ways to pass queries. In a parallel
+search, set `n_jobs=1` in the estimator.
 """
 CLUSTER = """\
 import distributed
@@ -73,14 +73,15 @@ cluster = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
 VERSIONS = """
 ## Versions
 
-The tests run the recipes with the newest scikit-learn and with the oldest supported one
+The tests run the recipes with the newest and with the oldest supported version of scikit-learn
 (`.ci/oldest`), and compare each result with a loop over the folds.
 """
 RECIPES = {
     "y": f"""# Recipes: groups on y
 
-Each recipe continues the first block, which may hold your data as well. How `y` carries the
-queries, and the same recipes with metadata routing: [skrank in scikit-learn](scikit-learn.md).
+Each recipe needs the first block only. In the first block, you can use your own data. [skrank in
+scikit-learn](scikit-learn.md) explains groups on `y`, and lists the same recipes with metadata
+routing.
 
 ```python
 {IMPORTS}
@@ -88,8 +89,8 @@ queries, and the same recipes with metadata routing: [skrank in scikit-learn](sc
 """,
     "routing": f"""# Recipes: metadata routing
 
-Each recipe continues the first block, which may hold your data as well. When to use metadata
-routing, and the same recipes without it: [skrank in scikit-learn](scikit-learn.md).
+Each recipe needs the first block only. In the first block, you can use your own data. [skrank in
+scikit-learn](scikit-learn.md) explains metadata routing, and lists the same recipes without it.
 
 ```python
 import sklearn
@@ -168,14 +169,16 @@ def estimators() -> str:
     ]
     remarks = [f"`{one.code}`: {one.remark}" for one in ESTIMATORS.values() if one.remark]
     bare = ", ".join(f"`{name}`" for name in BARE)
-    remarks.append(f"{bare} get no groups from any tool, and fail: wrap them in `GroupedRanker`.")
     remarks.append(
-        "polars frames are converted to pandas for boosters, without pyarrow. Categories must have "
-        "the type `Enum`, which lists them."
+        f"No tool passes groups to {bare}, so their training fails: wrap them in `GroupedRanker`."
+    )
+    remarks.append(
+        "skrank converts polars frames to pandas for boosters, and does not need pyarrow for this. "
+        "Categories must have the type `Enum`, which lists the categories."
     )
     return (
-        "\n## Estimators and containers\n\nThis holds in both ways. Labels and groups may be of "
-        "NumPy, pandas or polars.\n\n"
+        "\n## Estimators and containers\n\nThe table holds for both ways to pass queries. Labels "
+        "and groups may be of NumPy, pandas or polars.\n\n"
         + table("estimator", *CONTAINERS.values(), rows=rows)
         + "\n"
         + "".join(paragraph(remark, "* ") for remark in remarks)

@@ -89,7 +89,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     array([0, 1, 2, 3])
     """
     import_booster("lightgbm")
-    return _LightGBMObjective(objective_of(x, lambdarank_options))
+    return _LightGBMObjective(objective_of(x, **lambdarank_options))
 
 
 def eval_metric(

@@ -179,8 +179,14 @@ class RankingScorer:
         CutQueryWarning
             If a query has fewer rows than in the call of `skrank.with_groups`.
         """
-        groups = self._groups(groups, X, y)
-        queries = Queries.from_groups(groups)
+        if groups is None and self._bound_groups is not None:
+            groups, n_rows = self._bound_groups, np.shape(y)[0]
+            if len(groups) != n_rows:
+                raise ValueError(
+                    f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
+                    "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
+                )
+        queries = Queries.from_groups(require_groups(groups, y, X, who="the scorer"))
         judgments = Judgments(check.without_index(y), queries, collection=collection_of(y))
         weights = check.query_weights(sample_weight, queries)
         check.warn_single_rows(queries)
@@ -312,16 +318,6 @@ class RankingScorer:
             parts.append(f"response_method={self.response_method!r}")
         bound = "" if self._bound_groups is None else f".bind(<{len(self._bound_groups)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
-
-    def _groups(self, groups: ArrayLike | None, X: Table, y: ArrayLike) -> np.ndarray:
-        if groups is None and self._bound_groups is not None:
-            groups, n_rows = self._bound_groups, np.shape(y)[0]
-            if len(groups) != n_rows:
-                raise ValueError(
-                    f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
-                    "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
-                )
-        return require_groups(groups, y, X, who="the scorer")
 
 
 class _ScoreFunction:

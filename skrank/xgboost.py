@@ -96,7 +96,7 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     array([0, 1, 2, 3])
     """
     import_booster("xgboost")
-    return _XGBoostObjective(objective_of(x, options))
+    return _XGBoostObjective(objective_of(x, **options))
 
 
 def eval_metric(

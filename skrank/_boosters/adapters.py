@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
@@ -127,9 +127,10 @@ def as_written(labels: np.ndarray) -> np.ndarray:
 # Callables
 
 
-def objective_of(x: str | Metric | Objective, options: Mapping[str, object]) -> Objective:
-    """The objective of a callable for boosters."""
-    check.check_objective_name(x)
+def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
+    """`as_objective` where the name of an objective of the booster may be meant."""
+    if isinstance(x, str) and x in check.OBJECTIVES_OF_BOOSTERS:
+        raise check.objective_of_booster(x)
     return as_objective(x, **options)
 
 

@@ -52,7 +52,7 @@ def chosen_objective(objective: str | Metric | Objective | None, given: object) 
             "the objective is missing: give one of skrank, such as objective='gap', or one of the "
             "booster in params."
         )
-    return getattr(given, "objective", None) if objective is None else objective_of(objective, {})
+    return getattr(given, "objective", None) if objective is None else objective_of(objective)
 
 
 def chosen_metrics(

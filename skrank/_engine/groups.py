@@ -58,15 +58,11 @@ class Collection(dict[str, int]):
         tops[np.isinf(tops)] = np.nan
         return cls(np.asarray(unique), np.bincount(codes, minlength=len(unique)), tops)
 
-    def _places(self, ids: np.ndarray) -> np.ndarray:
+    def places(self, ids: np.ndarray) -> np.ndarray:
+        """Place of each query in the collection, -1 for unknown queries."""
         import pandas as pd
 
         return pd.Index(self.ids).get_indexer(pd.Index(ids))
-
-    def sizes_of(self, ids: np.ndarray) -> np.ndarray:
-        """Number of rows of each query in the collection, 0 for unknown queries."""
-        places = self._places(ids)
-        return np.where(places >= 0, self.sizes[places], 0)
 
     def grade_of(self, part: Collection) -> int | None:
         """Highest grade of the collection; None if these labels cannot be a part of it.
@@ -74,7 +70,7 @@ class Collection(dict[str, int]):
         Labels keep their attrs when they are changed, as in ``y > 0``. Then the highest label of
         some query rises, or falls although all rows of the query are there.
         """
-        places = self._places(part.ids)
+        places = self.places(part.ids)
         if np.any(places < 0) or np.isnan(self.tops).all():
             return None
         tops, complete = self.tops[places], part.sizes == self.sizes[places]
@@ -306,7 +302,8 @@ def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: st
     collection = collection_of(y)
     if collection is None:
         return
-    complete = collection.sizes_of(ids)
+    places = collection.places(ids)
+    complete = np.where(places >= 0, collection.sizes[places], 0)
     cut = np.flatnonzero(sizes < complete)
     if len(cut):
         first = cut[0]

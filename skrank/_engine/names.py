@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TypeVar
 
 from skrank import _validation as check
@@ -154,11 +153,6 @@ def _remove(cls: type[Metric]) -> None:
         registry.pop(name, None)
     cls.names = ()
     _forget_texts()
-
-
-def known() -> Mapping[str, type[Metric]]:
-    """Metric classes by name, aliases included."""
-    return MappingProxyType(registry)
 
 
 def registered() -> dict[str, type[Metric]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from skrank import _validation as check
@@ -28,7 +29,7 @@ def parameter(default: T, checked: Callable[[Any], object]) -> T:
 
 def choice(default: T, choices: Sequence[object]) -> T:
     """One of some values."""
-    return _field(default, lambda name, value: check.check_choice(name, value, choices))
+    return _field(default, partial(check.check_choice, choices=choices))
 
 
 def flag(default: T) -> T:
@@ -38,7 +39,7 @@ def flag(default: T) -> T:
 
 def count(default: T, meaning: str) -> T:
     """A whole number of at least 1; `meaning` says in errors of what."""
-    return _field(default, lambda name, value: check.check_count(name, value, meaning))
+    return _field(default, partial(check.check_count, meaning=meaning))
 
 
 def random_seed(default: int) -> int:
@@ -48,9 +49,7 @@ def random_seed(default: int) -> int:
 
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
     """A number in [low, high], or in (low, high]."""
-    return _field(
-        default, lambda name, value: check.check_number(name, value, low, high, open_low=open_low)
-    )
+    return _field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
 
 
 class Parameterised:

@@ -141,7 +141,12 @@ def as_ids(
         raise ValueError(
             f"{source} holds {kind}, which cannot be {what} ids: use numbers or strings."
         )
-    _check_none_missing(source, ids, what)
+    if ids.dtype.kind in "fOMm":  # None, NaN and NaT
+        import pandas as pd
+
+        missing = np.flatnonzero(pd.isna(ids))
+        if len(missing):
+            raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 
@@ -161,17 +166,6 @@ def _distinct(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
     if kind in "ST":  # pandas supports neither bytes nor strings of variable width
         return ids.astype(object)
     return ids.astype(np.float64) if kind == "f" and size not in (4, 8) else ids
-
-
-def _check_none_missing(source: str, ids: np.ndarray, what: str) -> None:
-    """Refuse ids that are None, NaN or NaT."""
-    if ids.dtype.kind not in "fOMm":
-        return
-    import pandas as pd
-
-    missing = np.flatnonzero(pd.isna(ids))
-    if len(missing):
-        raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
-_OWN_OBJECTIVES = {
+OBJECTIVES_OF_BOOSTERS = {  # and the metric that each of them trains on
     "lambdarank": "ndcg",
     "rank_xendcg": "ndcg",
     "rank:ndcg": "ndcg",
@@ -33,14 +33,13 @@ _OWN_OBJECTIVES = {
 }
 
 
-def check_objective_name(objective: object) -> None:
-    """Refuse the name of an objective of a booster where skrank needs a metric or an objective."""
-    if isinstance(objective, str) and objective in _OWN_OBJECTIVES:
-        raise ValueError(
-            f"objective={objective!r} is the booster's own: give it to the booster, and no "
-            "objective of skrank; or name a metric to train on, such as "
-            f"objective={_OWN_OBJECTIVES[objective]!r}."
-        )
+def objective_of_booster(name: str) -> ValueError:
+    """The error for the name of an objective of a booster in place of one of skrank."""
+    return ValueError(
+        f"objective={name!r} is the booster's own: give it to the booster, and no objective of "
+        "skrank; or name a metric to train on, such as "
+        f"objective={OBJECTIVES_OF_BOOSTERS[name]!r}."
+    )
 
 
 def dart_cannot_stop(what: str) -> ValueError:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from skrank import _validation as check
-from skrank._engine.groups import show
+from skrank._engine.groups import require_groups, show
 from skrank._typing import RandomState
 from skrank.model_selection._parts import (
     QueryRows,
@@ -203,7 +203,8 @@ def query_train_test_split(
             raise ValueError(f"array {number} is None: leave it out.")
     check_consistent_length(*arrays)
     y = arrays[1] if len(arrays) > 1 else None
-    rows = QueryRows.of(groups, y, arrays[0], who="query_train_test_split")
+    ids = require_groups(groups, y, arrays[0], who="query_train_test_split")
+    rows = QueryRows.of(ids, y, "rows that are split")
     counts = [count_queries("test_size", test_size, len(rows.ids))]
     if valid_size is not None:
         counts.append(count_queries("valid_size", valid_size, len(rows.ids)))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
 from skrank.model_selection._parts import FoldSplitter, QueryRows, Split, Stratify
 
@@ -149,7 +150,8 @@ class LETORFolds(FoldSplitter):
         iterator of (train, valid, test)
             Ascending row numbers.
         """
-        return self._triples(QueryRows.of(groups, y, X, who=type(self).__name__))
+        ids = require_groups(groups, y, X, who=type(self).__name__)
+        return self._triples(QueryRows.of(ids, y, "rows that are split"))
 
     def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         part = next(self._folds(rows))[rows.codes]

@@ -21,42 +21,43 @@ STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
 
 
-def query_codes(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted query ids, preceded by the index of each row's query in these ids."""
-    import pandas as pd
-
-    if len(groups) == 0:
-        raise ValueError("groups is empty: there is no query to split.")
-    # one entry per run of equal ids: far fewer than rows where queries are contiguous
-    starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
-    try:
-        codes, ids = pd.factorize(groups[starts], sort=True)
-    except TypeError:
-        raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
-    runs = np.diff(np.append(starts, len(groups)))
-    return np.repeat(codes.astype(np.int64), runs), np.asarray(ids)
-
-
 class QueryRows(NamedTuple):
-    """Rows to split."""
+    """Rows by their queries.
 
-    codes: np.ndarray  # index of each row's query in `ids`
-    ids: np.ndarray  # sorted
-    y: ArrayLike | None  # labels
+    Attributes
+    ----------
+    codes : int64 ndarray of shape (n_rows,)
+        Place of the query of each row in `ids`.
+    ids : ndarray of shape (n_queries,)
+        Query ids, ascending.
+    sizes : int64 ndarray of shape (n_queries,)
+        Numbers of rows of the queries.
+    y : array-like of shape (n_rows,) or None
+        Labels.
+    """
+
+    codes: np.ndarray
+    ids: np.ndarray
+    sizes: np.ndarray
+    y: ArrayLike | None
 
     @classmethod
-    def of(
-        cls, groups: ArrayLike | None, y: ArrayLike | None, X: Table | None, *, who: str
-    ) -> QueryRows:
-        """Rows with `groups`, or with groups on the index of `y` or `X`; `who` is for messages."""
-        rows = cls(*query_codes(require_groups(groups, y, X, who=who)), y)
-        warn_of_cut_queries(y, rows.ids, rows.sizes, "rows that are split")
-        return rows
+    def of(cls, groups: np.ndarray, y: ArrayLike | None, where: str) -> QueryRows:
+        """Rows of queries with these ids; `where` names the rows if some queries are cut."""
+        import pandas as pd
 
-    @property
-    def sizes(self) -> np.ndarray:
-        """Number of rows of each query."""
-        return np.bincount(self.codes, minlength=len(self.ids))
+        if len(groups) == 0:
+            raise ValueError("groups is empty: there is no query to split.")
+        # one entry per run of equal ids: far fewer than rows where queries are contiguous
+        starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
+        try:
+            places, ids = pd.factorize(groups[starts], sort=True)
+        except TypeError:
+            raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
+        codes = np.repeat(places.astype(np.int64), np.diff(np.append(starts, len(groups))))
+        rows = cls(codes, np.asarray(ids), np.bincount(codes), y)
+        warn_of_cut_queries(y, rows.ids, rows.sizes, where)
+        return rows
 
     def labels(self, who: str) -> np.ndarray:
         """Labels; raises if there are none, with `who` as the reason."""
@@ -175,7 +176,8 @@ class QuerySplitter(BaseCrossValidator):
             If a query of `y` has fewer rows than in the call of `skrank.with_groups`.
         """
         # not a generator, so that `split` itself raises errors, before the first fit
-        return self._splits(QueryRows.of(groups, y, X, who=type(self).__name__))
+        ids = require_groups(groups, y, X, who=type(self).__name__)
+        return self._splits(QueryRows.of(ids, y, "rows that are split"))
 
     @abstractmethod
     def _splits(self, rows: QueryRows) -> Iterator[Split]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 from skrank import _validation as check
+from skrank._engine.metric import registry
 from skrank._engine.name_parser import read
-from skrank._engine.names import known
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import WRAPPED, Objective
@@ -66,40 +67,35 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 
 
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
-    """What a text stands for; Metrics and Objectives as they are."""
+    """What a text stands for; Metrics and Objectives as they are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric or objective: the message tells how objectives are written.
+    """
     if isinstance(x, Objective):
         return x
+    if not isinstance(x, (str, Metric)):
+        raise check.not_an_objective(x)
     with suppress(RecursionError):  # of brackets in brackets, which the reader of metrics refuses
         if isinstance(x, str) and _names_objective(x):
             return _objective(x)
-    return metric_to_train_on(x)
+    try:
+        return metric(x)
+    except ValueError:
+        text = str(x)
+        unknown = [text]
+        if not check.is_name_of_objective(text):
+            unknown = [one for one, _ in _named_in(text) if one.lower() not in registry]
+        if not unknown:
+            raise
+        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
 
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; of a mixture, that of the first part which has one."""
     return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
-
-
-def metric_to_train_on(name: str | Metric) -> Metric:
-    """The metric of a name, where an objective may be given as well.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric: the message tells how objectives are written.
-    """
-    if not isinstance(name, (str, Metric)):
-        raise check.not_an_objective(name)
-    try:
-        return metric(name)
-    except ValueError:
-        text = str(name)
-        if check.is_name_of_objective(text):
-            raise _unknown(text) from None
-        unknown = [one for one, _ in _named_in(text) if one.lower() not in known()]
-        if unknown:
-            raise _unknown(unknown[0]) from None
-        raise
 
 
 def _named_in(text: str) -> list[tuple[str, Options]]:
@@ -115,12 +111,10 @@ def _named_in(text: str) -> list[tuple[str, Options]]:
     return named
 
 
-def _unknown(name: str) -> ValueError:
-    return check.unknown_objective(name, Objective.named, known())
-
-
 # Texts of objectives: a sum of weights times atoms, which are names or sums in brackets
 # ------------------------------------------------------------------------------------------------
+
+_GROUP = re.compile(r"\((.*)\)", re.DOTALL)  # an atom that is a sum in brackets
 
 
 def _objective(text: str) -> Objective:
@@ -134,9 +128,10 @@ def _objective(text: str) -> Objective:
 def _of_atom(text: str) -> Objective:
     """The objective of an atom; LambdaRank on it if it names metrics only."""
     if not _names_objective(text):
-        return LambdaRank(metric_to_train_on(text))
-    if _is_group(text):
-        return _objective(text[1:-1])
+        return as_objective(text)
+    group = _GROUP.fullmatch(text)
+    if group is not None:
+        return _objective(group[1])
     cls = Objective.named[_name(text)]
     head, *rest = _split(text, ":", 1)
     options = _options(head)
@@ -163,7 +158,7 @@ def _options(head: str) -> Options:
 
 
 def _check_options(cls: type[Objective], options: Options) -> None:
-    known = [field.name for field in dataclasses.fields(cls) if field.name not in WRAPPED]
+    known = signature(cls).parameters.keys() - WRAPPED
     for name in options:
         if name not in known:
             raise check.unknown_name(f"option of {cls.__name__}", name, known)
@@ -171,24 +166,21 @@ def _check_options(cls: type[Objective], options: Options) -> None:
 
 def _names_objective(text: str) -> bool:
     """True if an atom of a text is the name of an objective, and not that of a metric."""
-    return any(
-        _names_objective(atom[1:-1]) if _is_group(atom) else _name(atom) in Objective.named
-        for _, atom in _terms(text)
-    )
+    for _, atom in _terms(text):
+        group = _GROUP.fullmatch(atom)
+        if _names_objective(group[1]) if group is not None else _name(atom) in Objective.named:
+            return True
+    return False
 
 
 def _name(atom: str) -> str:
     """The name that an atom begins with, as classes have it; "" if it is that of a metric."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
-    if name in known():
+    if name in registry:
         return ""
     return next(
         (one for one in Objective.named if one.replace("_", "") == name.replace("_", "")), ""
     )
-
-
-def _is_group(atom: str) -> bool:
-    return atom.startswith("(") and atom.endswith(")")
 
 
 def _terms(text: str) -> list[tuple[float, str]]:

@@ -17,7 +17,7 @@ from skrank._fitted import predicted_scores, restored_on_failure, warn_of_featur
 from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
-from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
+from skrank.rankers._rows import LabelledRows, Part, Rows, features
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Ranker(BaseEstimator):
             If a stage of a `LinearRanker` ends at `max_iter`.
         """
         rows = LabelledRows(X, y, groups, sample_weight, qid)
-        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
+        return self._fit(rows, X_val, y_val, groups_val)
 
     def score(
         self,
@@ -177,8 +177,19 @@ class Ranker(BaseEstimator):
 
     # steps of fit ---------------------------------------------------------------------------------
 
-    def _fit(self, train: LabelledRows, valid: LabelledRows | None) -> Self:
+    def _fit(
+        self,
+        train: LabelledRows,
+        X_val: Table | None,
+        y_val: ArrayLike | None,
+        groups_val: ArrayLike | None,
+    ) -> Self:
         """Check the arguments of `fit`, and train."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both, or none.")
+        valid = None
+        if X_val is not None and y_val is not None:
+            valid = LabelledRows(X_val, y_val, groups_val)
         groups = self._given_groups(train.y, train.groups, train.qid)
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
@@ -250,7 +261,7 @@ class Ranker(BaseEstimator):
     def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
         """The validation rows of the arguments of `fit`, checked and sorted by query."""
         rows = self._resolved(LabelledRows(X_val, y_val, groups_val), validation=True)
-        return rows.checked(unjudged=self.unjudged).part()
+        return Rows(rows, unjudged=self.unjudged).part()
 
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
 from skrank import _validation as check
-from skrank._engine.groups import show
+from skrank._boosters.adapters import objective_of
 from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
 from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
+from skrank.rankers._kinds import kind_of
 from skrank.rankers._rows import Rows
 
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
@@ -21,12 +20,12 @@ _VALIDATION = (
 )  # fmt: skip
 
 
-def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool) -> None:
+def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     """Raise if the estimator of a GroupedRanker does not support a parameter.
 
     `has_X_val` is True if the caller passes validation rows to `fit`.
     """
-    name = type(ranker.estimator).__name__
+    kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
     if ranker.objective is not None and not kind.trains_objectives:
         reason = ""
@@ -39,7 +38,7 @@ def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool)
             f"{name} cannot train on objective={ranker.objective!r}: "
             f"LGBMRanker and XGBRanker can.{reason}"
         )
-    check.check_objective_name(ranker.objective)
+    objective = None if ranker.objective is None else objective_of(ranker.objective)
     if ranker.eval_metric is not None and not kind.follows_metrics:
         raise ValueError(
             f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "
@@ -50,6 +49,16 @@ def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool)
         check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
     if ranker.init is not None:
         _check_start(ranker, kind)
+    metrics_of(ranker, kind, objective)  # raises if one is unknown
+    _check_validation(ranker, kind, has_X_val=has_X_val)
+
+
+def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool) -> None:
+    """Refuse parameters of early stopping that the estimator does not support.
+
+    Without validation rows, warn of those that have no effect.
+    """
+    name = type(ranker.estimator).__name__
     validates = has_X_val or ranker.validation_fraction is not None
     if validates and not kind.validates:
         raise ValueError(
@@ -70,13 +79,20 @@ def check_parameters(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool)
             f"{own} of {name} needs validation queries: set early_stopping_rounds of GroupedRanker "
             "instead, with validation_fraction, or with X_val, y_val and groups_val of fit."
         )
-    metrics_of(ranker, kind)  # raises if a metric is unknown
+    given = [] if ranker.eval_metric is None else ["eval_metric"]
     rounds = ranker.early_stopping_rounds
-    if rounds is None:
-        return
-    if not (isinstance(rounds, str) and rounds == "auto"):
+    if rounds is not None and not (isinstance(rounds, str) and rounds == "auto"):
         check.check_count("early_stopping_rounds", rounds, 'rounds without improvement, or "auto"')
-    if validates and "dart" in _boosting_kinds(ranker.estimator):  # rounds change earlier trees
+        given.append("early_stopping_rounds")
+    if given and not validates:
+        warnings.warn(
+            f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
+            "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
+            UserWarning,
+            stacklevel=5,  # where fit is called
+        )
+    stops = validates and rounds is not None
+    if stops and "dart" in _boosting_kinds(ranker.estimator):  # later rounds change earlier trees
         raise check.dart_cannot_stop(name)
 
 
@@ -111,22 +127,6 @@ def _boosting_kinds(estimator: Estimator) -> list[object]:
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
-def warn_of_no_validation(ranker: Estimator, validates: bool) -> None:
-    """Warn if parameters of early stopping have no effect because there are no validation rows."""
-    if validates:
-        return
-    given = [] if ranker.eval_metric is None else ["eval_metric"]
-    if ranker.early_stopping_rounds not in (None, "auto"):
-        given.append("early_stopping_rounds")
-    if given:
-        warnings.warn(
-            f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
-            "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
-            UserWarning,
-            stacklevel=5,  # where fit is called
-        )
-
-
 def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) -> None:
     """Raise if arguments of `fit` are arguments that GroupedRanker sets itself."""
     for name in params:
@@ -159,20 +159,4 @@ def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
             "positions at which documents were shown. This is wrong if the rows were shuffled.",
             UserWarning,
             stacklevel=5,  # where fit is called
-        )
-
-
-def check_not_all_single(rows: Rows) -> None:
-    """Raise if each row is a query of its own."""
-    if rows.codes is not None:
-        check_not_single(rows.ids, len(rows.codes), rows.ids[rows.codes[0]])
-
-
-def check_not_single(ids: np.ndarray, n_rows: int, first: object) -> None:
-    """Raise if there are as many queries (`ids`) as rows; `first` is the query of row 0."""
-    if len(ids) == n_rows > 1:
-        raise ValueError(
-            f"each of the {n_rows} rows is a query of its own (row 0 is of query {show(first)}), "
-            "so that there is nothing to rank: give the id of the query, not of the document, as "
-            "groups."
         )

@@ -263,12 +263,13 @@ def fit_of(
     """A training, not yet run, with the parameters of a GroupedRanker."""
     objective, rounds = ranker.objective, ranker.early_stopping_rounds
     if objective is not None:
-        objective = as_objective(objective).on_scale(max_grade)
-    metrics = {name: one.on_scale(max_grade) for name, one in metrics_of(ranker, kind).items()}
+        objective = as_objective(objective)
+    found = metrics_of(ranker, kind, objective)
+    metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
     patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
     return Fit(
-        kind, cloned(ranker.estimator), train, valid, objective, metrics, patience,
-        arguments=dict(train.params),
+        kind, cloned(ranker.estimator), train, valid, objective and objective.on_scale(max_grade),
+        metrics, patience, arguments=dict(train.params),
     )  # fmt: skip
 
 
@@ -292,11 +293,13 @@ def _client_or_none(estimator: Estimator) -> Client | None:
         return None
 
 
-def metrics_of(ranker: Estimator, kind: EstimatorKind) -> dict[str, Metric]:
+def metrics_of(
+    ranker: Estimator, kind: EstimatorKind, objective: Objective | None
+) -> dict[str, Metric]:
     """Metrics for early stopping of a GroupedRanker; empty: the estimator's own metric."""
     chosen = ranker.eval_metric
-    if chosen is None and ranker.objective is not None:
-        chosen = metric_of(as_objective(ranker.objective))
+    if chosen is None and objective is not None:
+        chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
         if not any(params.get(name) for name in ("metric", "metrics", "eval_metric")):

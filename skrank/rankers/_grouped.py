@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_start
-from skrank.rankers._rows import LabelledRows, Part, features, validation_rows
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single, features
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -226,7 +227,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             support the objective, the metric, or early stopping.
         """
         rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
-        return self._fit(rows, validation_rows(X_val, y_val, groups_val))
+        return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -250,7 +251,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator_)
         return start.predictions(kind, self.estimator_, X, self.best_iteration_)
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    @available_if(attrgetter("estimator.predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
         """Probability of each grade, if the estimator is a classifier.
 
@@ -307,8 +308,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # is a table and whose groups are query ids, or None where no queries are needed.
     # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
 
-    def _check_parameters(self, *, has_X_val: bool) -> None:
-        _checks.check_parameters(self, kind_of(self.estimator), has_X_val=has_X_val)
+    _check_parameters = _checks.check_parameters
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
@@ -331,15 +331,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # with an objective, the kind calls `train` of the booster and gives it validation rows
         overwrites = validates or objective is not None
         _checks.check_fit_params(train.params, kind, overwrites=overwrites)
-        _checks.warn_of_no_validation(self, validates)
 
         # labels must be grades of at least 0 unless all models are trained on single rows
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
-        rows = train.checked(unjudged=self.unjudged, graded=graded)
+        rows = Rows(train, unjudged=self.unjudged, graded=graded)
         _checks.check_taken_positions(objective, rows)  # the objective fills in missing ones
         if kind.trains_on_queries:
-            _checks.check_not_all_single(rows)
+            check_not_single(rows.ids, len(rows.y))
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
@@ -351,7 +350,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
-            validation = valid.checked(unjudged=self.unjudged, graded=graded).part()
+            validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
         # highest of all labels passed to `with_groups`, if `train.y` is a part of its result
         max_grade = collection_grade(train.y, labels)

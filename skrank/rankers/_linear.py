@@ -22,14 +22,13 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._as_objective import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._checks import check_not_all_single
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_dask import collection_rows, validation_values
 from skrank.rankers._linear_features import PartMap, ScaledFeatures, map_one_part, products
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
-from skrank.rankers._rows import LabelledRows, Part, Rows
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
 
 
 class LinearRanker(Ranker):
@@ -243,8 +242,8 @@ class LinearRanker(Ranker):
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         last_fit = self._last_fit()
-        rows = train.checked(unjudged=self.unjudged)
-        check_not_all_single(rows)
+        rows = Rows(train, unjudged=self.unjudged)
+        check_not_single(rows.ids, len(rows.y))
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
         rng = check_random_state(self.random_state)
@@ -253,7 +252,7 @@ class LinearRanker(Ranker):
         if refits:
             part = rows.part(held_out)
         elif valid is not None:
-            part = valid.checked(unjudged=self.unjudged).part()
+            part = Rows(valid, unjudged=self.unjudged).part()
         labels = rows.y if part is None else np.append(rows.y, part.y)
         self.max_grade_ = collection_grade(train.y, labels)
         stages = self._stages().on_scale(self.max_grade_)

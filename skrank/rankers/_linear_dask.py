@@ -18,13 +18,12 @@ from skrank.dask._evaluate import evaluate
 from skrank.dask._partitions import Partition, PartitionSummary, current_client, loaded_partitions
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
-from skrank.model_selection._parts import query_codes
-from skrank.rankers._checks import check_not_single
+from skrank.model_selection._parts import QueryRows
 from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._linear_features import PartMap, ScaledFeatures, Scales, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
-from skrank.rankers._rows import LabelledRows, features
+from skrank.rankers._rows import LabelledRows, check_not_single, features
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -164,8 +163,9 @@ def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[O
     weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
     heaviest = max(float(one.max()) for one in weights)
     check.check_some_weight(np.array([heaviest]))
-    codes, ids = query_codes(np.concatenate([one.ids for one in summaries]))
-    check_not_single(ids, sum(one.n_rows for one in summaries), ids[codes[0]])
+    found = np.concatenate([one.ids for one in summaries])
+    codes, ids, *_ = QueryRows.of(found, None, "rows that are given to fit")
+    check_not_single(ids, sum(one.n_rows for one in summaries))
     offsets, query, row, used = [], 0, 0, 0
     for one, mass in zip(summaries, weights, strict=True):
         last = query + len(one.ids)

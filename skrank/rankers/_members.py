@@ -18,7 +18,7 @@ from skrank.metrics import Metric
 from skrank.rankers._fit import Validator
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import LabelledRows, Part
+from skrank.rankers._rows import LabelledRows, Part, Rows
 
 Named: TypeAlias = tuple[str, Estimator]
 
@@ -27,7 +27,7 @@ _STEPS = 20  # greatest number of greedy steps; more steps allow finer weights
 
 def unchecked_part(rows: LabelledRows) -> Part:
     """Rows sorted by query, with label 0 for NaN, and without checks of the labels."""
-    return rows.checked(unjudged="zero", graded=False).part()
+    return Rows(rows, unjudged="zero", graded=False).part()
 
 
 def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:

@@ -12,11 +12,10 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
-from skrank._engine.groups import warn_of_cut_queries
+from skrank._engine.groups import show
 from skrank._engine.queries import Queries
-from skrank._engine.threads import cached_property
 from skrank._typing import Options, Table
-from skrank.model_selection._parts import QueryRows, count_queries, draw_parts, query_codes
+from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,23 +38,6 @@ class LabelledRows:
     qid: ArrayLike | None = None
     position: ArrayLike | None = None
     params: Options = field(default_factory=dict)
-
-    def checked(self, *, unjudged: str = "raise", graded: bool = True) -> Rows:
-        """The rows after checks of labels, weights and positions."""
-        ids = None if self.groups is None else np.asarray(self.groups)
-        return Rows(
-            self.X, self.y, self.sample_weight, self.params, groups=ids, positions=self.position,
-            unjudged=unjudged, graded=graded,
-        )  # fmt: skip
-
-
-def validation_rows(
-    X_val: Table | None, y_val: ArrayLike | None, groups_val: ArrayLike | None
-) -> LabelledRows | None:
-    """The validation rows that a caller passes to `fit`; None if there are none."""
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val belong together: give both or neither.")
-    return None if X_val is None or y_val is None else LabelledRows(X_val, y_val, groups_val)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,59 +147,50 @@ def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
 
 
 class Rows:
-    """Checked rows of `fit`, from which queries are chosen.
+    """Rows that a caller passes to `fit`, after checks of labels, weights and positions.
 
-    Parameters are those of `GroupedRanker` and its `fit`; `groups` is None if the estimator needs
-    no queries. With `graded`, labels must be at least 0.
+    Parameters
+    ----------
+    given : LabelledRows
+        Its `groups` are query ids, or None if the estimator needs no queries.
+    unjudged : {"raise", "drop", "zero"}
+        As the parameter of `GroupedRanker`.
+    graded : bool
+        Labels must be at least 0.
 
     Attributes
     ----------
     codes : int64 ndarray of shape (n_rows,) or None
         Number of the query of each row, by ascending query id.
-    ids : ndarray of shape (n_queries,)
-        Query ids.
+    ids, sizes : ndarray of shape (n_queries,)
+        Query ids, and numbers of rows of the queries.
     kept : bool ndarray of shape (n_rows,)
         False for rows that `unjudged` drops.
+    order : int64 ndarray of shape (n_kept,)
+        Numbers of the kept rows, sorted by query.
     """
 
     def __init__(
-        self,
-        X: Table,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        params: Options | None = None,
-        *,
-        groups: np.ndarray | None = None,
-        positions: ArrayLike | None = None,
-        unjudged: str = "raise",
-        graded: bool = True,
+        self, given: LabelledRows, *, unjudged: str = "raise", graded: bool = True
     ) -> None:
-        self.y = column_or_1d(check.without_index(y), warn=True)
+        self.y = column_or_1d(check.without_index(given.y), warn=True)
         judged = check.check_training_labels(self.y, unjudged, graded)
         if unjudged == "zero" and not judged.all():
             self.y = np.where(judged, self.y, 0.0)
         self.kept = judged | (unjudged == "zero")
-        self.X = X
-        self.params = params or {}
+        self.X, self.params = given.X, given.params
         self.weights = None
-        if sample_weight is not None:
-            self.weights = check.as_vector("sample_weight", sample_weight, len(self.y))
+        if given.sample_weight is not None:
+            self.weights = check.as_vector("sample_weight", given.sample_weight, len(self.y))
         self.positions = None
-        if positions is not None:
-            self.positions = check.check_positions(positions, len(self.y))
-        self.codes = None
-        if groups is not None:
-            self.codes, self.ids = query_codes(groups)
-            sizes = np.bincount(self.codes)
-            warn_of_cut_queries(y, self.ids, sizes, "rows that are given to fit")
-
-    @cached_property
-    def _order(self) -> np.ndarray:
-        """Numbers of the kept rows, sorted by query."""
-        kept = np.flatnonzero(self.kept)
-        if self.codes is None or not np.any(self.codes[1:] < self.codes[:-1]):
-            return kept
-        return kept[np.argsort(self.codes[kept], kind="stable")]
+        if given.position is not None:
+            self.positions = check.check_positions(given.position, len(self.y))
+        self.codes, self.order = None, np.flatnonzero(self.kept)
+        if given.groups is not None:
+            rows = QueryRows.of(np.asarray(given.groups), given.y, "rows that are given to fit")
+            self.codes, self.ids, self.sizes = rows.codes, rows.ids, rows.sizes
+            if np.any(rows.codes[1:] < rows.codes[:-1]):
+                self.order = self.order[np.argsort(rows.codes[self.order], kind="stable")]
 
     def choose(
         self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
@@ -227,7 +200,7 @@ class Rows:
         At most `max_queries` queries are drawn; the share `held_out` of these is for validation.
         """
         assert self.codes is not None
-        used = np.unique(self.codes[self._order])
+        used = np.unique(self.codes[self.order])
         if max_queries is not None:
             check.check_count("max_queries", max_queries, "training queries to use")
             # the first queries of one permutation: a larger `max_queries` adds queries
@@ -242,15 +215,14 @@ class Rows:
                 f"{len(used)}: leave it unset, or give X_val, y_val and groups_val to fit."
             )
         count = min(count, len(used) - 1)
-        rows = QueryRows(self.codes, self.ids, self.y)
-        relevant = rows.strata("n_relevant")
+        relevant = QueryRows(self.codes, self.ids, self.sizes, self.y).strata("n_relevant")
         assert relevant is not None
-        parts = draw_parts([count, len(used) - count], relevant[used], rows.sizes[used], rng)
+        parts = draw_parts([count, len(used) - count], relevant[used], self.sizes[used], rng)
         return used[parts == 1], used[parts == 0]
 
     def part(self, chosen: np.ndarray | None = None) -> Part:
         """The rows of the chosen queries, by default of all queries."""
-        rows = self._order
+        rows = self.order
         if chosen is not None:
             assert self.codes is not None
             rows = rows[np.isin(self.codes[rows], chosen)]
@@ -274,3 +246,13 @@ class Rows:
         if isinstance(value, (str, dict)) or not isinstance(value, Sized):
             return value
         return _safe_indexing(value, rows) if len(value) == len(self.y) else value
+
+
+def check_not_single(ids: np.ndarray, n_rows: int) -> None:
+    """Refuse as many queries (`ids`) as rows."""
+    if len(ids) == n_rows > 1:
+        raise ValueError(
+            f"each of the {n_rows} rows is a query of its own (such as query {show(ids[0])}), so "
+            "that there is nothing to rank: give the id of the query, not of the document, as "
+            "groups."
+        )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skrank._engine.names import known
+from skrank._engine.metric import registry
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
 from skrank.testing._orders import Labels, Literal, stable, tie_expectation
@@ -48,7 +48,7 @@ class Case:
     @property
     def registered(self) -> bool:
         """True if the metric is registered under its name."""
-        return known().get(self.metric.first_name) is type(self.metric)
+        return registry.get(self.metric.first_name) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
         """Value of `settled` by `definition` for each query, NaN where it is not defined."""

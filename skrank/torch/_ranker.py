@@ -23,9 +23,8 @@ from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._checks import check_not_all_single
 from skrank.rankers._fit import VALIDATION, Validator
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
 from skrank.torch._checks import (
     check_feature_sizes,
     check_hidden,
@@ -252,8 +251,8 @@ class NeuralRanker(Ranker):
             warn_of_feature(X, self)
             with check.about("X and y", also=TypeError):
                 check_consistent_length(table, y)
-            rows = Rows(table, y, sample_weight, groups=ids, unjudged=self.unjudged)
-            check_not_all_single(rows)
+            rows = Rows(LabelledRows(table, y, ids, sample_weight), unjudged=self.unjudged)
+            check_not_single(rows.ids, len(rows.y))
             validation = None
             if X_val is not None and y_val is not None:
                 validation = X_val, y_val, groups_val

@@ -158,23 +158,24 @@ class Estimator:
 
 ESTIMATORS = {
     "ridge": Estimator(
-        "Ridge()", remark="Any regressor learns from single rows and needs no groups."
+        "Ridge()",
+        remark="A regressor is trained on single rows and needs no groups.",
     ),
     "hist": Estimator(
         "HistGradientBoostingRegressor()",
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
         remark=(
-            "From 10,001 rows on, its early stopping holds out rows, which cuts queries. Inside "
-            "`GroupedRanker` it does not."
+            "With more than 10,000 rows, its early stopping holds out rows, which cuts queries. "
+            "Inside `GroupedRanker`, it does not hold out rows."
         ),
     ),
     "logistic": Estimator(
         "LogisticRegression()",
-        remark="Any classifier of grades ranks by the expected grade.",
+        remark="A classifier of grades ranks by the expected grade.",
     ),
     "grouped ridge": Estimator(
         "GroupedRanker(Ridge())",
-        remark="The wrapper adds `max_queries`, and passes groups through ensembles.",
+        remark="`GroupedRanker` adds `max_queries`, and passes groups through ensembles.",
     ),
     "grouped hist": Estimator(
         "GroupedRanker(HistGradientBoostingRegressor())",
@@ -183,7 +184,10 @@ ESTIMATORS = {
     ),
     "linear": Estimator(
         "LinearRanker()",
-        remark="It asks for groups itself, and needs no wrapper. It takes NaN and categories.",
+        remark=(
+            "`LinearRanker` requests groups by itself, and needs no wrapper. It takes NaN and "
+            "categories."
+        ),
     ),
     "lightgbm": Estimator("GroupedRanker(LGBMRanker())"),
     "xgboost": Estimator("GroupedRanker(XGBRanker())"),
@@ -192,8 +196,8 @@ ESTIMATORS = {
         "make_pipeline(StandardScaler(with_mean=False), GroupedRanker(LGBMRanker()))",
         refused={"indexed": ("scaling drops the index", NO_GROUPS)},
         remark=(
-            "Parameters of a search: `groupedranker__estimator__num_leaves`. With "
-            '`set_output(transform="pandas")` the index of `X` survives scaling.'
+            "In a search, parameters have names such as `groupedranker__estimator__num_leaves`. "
+            'With `set_output(transform="pandas")`, scaling keeps the index of `X`.'
         ),
     ),
 }

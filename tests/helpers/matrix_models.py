@@ -54,10 +54,10 @@ MODELS = (
         oracle="bag",
         models=RANKERS,
         remark=(
-            "It removes the index of `y` and converts `X` to an array. With `bootstrap=False` and "
-            "`max_queries`, each member is trained on other whole queries, because the ensemble "
-            "seeds its members. `bootstrap=True`, the default, draws rows: documents of a query "
-            "are missing or repeated."
+            "`BaggingRegressor` removes the index of `y` and converts `X` to an array. With "
+            "`bootstrap=False` and `max_queries`, each member is trained on different whole "
+            "queries, because the ensemble gives its members different seeds. `bootstrap=True`, "
+            "the default, draws rows: documents of a query are missing or repeated."
         ),
     ),
     Tool(
@@ -98,9 +98,9 @@ MODELS = (
         result=SCORES,
         oracle="binary_target",
         remark=(
-            "Here the model is trained on binary labels and evaluated on grades. `inverse_func` "
-            "must increase over all scores. Scores of a ranker may be negative, and `np.square` "
-            "would reverse their order."
+            "In this recipe, the model is trained on binary labels and evaluated on grades. "
+            "`inverse_func` must increase over all scores. Scores of a ranker may be negative, "
+            "and `np.square` would reverse the order of negative scores."
         ),
     ),
     Tool(
@@ -108,7 +108,10 @@ MODELS = (
         **ensemble('VotingRegressor([("one", model), ("two", Ridge(alpha=10.0))])'),
         result=SCORES,
         oracle="vote",
-        remark="It averages scores without scaling: use members whose scores have one scale.",
+        remark=(
+            "`VotingRegressor` averages scores without scaling: use members whose scores have the "
+            "same scale."
+        ),
     ),
     Tool(
         "StackingRegressor",
@@ -121,21 +124,22 @@ MODELS = (
         oracle="stack",
         models=RANKERS,
         remark=(
-            "Its `cv` must keep queries whole. With metadata routing, `cv` gets the groups that a "
-            "member requests: wrap regressors, also the final one, in `GroupedRanker`."
+            "The `cv` of `StackingRegressor` must keep queries whole. With metadata routing, `cv` "
+            "gets the groups that a member requests: wrap all regressors, and the final "
+            "regressor, in `GroupedRanker`."
         ),
     ),
     Tool(
         "AdaBoostRegressor",
         y=way(
             "",
-            "for plain regressors only",
+            "it passes no groups to a ranker",
             refused="AdaBoostRegressor(model).fit(X, y)",
             refused_models=("lightgbm",),
         ),
         routing=way(
             "",
-            "it routes nothing",
+            "it routes no metadata",
             refused=VALIDATE.format(model="AdaBoostRegressor(model)")
             .replace("DATA", CALL_DATA["routing"])
             .replace("PARAMS", CALL_PARAMS["routing"]),
@@ -152,9 +156,9 @@ MODELS = (
         oracle="calibrated",
         models=("logistic",),
         remark=(
-            "For classifiers of grades, which rank by the expected grade, also inside a "
-            "`GroupedRanker`. Thresholds, which TunedThresholdClassifierCV tunes, change no "
-            "ranking."
+            "This recipe is for classifiers of grades, which rank by the expected grade, with or "
+            "without a `GroupedRanker` around them. TunedThresholdClassifierCV tunes thresholds, "
+            "which do not change the ranking."
         ),
     ),
 )

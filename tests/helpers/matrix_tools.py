@@ -44,11 +44,12 @@ TOOLS = (
         oracle="search",
         models=RANKERS,
         remark=(
-            'Use `resource="max_queries"` of `GroupedRanker`, in a pipeline '
-            '`"groupedranker__max_queries"`, and wrap regressors in `GroupedRanker`. A larger '
-            "number of queries includes the smaller one, and the test parts keep all queries. The "
-            'default resource, `"n_samples"`, draws rows, also of the test parts: lists become '
-            "shorter and scores rise. With groups on `y` this causes a `skrank.CutQueryWarning`."
+            'Use `resource="max_queries"` of `GroupedRanker` (in a pipeline '
+            '`"groupedranker__max_queries"`), and wrap regressors in `GroupedRanker`. A larger '
+            "number of queries includes the queries of a smaller number, and the test parts keep "
+            'all queries. The default resource, `"n_samples"`, draws rows, in the test parts, '
+            "too: lists become shorter and scores rise. With groups on `y`, skrank then issues a "
+            "`skrank.CutQueryWarning`."
         ),
     ),
     Tool(
@@ -62,7 +63,7 @@ TOOLS = (
         result=MEANS,
         oracle="search",
         models=RANKERS,
-        remark="As HalvingGridSearchCV.",
+        remark=("Use the same parameters as for HalvingGridSearchCV."),
     ),
     Tool(
         "cross_validate",
@@ -70,9 +71,9 @@ TOOLS = (
         result=SCORES,
         oracle="validated",
         remark=(
-            'Several metrics, `skrank.scorer("gap", "ndcg@10")`, need one prediction and one sort '
-            "per fold. With metadata routing, pass the groups in `params`; scikit-learn refuses "
-            "`groups=`."
+            '`skrank.scorer("gap", "ndcg@10")` computes several metrics with one prediction and '
+            "one sort per fold. With metadata routing, pass the groups in `params`, because "
+            "scikit-learn refuses `groups=`."
         ),
     ),
     Tool(
@@ -87,8 +88,9 @@ TOOLS = (
         result="predicted",
         oracle="out_of_fold",
         remark=(
-            "One model predicts all rows of a query, so that `skrank.evaluate(relevance, "
-            "predicted, groups=qid)` is valid. Scores of different queries are not comparable."
+            "All rows of a query are predicted by the same model. `skrank.evaluate(relevance, "
+            "predicted, groups=qid)` is therefore valid. Scores of different queries are not "
+            "comparable."
         ),
     ),
     Tool(
@@ -105,9 +107,9 @@ TOOLS = (
         result="scores",
         oracle="row_curve",
         remark=(
-            "It counts rows: the last query of a training part is cut, with `shuffle=True` every "
-            "query. With groups on `y` it warns. The test parts keep all queries. "
-            "validation_curve over `max_queries` cuts no query."
+            "`learning_curve` counts rows and cuts queries: the last query of a training part, or "
+            "every query with `shuffle=True`. With groups on `y`, skrank then warns. The test "
+            "parts keep all queries. To cut no query, use `validation_curve` over `max_queries`."
         ),
     ),
     Tool(
@@ -122,8 +124,8 @@ TOOLS = (
         oracle="query_curve",
         models=RANKERS,
         remark=(
-            "Over `max_queries` of `GroupedRanker` it is the learning curve over whole queries. "
-            "Any other parameter works as well."
+            "With `max_queries` of `GroupedRanker`, `validation_curve` is a learning curve over "
+            "whole queries. Any other parameter works as well."
         ),
     ),
     Tool(
@@ -149,12 +151,12 @@ TOOLS = (
         result="np.append(permuted, [score, p_value])",
         oracle="permutation_test",
         remark=(
-            "To test whether the features predict the order inside queries, pass `groups=` beside "
-            "groups on `y`: labels are permuted inside queries. Metadata routing refuses "
-            "`groups=` and permutes labels across all rows. That test also rejects if the "
-            "features only separate queries with many relevant documents from queries with few. "
-            "With groups on `y` and no `groups=`, labels move to other rows together with their "
-            "query, which cuts the queries of `X`."
+            "To test whether the features predict the order inside queries, pass `groups=` in "
+            "addition to groups on `y`: labels are then permuted inside queries. With metadata "
+            "routing, scikit-learn refuses `groups=` and permutes labels across all rows. This "
+            "other test also finds a difference if the features only separate queries with many "
+            "relevant documents from queries with few. With groups on `y` and no `groups=`, "
+            "labels move to other rows together with their query, which cuts the queries of `X`."
         ),
     ),
     Tool(
@@ -177,9 +179,10 @@ TOOLS = (
         result="found.importances",
         oracle="importances",
         remark=(
-            "It routes no metadata. Put the groups on `y`, or use `scoring.bind(qid)`, which holds "
-            "the groups of this one data set. Leave `max_samples` at 1.0: smaller values draw "
-            "rows, which shortens lists. Values of a feature are permuted across queries."
+            "`permutation_importance` routes no metadata. Put the groups on `y`, or use "
+            "`scoring.bind(qid)`, a scorer with the groups of this data set. Leave `max_samples` "
+            "at 1.0: smaller values draw rows, which shortens lists. Values of a feature are "
+            "permuted across queries."
         ),
     ),
     Tool(
@@ -218,8 +221,8 @@ TOOLS = (
         oracle="elimination",
         models=RANKERS,
         remark=(
-            "It removes the index of `y` and passes the arguments of `fit` to the model. "
-            "`GroupedRanker` has `coef_` or `feature_importances_` of its estimator."
+            "`RFE` removes the index of `y`, and passes the arguments of `fit` to the model. "
+            "`GroupedRanker` has the `coef_` or the `feature_importances_` of its estimator."
         ),
     ),
     Tool(
@@ -233,8 +236,8 @@ TOOLS = (
         result='chosen.cv_results_["mean_test_score"]',
         oracle="elimination_curve",
         remark=(
-            "It removes the index of `y` before it trains and scores. Without metadata routing it "
-            "passes `groups=` to the splitter only."
+            "`RFECV` removes the index of `y` before it trains and scores. Without metadata "
+            "routing, it passes `groups=` to the splitter only."
         ),
     ),
     *MODELS,
@@ -267,9 +270,9 @@ TOOLS = (
         oracle="search_trials",
         package="optuna_integration",
         remark=(
-            "It routes no metadata: with routing enabled, `groups=` makes every trial fail, which "
-            "is only logged. Leave `subsample` at 1.0: smaller values draw rows, which cuts "
-            "queries."
+            "`OptunaSearchCV` routes no metadata. With routing enabled, `groups=` makes every "
+            "trial fail, and the failures are only logged. Leave `subsample` at 1.0: smaller "
+            "values draw rows, which cuts queries."
         ),
     ),
 )

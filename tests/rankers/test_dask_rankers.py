@@ -124,6 +124,14 @@ def test_collections(client, train, valid):
     np.testing.assert_allclose(light.predict(valid.X), alone.predict(valid.X), atol=1e-6)
 
 
+def test_early_stopping_without_validation_warns(client, train):
+    X, y, qid, _ = on_dask(train)
+    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB | {"n_estimators": 2}), eval_metric="gap@10")
+    with pytest.warns(UserWarning, match="^eval_metric of GroupedRanker without validation"):
+        within(lambda: ranker.fit(X, y, qid))
+    assert ranker.best_iteration_ == 2
+
+
 def _params(ranker):
     params = ranker.get_params(deep=False)
     return {name: value for name, value in params.items() if name != "estimator"}
