@@ -37,8 +37,8 @@ class INST(UserModel):
         that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        ``ties="average"`` is an error if ties change the value: there is no closed form. Range [0,
-        1].
+        ``ties="average"`` is an error if ties change the value: there is no closed form.
+        Range [0, 1].
 
     See Also
     --------
