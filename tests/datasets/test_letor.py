@@ -220,7 +220,7 @@ class TestLoadLetorErrors:
         write_sets(tmp_path)
         told = self.refusal(tmp_path, ValueError, fold=fold)
         assert f"fold={fold}" in told
-        assert "the folds 1, 2, 3, 4, 5" in told
+        assert "the folds are 1, 2, 3, 4, 5" in told
         with pytest.raises(ValueError, match=f"fold={fold} does not exist: .* 1, 2, 3, 4, 5"):
             load_letor(tmp_path).fold(fold)
 
