@@ -311,7 +311,7 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
 
 
 def test_a_class_as_init_raises():
-    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give one"):
+    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give an"):
         GroupedRanker(lgbm(), init=Ridge).fit(X, Y)
 
 
